@@ -1,6 +1,7 @@
-//! What reserving and publishing cost by themselves, with nothing in between:
-//! `cargo run --release -p whitewater-concurrent --example publish_contention [threads] [work]`.
-//! `work`: nanoseconds or so of private work per write. Least of ten rounds.
+//! Measures what reserving and publishing cost by themselves, with nothing in between:
+//! `cargo run --release -p whitewater-concurrent --example publish_contention [threads]
+//! [work]`. `work` is about the nanoseconds of private work per write. It prints the
+//! least of ten rounds.
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 use whitewater_concurrent::publish::Publication;

@@ -1,13 +1,12 @@
 //! Many threads on small structures, for ThreadSanitizer; `.ci/sanitize` builds
 //! and runs it.
 //!
-//! `sanitize_stress rounds N` must run clean. The canaries have a bug each that
-//! must be reported, or the sanitizer does not work: a data race (`canary
-//! plain`, `canary relaxed`), a read past the end (`canary overflow`), a leak
-//! (`canary leak`).
+//! `sanitize_stress rounds N` must run without reports. Each canary has a bug that must
+//! be reported, or the sanitizer does not work: a data race (`canary plain`, `canary
+//! relaxed`), a read past the end (`canary overflow`), a leak (`canary leak`).
 //!
-//! The standard library is not instrumented, so what threads share here goes
-//! through this crate, parking_lot and plain atomics only.
+//! The standard library is not instrumented, so threads share data here only through this
+//! crate, parking_lot and plain atomics.
 #![cfg(not(any(loom, shuttle)))]
 
 use std::cell::UnsafeCell;
@@ -67,7 +66,7 @@ fn rounds(number: usize) {
     println!("{number} rounds");
 }
 
-/// All keys over two letters, some bytes for wide nodes, and versions of some.
+/// All keys over two letters, single bytes for wide nodes, and versions of some keys.
 fn entries() -> Vec<(Vec<u8>, u64)> {
     let letters = two_letters(*b"ab", 6).into_iter();
     let wide = (0..=255).map(|byte| vec![b'w', byte]);
@@ -86,7 +85,7 @@ fn stress<S: Set>(round: usize) {
             let (set, entries, inserted) = (set.clone(), entries.clone(), inserted.clone());
             thread::spawn(move || {
                 for i in (writer..entries.len()).step_by(WRITERS) {
-                    // Another order each round.
+                    // Each round has another order.
                     let (key, tag) = &entries[(i * 397 + round * 31) % entries.len()];
                     assert!(set.insert_by(i, key, *tag, &value(key, *tag)));
                     inserted.fetch_add(1, Ordering::Release);
@@ -121,8 +120,8 @@ fn stress<S: Set>(round: usize) {
     assert_eq!(set.check(), Ok(entries.len()));
 }
 
-/// Runs `insert` for all of `entries` on several threads, and beside them
-/// `read` on others, which is told how many entries there are at least.
+/// Runs `insert` for all of `entries` on several threads, and `read` beside them on
+/// others; its argument is the least number of entries that there are.
 fn beside(
     insert: impl Fn(&[u8], u64, &[u8]) + Send + Sync + 'static,
     read: impl Fn(usize) + Send + Sync + 'static,
@@ -248,7 +247,7 @@ fn walk<S: Set>(set: &Arc<S>, up: bool) -> usize {
 
 struct Shared(UnsafeCell<u64>);
 
-// SAFETY: none of this is sound; the race is what it is for.
+// SAFETY: none of this is sound; the race is intended.
 unsafe impl Sync for Shared {}
 
 /// Two threads add to a plain number.
@@ -293,7 +292,7 @@ fn relaxed_publication() {
     reader.join().unwrap();
 }
 
-/// Reads past the end of a piece of an arena that has a block of its own.
+/// Reads past the end of an allocation that has a block of its own in an arena.
 fn overflow() {
     let arena = ConcurrentArena::new(4096);
     let piece = arena.allocate(2048).as_ptr();
@@ -302,7 +301,7 @@ fn overflow() {
     println!("{}", unsafe { *beyond });
 }
 
-/// A list that nobody drops.
+/// A list that is never dropped.
 fn leak() {
     let list = <SkipList<By<Bytewise>> as Set>::create();
     assert!(list.insert(b"key", 1, b"value"));

@@ -1,5 +1,5 @@
-//! What a structure says it uses, against what the process really takes. A
-//! binary of its own: nothing else may allocate meanwhile.
+//! Compares the memory that a structure reports with the memory that the process really
+//! takes. It is a binary of its own, since nothing else may allocate meanwhile.
 #![cfg(all(target_os = "linux", not(any(loom, shuttle))))]
 
 #[path = "common/skip.rs"]
@@ -24,8 +24,7 @@ impl KeyOrder for Bytewise {
 
 const THREADS: u64 = 4;
 
-/// Inserts entries of this size from some threads, until `used` says that there
-/// are 40 MiB.
+/// Inserts entries of this size from some threads, until `used` reports 40 MiB.
 fn fill(
     value_len: usize,
     used: impl Fn() -> usize + Sync,
@@ -49,7 +48,7 @@ fn fill(
 }
 
 fn within_5_percent(says: usize, takes: usize, what: &str) {
-    // An arena's first blocks are the heap's, of which some was there before.
+    // An arena's first blocks come from the heap, part of which was resident before.
     let heap = 256 << 10;
     assert!(says <= takes + heap, "{what}: says {says}, takes {takes}");
     let off = takes.abs_diff(says) as f64 / takes as f64;
@@ -59,7 +58,7 @@ fn within_5_percent(says: usize, takes: usize, what: &str) {
     );
 }
 
-/// Bytes of this process that are in memory, exactly.
+/// The exact number of resident bytes of this process.
 fn resident() -> usize {
     let text = fs::read_to_string("/proc/self/smaps_rollup").expect("Linux has it");
     let line = text.lines().find(|line| line.starts_with("Rss:")).unwrap();
@@ -67,9 +66,9 @@ fn resident() -> usize {
     kib << 10
 }
 
-/// One test, as tests of a binary run side by side.
+/// A single test, since the tests of a binary run in parallel.
 #[test]
-fn counters_agree_with_what_is_taken() {
+fn counters_agree_with_the_memory_taken() {
     if fs::read_to_string("/proc/self/smaps_rollup").is_err() {
         skip("the system does not tell what is resident");
         return;
@@ -77,7 +76,7 @@ fn counters_agree_with_what_is_taken() {
     if fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled")
         .is_ok_and(|modes| modes.contains("[always]"))
     {
-        skip("the system gives huge pages unasked, so that no figure is exact");
+        skip("the system uses huge pages by default, so that no figure is exact");
         return;
     }
     const VALUES: [usize; 4] = [0, 16, 100, 3_000];
@@ -106,7 +105,7 @@ fn tree_agrees(value_len: usize) {
     let off = tree.allocated_bytes().abs_diff(takes) as f64 / takes as f64;
     assert!(off < 0.05, "{what}: {off:.3} off");
     drop(tree);
-    assert!(resident() < before + (4 << 20), "all is given back");
+    assert!(resident() < before + (4 << 20), "all memory is given back");
 }
 
 fn skip_list_agrees(value_len: usize) {
@@ -122,5 +121,5 @@ fn skip_list_agrees(value_len: usize) {
     let off = list.allocated_bytes().abs_diff(takes) as f64 / takes as f64;
     assert!(off < 0.05, "{what}: {off:.3} off");
     drop(list);
-    assert!(resident() < before + (4 << 20), "all is given back");
+    assert!(resident() < before + (4 << 20), "all memory is given back");
 }

@@ -1,9 +1,9 @@
-//! Model checks: every interleaving, up to a number of preemptions, of small
-//! runs of the real structures, with the memory model's freedoms.
+//! Model checks: every interleaving, up to a number of preemptions, of small runs of the
+//! real structures, with every value that the memory model allows.
 //!
-//! Run with
-//! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test loom`;
-//! `LOOM_MAX_PREEMPTIONS=100` in front lifts the bound (minutes, not seconds).
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test
+//! loom`; `LOOM_MAX_PREEMPTIONS=100` in front lifts the bound (then it takes minutes, not
+//! seconds).
 #![cfg(loom)]
 
 use std::cmp::Ordering;
@@ -47,7 +47,7 @@ fn keys(list: &List) -> Vec<u8> {
     keys
 }
 
-/// Two writers insert next to each other in both levels while a reader walks.
+/// Two writers insert adjacent keys in both levels while a reader walks.
 fn two_writers_and_a_reader(heights: [usize; 2]) {
     model(move || {
         let list = Arc::new(List::new(Bytewise, 4096));
@@ -56,11 +56,11 @@ fn two_writers_and_a_reader(heights: [usize; 2]) {
             let list = list.clone();
             thread::spawn(move || assert!(insert(&list, height, key)))
         });
-        // Twice over everything.
+        // Reads the whole list twice.
         let seen = keys(&list);
-        assert_eq!(seen.first(), Some(&10), "what was there stays");
+        assert_eq!(seen.first(), Some(&10), "earlier entries stay");
         let again: BTreeSet<u8> = keys(&list).into_iter().collect();
-        assert!(seen.iter().all(|key| again.contains(key)), "seen and lost");
+        assert!(seen.iter().all(|key| again.contains(key)), "seen once but not again");
         for writer in writers {
             writer.join().unwrap();
         }
@@ -96,7 +96,7 @@ fn neighbours_in_both_levels() {
     two_writers_and_a_reader([2, 2]);
 }
 
-/// The first high node raises the list while the other one is on its way.
+/// The first high node raises the list while the other writer inserts.
 #[test]
 fn the_list_grows_while_others_insert() {
     model(|| {
@@ -104,7 +104,7 @@ fn the_list_grows_while_others_insert() {
         let other = list.clone();
         let writer = thread::spawn(move || assert!(insert(&other, 2, 20)));
         assert!(insert(&list, 2, 10));
-        assert!(keys(&list).contains(&10), "an own write is seen");
+        assert!(keys(&list).contains(&10), "a thread sees its own write");
         writer.join().unwrap();
         assert_sound(&list, &[10, 20]);
     });
@@ -117,14 +117,14 @@ fn one_of_two_equal_keys_wins() {
         let other = list.clone();
         let writer = thread::spawn(move || insert(&other, 2, 10));
         let here = insert(&list, 1, 10);
-        assert_eq!(keys(&list), [10], "there, whoever won");
+        assert_eq!(keys(&list), [10], "the key is there, whichever insert won");
         let there = writer.join().unwrap();
-        assert!(here != there, "exactly one is told so");
+        assert!(here != there, "exactly one insert succeeds");
         assert_sound(&list, &[10]);
     });
 }
 
-/// A splice goes stale through another thread's insert and is used again.
+/// A splice becomes stale by another thread's insert and is used again.
 fn stale_splice(own: [u8; 2], heights: [usize; 2], others: u8) {
     model(move || {
         let list = Arc::new(List::new(Bytewise, 4096));
@@ -154,7 +154,7 @@ fn stale_splices_lose_nothing_beside() {
     stale_splice([30, 25], [2, 1], 20);
 }
 
-/// A cursor goes one way from some place, or from an end, beside an insert. The
+/// A cursor walks in one direction, from a key or from an end, beside an insert. The
 /// reader is the thread spawned: see `loom_art.rs`.
 fn a_cursor(height: usize, new: u8, up: bool, from: Option<u8>) {
     const BEFORE: [u8; 3] = [10, 20, 30];
@@ -209,7 +209,7 @@ fn cursors_in_both_directions() {
     }
 }
 
-/// A reader searches for a key through both levels while it is put in.
+/// A reader searches for a key through both levels while it is inserted.
 #[test]
 fn a_key_is_found_once_it_is_there() {
     for height in [1, 2] {
@@ -230,7 +230,7 @@ fn a_key_is_found_once_it_is_there() {
                     found
                 };
                 let first = find();
-                assert!(find() || !first, "seen and lost");
+                assert!(find() || !first, "seen once but not again");
             });
             assert!(insert(&list, height, 20));
             reader.join().unwrap();
@@ -238,7 +238,7 @@ fn a_key_is_found_once_it_is_there() {
     }
 }
 
-/// Two threads take pieces; with two shards, collisions lead to both of them.
+/// Two threads allocate; with two shards, collisions lead to both of them.
 #[test]
 fn allocations_are_disjoint_and_counted() {
     model(|| {
@@ -259,8 +259,8 @@ fn allocations_are_disjoint_and_counted() {
     });
 }
 
-/// Leader and followers: every interleaving of two commits, and of three up to
-/// few preemptions. A group of three is set off and told by a caller.
+/// Leader and followers: every interleaving of two commits, and of three up to few
+/// preemptions. A group of three is started and notified by a helper.
 mod groups {
     use loom::sync::Arc;
     use loom::sync::atomic::{AtomicU64, Ordering};
@@ -272,8 +272,8 @@ mod groups {
 
     type Queue = GroupQueue<u64, u64, (u64, bool)>;
 
-    /// Tickets count up; groups follow one another; what was applied is
-    /// visible to the finisher and to everybody acknowledged.
+    /// Tickets count up, and one group follows another. What was applied is visible to
+    /// the finisher and to every acknowledged member.
     struct Check {
         parallel: bool,
         pipelined: bool,
@@ -285,8 +285,8 @@ mod groups {
         marks: [PublishedMark; 3],
     }
 
-    // SAFETY: only the holder of the right to build a group touches `next`;
-    // the model fails if that is not so.
+    // SAFETY: only the holder of the right to build a group accesses `next`; the model
+    // fails if that is not so.
     unsafe impl Sync for Check {}
 
     impl Prepare for Check {
@@ -335,7 +335,7 @@ mod groups {
         }
         fn publish(&self, group: &(u64, bool), _: Option<&u64>) {
             if self.pipelined {
-                // In any order: what puts that right is somebody else's.
+                // Groups end in any order here; restoring the order is up to publication.
                 self.published.fetch_add(1, Ordering::Relaxed);
                 return;
             }
@@ -370,8 +370,7 @@ mod groups {
         }
     }
 
-    /// Calls `commit` with each request on a thread of its own; returns what
-    /// all of them returned.
+    /// Calls `commit` with each request on a thread of its own, and returns all results.
     fn concurrently<T: Send + 'static>(
         shared: &Arc<(Queue, Check)>,
         requests: &'static [u64],
@@ -392,12 +391,12 @@ mod groups {
     fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound.get_or_insert(preemptions);
-        // Waiting is a loop to the checker.
+        // Waiting is a loop for the checker.
         builder.max_branches = 20_000;
         builder.check(check);
     }
 
-    /// As few as let a caller, a member and a leader meet.
+    /// The least number with which a helper, a member and a leader meet.
     const THREE: usize = 2;
 
     fn run(requests: &'static [u64], parallel: bool, fail: Option<u64>) {
@@ -472,7 +471,7 @@ mod groups {
         pipelined(&[1, 2, 3], 1);
     }
 
-    /// Members that get their tickets and go their own way.
+    /// Members that get their tickets and continue on their own.
     fn prepared(requests: &'static [u64]) {
         let preemptions = if requests.len() > 2 { THREE } else { 5 };
         model(preemptions, move || {
@@ -499,7 +498,7 @@ mod groups {
     }
 }
 
-/// Work that is waited out.
+/// Wait groups.
 mod wait_groups {
     use super::model;
     use loom::sync::Arc;
@@ -538,7 +537,7 @@ mod wait_groups {
     }
 
     #[test]
-    fn a_waiter_is_told_of_a_failure() {
+    fn a_waiter_gets_a_failure() {
         work(true);
     }
 
@@ -572,7 +571,7 @@ mod bloom {
     use loom::thread;
     use whitewater_concurrent::dynamic_bloom::DynamicBloom;
 
-    /// Hashes of bits in the same three words.
+    /// Hashes whose bits are in the same three words.
     const HASHES: [u64; 2] = [0, 1 << 31];
 
     struct Memtable {
@@ -606,8 +605,8 @@ mod bloom {
         }
     }
 
-    /// One writer, one reader: what is published is found, whether the bit or
-    /// the entry goes in first.
+    /// One writer, one reader: what is published is found, whether the bits are set or
+    /// the entry is inserted first.
     fn published(bits_first: bool) {
         model(move || {
             let memtable = Memtable::new();
@@ -637,14 +636,14 @@ mod bloom {
         published(false);
     }
 
-    /// Two members of a group add keys; the last to end publishes both. With
-    /// equal hashes, one leaves out what the other has set and not published.
+    /// Two members of a group add keys; the last to end publishes both. With equal
+    /// hashes, one of them does not write bits that the other has set but not published.
     fn group(hashes: [u64; 2]) {
         model(move || {
             let memtable = Memtable::new();
             let write = |memtable: &Memtable, hash| {
                 memtable.filter.add(hash);
-                // As the queue of writers counts down.
+                // As the group queue counts down.
                 if memtable.applied.fetch_add(1, Ordering::AcqRel) == 1 {
                     memtable.visible.store(2, Ordering::Release);
                 }
@@ -678,8 +677,8 @@ mod bloom {
         group([HASHES[1]; 2]);
     }
 
-    /// The same without a group: a writer that found its bits set publishes
-    /// while the one that set them has not got so far.
+    /// The same without a group: a writer that found its bits set publishes before the
+    /// writer that set them does.
     #[test]
     fn a_bit_set_by_a_writer_that_has_not_published_counts() {
         model(|| {

@@ -1,5 +1,6 @@
-//! Model checks of the radix tree: every interleaving of small runs of the
-//! real structure, with the memory model's freedoms. Nodes have room for 2, 3 and 6 children here.
+//! Model checks of the radix tree: every interleaving of small runs of the real
+//! structure, with every value that the memory model allows. Nodes have room for 2, 3 and
+//! 6 children here.
 //!
 //! Run with
 //! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test loom_art`.
@@ -16,8 +17,7 @@ fn model(check: impl Fn() + Sync + Send + 'static) {
     loom::model(check);
 }
 
-/// For longer models: at most so many switches away from a thread that could
-/// go on.
+/// For longer models: at most `most` switches away from a thread that could go on.
 fn model_with_preemptions(most: usize, check: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound.get_or_insert(most);
@@ -62,11 +62,11 @@ fn has(tree: &Art, key: &str) -> bool {
     found
 }
 
-/// Two threads insert a key each into a tree of some keys. Each sees its own
-/// key and all that were there; in the end all are there.
+/// Two threads insert a key each into a tree of some keys. Each sees its own key and all
+/// earlier ones; in the end all keys are there.
 ///
-/// In both roles, as the checker does not try the same for the thread that
-/// spawns and for the one spawned: see [`a_writer_and_a_reader`].
+/// In both roles, since the checker does not try the same for the spawning and for the
+/// spawned thread: see [`a_writer_and_a_reader`].
 fn two_writers(before: &'static [&'static str], new: [&'static str; 2]) {
     two_writers_in_roles(before, new);
     two_writers_in_roles(before, [new[1], new[0]]);
@@ -78,20 +78,20 @@ fn two_writers_in_roles(before: &'static [&'static str], new: [&'static str; 2])
         let other = tree.clone();
         let writer = thread::spawn(move || {
             assert!(insert(&other, new[1]));
-            assert!(has(&other, new[1]), "an own write is seen");
+            assert!(has(&other, new[1]), "a thread sees its own write");
         });
         assert!(insert(&tree, new[0]));
-        assert!(has(&tree, new[0]), "an own write is seen");
+        assert!(has(&tree, new[0]), "a thread sees its own write");
         writer.join().unwrap();
         assert_all(&tree, before, &new);
     });
 }
 
-/// One thread inserts beside one that reads everything, and then the new key.
+/// One thread inserts beside another that reads everything, and then the new key.
 ///
-/// The reader is the thread spawned. The checker remembers only the last access
-/// to an atomic, and the last write: the other way round, the writer's own load
-/// before a write would hide the reader's, and nothing would be tried.
+/// The reader is the spawned thread. The checker remembers only the last access to an
+/// atomic, and the last write. With exchanged roles the writer's own load before a write
+/// would hide the reader's load, and nothing would be tried.
 fn a_writer_and_a_reader(before: &'static [&'static str], new: &'static str) {
     let seen = Arc::new([const { AtomicBool::new(false) }; 2]);
     let outcomes = seen.clone();
@@ -104,7 +104,7 @@ fn a_writer_and_a_reader(before: &'static [&'static str], new: &'static str) {
             assert!(before.iter().all(|key| first.iter().any(|k| k == key)));
             let there = first.iter().any(|key| key == new);
             let found = has(&other, new);
-            assert!(found || !there, "seen and lost");
+            assert!(found || !there, "seen once but not again");
             outcomes[usize::from(there)].store(true, Ordering::Relaxed);
         });
         assert!(insert(&tree, new));
@@ -136,7 +136,7 @@ fn append_beside_append() {
 
 #[test]
 fn append_beside_growth() {
-    // The node has room for one of both.
+    // The node has room for one of the two keys.
     two_writers(&["k", "ka"], ["kb", "kc"]);
     two_writers(&["xa", "xb"], ["xc", "xd"]);
 }
@@ -157,8 +157,8 @@ fn split_beside_an_insert_into_the_same_node() {
     two_writers(&["prefix1", "prefix2"], ["prex", "prefix3"]);
 }
 
-/// Into a node with room, so that only its obsolete mark tells the one who
-/// appends that it has been replaced.
+/// Into a node with room, so that only its obsolete mark tells the appending thread that
+/// it was replaced.
 #[test]
 fn append_beside_a_split() {
     const BEFORE: &[&str] = &["prefix1", "prefix2", "prefix3", "prefix4"];
@@ -203,8 +203,8 @@ fn a_reader_beside_a_key_that_ends() {
 
 #[test]
 fn one_of_two_equal_entries_wins() {
-    // As a leaf split, an appended child (into a node with room for one, and
-    // for two), a growth, and the end of a key.
+    // By a leaf split, an appended child (into a node with room for one, and for two),
+    // growth, and the end of a key.
     for (before, key) in [
         (&["b"][..], "a"),
         (&["a", "b", "c", "d"], "e"),
@@ -218,18 +218,18 @@ fn one_of_two_equal_entries_wins() {
             let writer = thread::spawn(move || insert(&other, key));
             let here = insert(&tree, key);
             let there = writer.join().unwrap();
-            assert!(here != there, "exactly one is told so");
+            assert!(here != there, "exactly one insert succeeds");
             assert_all(&tree, before, &[key]);
         });
     }
 }
 
-/// Tags of one key, newest first; each value tells its tag.
+/// The tags of one key, newest first; each value contains its tag.
 fn tags(tree: &Art) -> Vec<u64> {
     tags_and(tree, |tag, value| assert_eq!(value, [tag as u8]))
 }
 
-/// The same; `see` gets tag and value of each.
+/// As [`tags`]; `see` gets tag and value of each version.
 fn tags_and(tree: &Art, see: impl Fn(u64, &[u8])) -> Vec<u64> {
     let mut tags = Vec::new();
     tree.get(b"k", u64::MAX, &mut |tag, value| {
@@ -282,8 +282,8 @@ fn versions_between_and_below() {
     two_versions(&[2, 4], [3, 1]);
 }
 
-/// A version arrives between the one that a reader at an older sequence looks
-/// for and a newer one: the reader does not see it, and sees what it should.
+/// A version arrives between a newer one and the one that a reader at an older sequence
+/// number looks for: the reader finds the right version.
 #[test]
 fn a_reader_at_an_old_sequence_beside_a_version_in_between() {
     model(|| {
@@ -301,7 +301,7 @@ fn a_reader_at_an_old_sequence_beside_a_version_in_between() {
                 });
                 found
             };
-            assert_eq!(at(2), 1, "a version above the sequence asked for");
+            assert_eq!(at(2), 1, "a version above the sequence number");
             assert!([1, 3].contains(&at(3)));
         });
         assert!(tree.insert(b"k", 3, &[3]));
@@ -332,8 +332,8 @@ fn prepared_versions() {
     }
 }
 
-/// Both threads put a version on top, with tags that are given out after it was
-/// prepared, and then add its way; or whatever remains of that where one is late.
+/// Both threads push a version as the newest, with tags that are given out after it was
+/// prepared, and then link its skip pointer; a thread that is late takes the slow path.
 #[test]
 fn versions_pushed_as_the_newest() {
     use loom::sync::atomic::AtomicU64;
@@ -362,7 +362,7 @@ fn versions_pushed_as_the_newest() {
             writer.join().unwrap();
             let falling: Vec<u64> = (1..=before + 2).rev().collect();
             assert_eq!(all(&tree), falling);
-            // By their ways, too.
+            // By their skip pointers, too.
             for at in 1..=before + 2 {
                 let mut found = 0;
                 tree.get(b"k", at, &mut |tag, _| {
@@ -375,10 +375,11 @@ fn versions_pushed_as_the_newest() {
     }
 }
 
-/// A version gets its way when others know it already, and one has come between
-/// which it jumps to: a reader that follows sees that whole.
+/// A version gets its skip pointer when other threads know it already, and it jumps to a
+/// version that was inserted in between: a reader that follows the jump sees that version
+/// complete.
 #[test]
-fn a_way_that_follows_beside_a_reader() {
+fn a_skip_pointer_linked_later_beside_a_reader() {
     model_with_preemptions(3, || {
         let tree = tree(&[]);
         assert!(tree.insert(b"k", 1, &[1]));
@@ -403,9 +404,8 @@ fn a_way_that_follows_beside_a_reader() {
     });
 }
 
-/// A cursor that goes one way from some place, or from an end, beside an
-/// insert: sorted, without repetitions, inside the range, and with all that
-/// was there before.
+/// A cursor walks in one direction, from a key or from an end, beside an insert: sorted,
+/// without repetitions, inside the range, and with all earlier entries.
 fn a_cursor(
     before: &'static [&'static str],
     new: &'static str,
@@ -498,8 +498,8 @@ fn cursors_beside_the_growth_to_a_wide_node() {
     cursors(&["a", "c", "e", "g", "i", "k"], "f", "g");
 }
 
-/// The child whose place a seek has found empty arrives, with a key before the
-/// one sought, or after it.
+/// A child arrives where a seek has found none, with a key before or after the one
+/// sought.
 #[test]
 fn a_seek_beside_the_child_it_misses() {
     for up in [true, false] {
@@ -512,8 +512,8 @@ fn a_seek_beside_the_child_it_misses() {
     }
 }
 
-/// A cursor walks the versions of a key beside one that arrives: above, between
-/// or below.
+/// A cursor walks the versions of a key while another version arrives: above, between or
+/// below.
 fn a_cursor_among_versions(before: &'static [u64], new: u64, up: bool) {
     model(move || {
         let tree = tree(&["j", "l"]);
@@ -563,9 +563,9 @@ fn cursors_among_versions() {
     }
 }
 
-/// A sweep beside an insert: sorted, without repetitions, and with all that was
-/// there before.
-fn a_sweep(before: &'static [(&'static str, u64)], new: (&'static str, u64)) {
+/// A flush iterator beside an insert: sorted, without repetitions, and with all earlier
+/// entries.
+fn a_flush_iterator(before: &'static [(&'static str, u64)], new: (&'static str, u64)) {
     model(move || {
         let tree = tree(&[]);
         for (key, tag) in before {
@@ -573,20 +573,20 @@ fn a_sweep(before: &'static [(&'static str, u64)], new: (&'static str, u64)) {
         }
         let other = tree.clone();
         let reader = thread::spawn(move || {
-            let mut sweep = other.flush_iter();
-            sweep.seek_to_first();
+            let mut iter = other.flush_iter();
+            iter.seek_to_first();
             let mut seen: Vec<(String, u64)> = Vec::new();
-            while sweep.valid() {
-                let (key, tag) = sweep.key().split_last_chunk::<8>().unwrap();
+            while iter.valid() {
+                let (key, tag) = iter.key().split_last_chunk::<8>().unwrap();
                 let key = String::from_utf8(key.to_vec()).unwrap();
                 let tag = u64::from_le_bytes(*tag);
-                assert_eq!(sweep.value(), [tag as u8]);
+                assert_eq!(iter.value(), [tag as u8]);
                 let sorted = seen
                     .last()
                     .is_none_or(|last| last.0 < key || (last.0 == key && last.1 > tag));
                 assert!(sorted, "{key} at {tag} after {seen:?}");
                 seen.push((key, tag));
-                sweep.next();
+                iter.next();
             }
             for (key, tag) in before {
                 let same = |(k, t): &(String, u64)| k == key && t == tag;
@@ -600,12 +600,12 @@ fn a_sweep(before: &'static [(&'static str, u64)], new: (&'static str, u64)) {
 
 #[test]
 fn flush_iterators_beside_inserts() {
-    a_sweep(&[("a", 1), ("c", 1)], ("b", 1));
-    a_sweep(&[("a", 1), ("b", 1), ("b", 2)], ("b", 3));
-    a_sweep(&[("a", 1), ("b", 1), ("b", 3)], ("b", 2));
+    a_flush_iterator(&[("a", 1), ("c", 1)], ("b", 1));
+    a_flush_iterator(&[("a", 1), ("b", 1), ("b", 2)], ("b", 3));
+    a_flush_iterator(&[("a", 1), ("b", 1), ("b", 3)], ("b", 2));
 }
 
-/// Reads at a sequence, every way, beside a version that arrives.
+/// Reads at a sequence number in every way, beside a version that arrives.
 fn reads_at(before: &'static [u64], new: u64, sequence: u64) {
     let newest = before.iter().copied().filter(|tag| *tag <= sequence).max();
     let oldest_above = before.iter().copied().filter(|tag| *tag > sequence).min();
@@ -616,7 +616,7 @@ fn reads_at(before: &'static [u64], new: u64, sequence: u64) {
         }
         let other = tree.clone();
         let reader = thread::spawn(move || {
-            // What has come is seen or not; what has not is what was there.
+            // The new version is seen or not; otherwise the earlier ones are.
             let new_below = (new <= sequence).then_some(new).max(newest);
             let mut found = None;
             other.get(b"k", sequence, &mut |tag, value| {
@@ -633,7 +633,7 @@ fn reads_at(before: &'static [u64], new: u64, sequence: u64) {
             iter.seek(b"k", sequence);
             let found = tag_at(&iter);
             assert!(found == newest || found == new_below, "{found:?}");
-            // The last at or before the next number: the oldest above.
+            // The last entry at or before the next number: the oldest version above.
             iter.seek_for_prev(b"k", sequence + 1);
             let new_above = [oldest_above, (new > sequence).then_some(new)];
             let new_above = new_above.into_iter().flatten().min();
@@ -650,14 +650,14 @@ fn reads_at_an_old_sequence_beside_versions_anywhere() {
     for sequence in [2, 4] {
         for new in [1, 3, 5, 7] {
             reads_at(&[2, 4, 6], new, sequence);
-            // Arrived out of order: behind a proxy, and without jumps.
+            // Versions that arrived out of order: behind a proxy, and without jumps.
             reads_at(&[6, 2, 4], new, sequence);
         }
     }
 }
 
-/// What a writer has published by raising a number is seen by who has read the
-/// number, whatever else arrives: the newest up to it, exactly.
+/// A writer publishes a version by raising a number. A thread that has read the number
+/// sees exactly the newest version up to it, whatever else arrives.
 #[test]
 fn a_reader_at_a_published_number() {
     use loom::sync::atomic::AtomicU64;
@@ -694,8 +694,8 @@ fn a_reader_at_a_published_number() {
     }
 }
 
-/// An entry is prepared and published beside a reader: it is seen whole or not
-/// at all, and an empty leaf is no entry.
+/// An entry is prepared and published beside a reader: it is seen complete or not at all,
+/// and an empty leaf is no entry.
 #[test]
 fn preparing_and_publishing_beside_a_reader() {
     for (before, key) in [(&["j"][..], "k"), (&["k", "l"], "k"), (&["ka", "kb"], "k")] {
@@ -731,7 +731,8 @@ fn preparing_and_publishing_beside_a_reader() {
     }
 }
 
-/// An entry whose place was found before, beside what makes that stale.
+/// An entry whose position was located before, beside an insert that makes the position
+/// stale.
 fn a_located_entry_beside(before: &'static [&'static str], key: &'static str, new: &'static str) {
     model_with_preemptions(3, move || {
         let tree = tree(before);
@@ -766,7 +767,7 @@ fn a_located_entry_beside_growth_splits_and_the_same_key() {
     a_located_entry_beside(&["a", "b"], "ab", "ab"); // the leaf itself
 }
 
-/// A batch, whose places were found together, beside what makes them stale.
+/// A batch, whose positions were found together, beside an insert that makes them stale.
 fn a_batch_beside(
     before: &'static [&'static str],
     batch: [&'static str; 2],

@@ -52,7 +52,7 @@ fn skips() -> Arc<HashSkipList<Bytewise>> {
     ))
 }
 
-/// The keys that `scan` shows; checks their order and each value.
+/// The keys that `scan` visits; checks their order and each value.
 fn keys(scan: impl FnOnce(&mut Visit<'_>)) -> Vec<u8> {
     let mut keys = Vec::new();
     scan(&mut |key, tag, value| {
@@ -83,8 +83,8 @@ fn put(table: &HashLinkList<Bytewise>, key: u8) {
     assert!(table.insert(HASH, &[key], 1, &[key, key]));
 }
 
-/// Two first inserters into a bucket make it, one of them in vain; a reader
-/// sees it empty, or whole.
+/// Two first inserters into a bucket both make it, and one of them wins; a reader sees
+/// the bucket empty or complete.
 #[test]
 fn a_bucket_is_published_whole_and_once() {
     model(|| {
@@ -121,8 +121,8 @@ fn a_reader_sees_a_whole_linked_list() {
             let mut last = 0;
             for _ in 0..2 {
                 let seen = link_keys(&reader);
-                assert!(seen.contains(&20), "what was there stays");
-                assert!(seen.len() >= last, "seen and lost");
+                assert!(seen.contains(&20), "earlier entries stay");
+                assert!(seen.len() >= last, "seen once but not again");
                 last = seen.len();
             }
         });
@@ -186,7 +186,7 @@ fn an_append_list_shows_what_was_pushed() {
     });
 }
 
-/// Whoever sees a list sealed sees all that was added before.
+/// A thread that sees a list sealed sees everything that was added before.
 #[test]
 fn a_sealed_list_is_complete() {
     model(|| {
@@ -199,7 +199,7 @@ fn a_sealed_list_is_complete() {
                 found += 1;
                 true
             });
-            // The sorted entries are kept now, if the list was sealed.
+            // The sorted snapshot is kept now, if the list was sealed.
             (found, sorted_keys(reader.iter()))
         });
         list.extend_shard(0, [(&[10][..], 1, &[10, 10][..])]);

@@ -1,5 +1,5 @@
-//! Model checks of publication in order, and of work that one does for all: every interleaving of mark, raise,
-//! advance, sleep and wake, with the memory model's freedoms.
+//! Model checks of publication in order and of single flight: every interleaving of mark,
+//! raise, advance, sleep and wake, and every value that the memory model allows.
 //!
 //! Run with
 //! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test loom_publish`.
@@ -20,7 +20,7 @@ fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
 
 struct Store {
     publication: Publication,
-    /// What ranges write, one word for each number.
+    /// What the writers of ranges write, one word for each number.
     data: [AtomicU64; 8],
 }
 
@@ -39,7 +39,8 @@ impl Store {
         self.publication.finish(first, last).unwrap();
     }
 
-    /// Everything visible must be there (P1), and no range in part.
+    /// Checks that everything visible is there (P1), and that `visible` is the end of a
+    /// range.
     fn check(&self, ends: &[u64]) {
         let visible = self.publication.visible();
         assert!(visible == 0 || ends.contains(&visible), "half a range");
@@ -50,8 +51,8 @@ impl Store {
     }
 }
 
-/// Two ranges finished in either order: the number reaches the end, and what
-/// was written is seen by whoever sees the number.
+/// Two ranges are finished in either order: the number reaches the end, and a thread that
+/// sees the number sees what was written.
 #[test]
 fn two_writers_reach_the_end() {
     model(5, || {
@@ -69,8 +70,8 @@ fn two_writers_reach_the_end() {
     });
 }
 
-/// The same in other roles: the thread that is started reads another's mark.
-/// (A checker's first thread has seen everything before the others begin.)
+/// The same with roles exchanged: the started thread reads the other's mark. (A checker's
+/// first thread has seen everything before the others begin.)
 #[test]
 fn a_mover_sees_what_a_mark_stands_for() {
     model(5, || {
@@ -87,7 +88,7 @@ fn a_mover_sees_what_a_mark_stands_for() {
     });
 }
 
-/// A reader beside a writer, which finishes in order.
+/// A reader beside a writer that finishes in order.
 #[test]
 fn a_reader_sees_whole_ranges() {
     model(5, || {
@@ -103,8 +104,8 @@ fn a_reader_sees_whole_ranges() {
     });
 }
 
-/// A reader beside a writer that claims what it has marked: the mover before
-/// it has looked at the slot too early.
+/// A reader beside a writer that claims the range that it has marked, since the mover
+/// before it has looked at the slot too early.
 #[test]
 fn a_reader_sees_claimed_ranges() {
     model(3, || {
@@ -119,7 +120,7 @@ fn a_reader_sees_claimed_ranges() {
     });
 }
 
-/// Three writers whose marks and raises meet.
+/// Three writers whose marks and raises interleave.
 #[test]
 fn three_writers_reach_the_end() {
     model(2, || {
@@ -137,8 +138,8 @@ fn three_writers_reach_the_end() {
     });
 }
 
-/// A waiter that goes to sleep while its range becomes visible. Asleep means
-/// parked here: a turn that is not announced is never seen.
+/// A waiter goes to sleep while its range becomes visible. Asleep means parked here:
+/// without a notification the waiter never sees a new epoch.
 #[test]
 fn a_sleeper_is_woken() {
     model(5, || {
@@ -155,7 +156,7 @@ fn a_sleeper_is_woken() {
     });
 }
 
-/// A failure reaches a sleeper behind it, and never lets the number pass.
+/// A failure reaches a sleeper behind it, and the number never passes it.
 #[test]
 fn a_failure_wakes_waiters_behind_it() {
     model(5, || {
@@ -171,7 +172,7 @@ fn a_failure_wakes_waiters_behind_it() {
     });
 }
 
-/// More in flight than the four slots of a model: the writer waits for room
+/// More numbers are in flight than the four slots of a model: the writer waits for room
 /// before it marks.
 #[test]
 fn a_full_ring_makes_writers_wait() {
@@ -190,8 +191,8 @@ fn a_full_ring_makes_writers_wait() {
     });
 }
 
-/// A mover passes more beds than it wakes: whoever sleeps in one of them wakes
-/// the other, or has seen the number before it slept.
+/// A mover passes more buckets than it wakes: the sleeper in one of them wakes the other,
+/// or has seen the number before it slept.
 #[test]
 fn a_woken_sleeper_wakes_others() {
     model(4, || {
@@ -210,9 +211,8 @@ fn a_woken_sleeper_wakes_others() {
     });
 }
 
-/// The same, and one of the two waits for what comes later: it lies in a bed
-/// that is woken too early, and must not sleep on while it counts as one who
-/// wakes others.
+/// The same, but one of the two waits for a later number: its bucket is woken too early,
+/// and it must not go back to sleep while it counts as a thread that wakes others.
 #[test]
 fn a_sleeper_woken_too_early_wakes_others() {
     model(3, || {
@@ -229,8 +229,8 @@ fn a_sleeper_woken_too_early_wakes_others() {
     });
 }
 
-/// Two held ranges and one that is not, behind them: whoever is first settles,
-/// and nothing is seen before it is settled for (P6).
+/// Two ranges that await a sync, and behind them one that does not: the first in line
+/// syncs, and no range is visible before it is synced (P6).
 #[test]
 fn ranges_that_await_a_sync_are_synced_before_they_are_visible() {
     model(3, || {
@@ -262,8 +262,7 @@ fn ranges_that_await_a_sync_are_synced_before_they_are_visible() {
     });
 }
 
-/// Two callers: each gets what it asked for, asleep or working, and sees what
-/// the work was for.
+/// Two callers: each reaches its goal, asleep or working, and sees what the work was for.
 #[test]
 fn a_single_flight_serves_sleepers_and_later_callers() {
     model(5, || {
@@ -272,7 +271,7 @@ fn a_single_flight_serves_sleepers_and_later_callers() {
             let goal = written.fetch_add(1, Ordering::AcqRel) + 1;
             let worked = relay.run_until(goal, || {
                 let upto = written.load(Ordering::Acquire);
-                // Workers follow one another, so this never goes back.
+                // One caller works at a time, so this never decreases.
                 assert!(durable.load(Ordering::Relaxed) <= upto, "R1");
                 durable.store(upto, Ordering::Relaxed);
                 Ok::<_, ()>(upto)
@@ -287,7 +286,7 @@ fn a_single_flight_serves_sleepers_and_later_callers() {
     });
 }
 
-/// The worker fails while the other sleeps: the other takes the role.
+/// The worker fails while the other caller sleeps: the other one works then.
 #[test]
 fn a_single_flight_survives_a_failure() {
     model(5, || {

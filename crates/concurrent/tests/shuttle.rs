@@ -1,6 +1,6 @@
-//! Longer runs than loom can try out, under random schedules: the structures
-//! with three or four threads. Sequential consistency only, so this finds what
-//! goes wrong between steps, not what a missing ordering lets happen.
+//! Longer runs than loom can explore, under random schedules: the structures with three
+//! or four threads. They run with sequential consistency only, so they find errors in the
+//! interleaving of steps, not missing orderings.
 //!
 //! Run with
 //! `RUSTFLAGS="--cfg shuttle" cargo test -p whitewater-concurrent --release --test shuttle`;
@@ -12,8 +12,8 @@ mod support;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
-// Schedules switch threads only within the crate's own operations, so what
-// the tests note for themselves needs no checked lock.
+// Schedules switch threads only within the crate's own operations, so the notes of the
+// tests need no checked lock.
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -77,11 +77,11 @@ fn arena_allocations_are_disjoint_and_counted() {
     });
 }
 
-/// What has been inserted for certain.
+/// The entries whose insert has returned.
 type Noted<S> = Mutex<BTreeMap<Place<<S as Set>::Order>, Vec<u8>>>;
 
-/// One walk in a direction, from an end or from some place: sorted, without
-/// repetitions, inside the range, and with all that was there when it began.
+/// One walk in a direction, from an end or from a key: sorted, without repetitions,
+/// inside the range, and with all entries that were there when it began.
 fn walk<S: Set>(set: &Arc<S>, noted: &Noted<S>, up: bool, from: Option<(&[u8], u64)>) {
     let there = noted.lock().unwrap().clone();
     let start = from.map(|(key, tag)| Place::<S::Order>::new(key, tag));
@@ -130,7 +130,10 @@ fn writers_and_a_reader<S: Set>(entries: &'static [(&'static [u8], u64)], writer
                     for (i, (key, tag)) in entries.iter().enumerate().skip(writer).step_by(writers)
                     {
                         let value = value(key, *tag);
-                        assert!(set.insert_by(i, key, *tag, &value), "nobody else has it");
+                        assert!(
+                            set.insert_by(i, key, *tag, &value),
+                            "no other thread inserts it"
+                        );
                         let place = Place::new(key, *tag);
                         noted.lock().unwrap().insert(place, value);
                     }
@@ -158,7 +161,7 @@ fn writers_and_a_reader<S: Set>(entries: &'static [(&'static [u8], u64)], writer
     });
 }
 
-/// Prefixes of each other, a node that grows through all sizes, splits.
+/// Keys that are prefixes of each other, a node that grows through all sizes, splits.
 const KEYS: &[(&[u8], u64)] = &[
     (b"abc", 1),
     (b"abd", 1),
@@ -212,7 +215,7 @@ fn skip_list_versions() {
     writers_and_a_reader::<SkipList<By<Bytewise>>>(VERSIONS, 3);
 }
 
-/// A cursor changes its direction at every step, in a node that grows wide.
+/// A cursor changes its direction at every step, in a node that grows to the widest kind.
 fn to_and_fro<S: Set>() {
     model(|| {
         let set = S::create();
@@ -242,7 +245,7 @@ fn to_and_fro<S: Set>() {
                     let (here, found) = cursor.entry::<S::Order>().unwrap();
                     assert_eq!(found, value(&here.key, here.tag));
                     assert!(if up { before < here } else { here < before });
-                    // At most what is new is passed over.
+                    // Only new entries are passed over.
                     assert!(before.key[0].abs_diff(here.key[0]) <= 2);
                 }
             })
@@ -265,8 +268,8 @@ fn skip_list_to_and_fro() {
     to_and_fro::<SkipList<By<Bytewise>>>();
 }
 
-/// Writers take sequence numbers and publish in order. A reader at a published
-/// number sees exactly what it should, whatever arrives meanwhile.
+/// Writers take sequence numbers and publish in order. A reader at a published number
+/// sees exactly the entries up to it, whatever arrives meanwhile.
 fn snapshots<S: Set>() {
     const WRITERS: u64 = 3;
     const ALL: u64 = WRITERS * 4;
@@ -282,8 +285,8 @@ fn snapshots<S: Set>() {
             let (set, next, visible) = (set.clone(), next.clone(), visible.clone());
             threads.push(thread::spawn(move || {
                 for _ in 0..ALL / WRITERS {
-                    // The sequence number decides about the key, so it comes
-                    // first; others may overtake.
+                    // The sequence number decides the key, so it is taken first; other
+                    // threads may overtake.
                     let sequence = next.fetch_add(1, Ordering::SeqCst);
                     let (key, tag) = (key(sequence), || sequence);
                     assert!(set.insert_late(key, &value(key, sequence), tag));
@@ -345,7 +348,7 @@ fn skip_list_snapshots() {
     snapshots::<SkipList<By<Bytewise>>>();
 }
 
-/// All want the same entries; each is inserted by one of them.
+/// All threads insert the same entries; each insert succeeds in one of them.
 fn equal_entries<S: Set>() {
     const ENTRIES: [(&[u8], u64); 5] = [(b"x", 1), (b"xy", 1), (b"x", 2), (b"xyz", 1), (b"x", 1)];
     model(|| {
@@ -375,8 +378,8 @@ fn skip_list_equal_entries() {
     equal_entries::<SkipList<By<Bytewise>>>();
 }
 
-/// A batch goes down together, and its places go stale: others insert, and
-/// prepare what they publish late or never.
+/// The keys of a batch descend together, and their positions become stale: other threads
+/// insert, and prepare entries that they publish late or never.
 #[test]
 fn art_batches_beside_prepared_entries() {
     model(|| {
@@ -410,7 +413,7 @@ fn art_batches_beside_prepared_entries() {
                         newest = tag;
                         false
                     });
-                    assert_eq!(newest, tag, "an own write is seen");
+                    assert_eq!(newest, tag, "a thread sees its own write");
                 }
             }));
         }
@@ -424,11 +427,11 @@ fn art_batches_beside_prepared_entries() {
     });
 }
 
-/// Splices go stale through one another and are used again.
+/// Splices become stale by each other's inserts and are used again.
 #[test]
 fn skip_list_splices() {
     type List = SkipList<By<Bytewise>>;
-    // Up, and then down between what is there.
+    // Ascending, and then descending between the existing keys.
     const STEPS: [u8; 6] = [0, 8, 16, 24, 19, 3];
     model(|| {
         let list = <List as Set>::create();
@@ -444,7 +447,7 @@ fn skip_list_splices() {
                         list.insert_spliced_with_height(&mut splice, height, &key, 1, &value)
                     };
                     assert!(insert());
-                    assert!(!insert(), "it is there now");
+                    assert!(!insert(), "the key exists now");
                 }
             })
         });
@@ -478,7 +481,7 @@ impl Commits {
 
 impl Prepare for Commits {
     type Request = u64;
-    /// The tickets from the first on, and how many.
+    /// The first ticket, and the number of tickets.
     type Group = (u64, u64);
     type Error = ();
 
@@ -493,7 +496,10 @@ impl Prepare for Commits {
         assert_eq!(self.preparing.fetch_add(1, Ordering::SeqCst), 0);
         let first = self.next.load(Ordering::SeqCst);
         let published = self.published.load(Ordering::SeqCst);
-        assert!(self.pipelined || published == first, "one after the other");
+        assert!(
+            self.pipelined || published == first,
+            "one group after the other"
+        );
         let mut len = 0;
         members.for_each(|_, ticket| {
             *ticket = first + len;
@@ -523,8 +529,7 @@ impl Steps for Commits {
     }
 }
 
-/// Five callers, so that groups have callers of their own and shares of
-/// several members.
+/// Five callers, so that groups have helpers and subtrees of several members.
 fn commit_many(
     commits: fn() -> Commits,
     commit: fn(&GroupQueue<u64, (), (u64, u64)>, &Commits, u64) -> u64,

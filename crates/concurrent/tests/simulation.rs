@@ -1,4 +1,4 @@
-//! Threads that a seed schedules.
+//! Tests of the simulation: threads that a seed schedules.
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::thread;
@@ -21,7 +21,8 @@ fn spawn_all<T: Send>(n: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     })
 }
 
-/// Threads that take locks, wait and sleep; returns the order in which they came.
+/// Runs threads that take locks, wait and sleep; returns the order in which they got
+/// there.
 fn busy(seed: u64) -> (Vec<usize>, Report) {
     run(seed, || {
         let order = Mutex::new(Vec::new());
@@ -57,9 +58,9 @@ fn a_seed_is_a_run() {
     assert!(orders.len() > 40, "only {} orders", orders.len());
 }
 
-/// A read and a write with somebody else in between.
+/// A read and a write, with another thread in between.
 #[test]
-fn what_is_not_atomic_is_torn() {
+fn a_read_and_a_write_are_torn_apart() {
     let torn = (0..50).filter(|&seed| {
         let (count, _) = run(seed, || {
             let count = AtomicU32::new(0);
@@ -96,7 +97,7 @@ fn time_passes_while_nobody_runs() {
 }
 
 #[test]
-fn conditions_wake_those_who_wait() {
+fn condition_variables_wake_their_waiters() {
     for seed in 0..100 {
         run(seed, || {
             let (lock, changed) = (Mutex::new(0), Condvar::new());
@@ -113,7 +114,7 @@ fn conditions_wake_those_who_wait() {
     }
 }
 
-/// The protocol's own parts, whose waiters sleep at words.
+/// The parts of the commit protocol whose waiters sleep on futex words.
 #[test]
 fn publications_and_single_flights_come_to_an_end() {
     let mut runs = Vec::new();
@@ -150,7 +151,7 @@ fn a_panic_is_the_simulations() {
     let outcome = thread::spawn(|| simulation::run(1, || panic!("told"))).join();
     let payload = outcome.map(drop).expect_err("it panics");
     assert_eq!(payload.downcast_ref::<&str>(), Some(&"told"));
-    // A thread's panic is its own.
+    // A thread's panic does not affect the others.
     run(1, || {
         let thread = system::spawn("fails".to_owned(), || panic!("alone"));
         let thread = thread.expect("a thread starts");

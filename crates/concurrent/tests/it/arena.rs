@@ -1,4 +1,4 @@
-//! The arena: pieces, accounting, contention.
+//! The arena: allocations, accounting, contention.
 
 use std::thread;
 
@@ -7,32 +7,33 @@ use proptest::prelude::*;
 use whitewater_concurrent::arena::{ALIGN, ArenaOptions, ConcurrentArena};
 use whitewater_concurrent::region::{Claim, HugePages};
 
-/// A piece filled with a pattern of its own.
-struct Piece {
+/// An allocation filled with a pattern of its own.
+struct Allocation {
     start: *mut u8,
     len: usize,
     pattern: u8,
 }
 
-// SAFETY: a piece is memory that only its holder touches.
-unsafe impl Send for Piece {}
+// SAFETY: only the holder of an allocation accesses its memory.
+unsafe impl Send for Allocation {}
 
-impl Piece {
+impl Allocation {
     fn take(arena: &ConcurrentArena, len: usize, pattern: u8) -> Self {
         let start = arena.allocate(len).as_ptr();
         assert_eq!(start.addr() % ALIGN, 0);
-        // SAFETY: the piece has `len` bytes.
+        // SAFETY: the allocation has `len` bytes.
         unsafe { start.write_bytes(pattern, len) };
-        Piece {
+        Allocation {
             start,
             len,
             pattern,
         }
     }
 
-    /// Whether nobody else wrote into it.
+    /// Whether no other thread has written into it.
     fn is_intact(&self) -> bool {
-        // SAFETY: the piece has `len` bytes, initialized, not written now.
+        // SAFETY: the allocation has `len` bytes, which are initialized and not being
+        // written.
         let bytes = unsafe { std::slice::from_raw_parts(self.start, self.len) };
         bytes.iter().all(|&byte| byte == self.pattern)
     }
@@ -46,14 +47,14 @@ fn rounded(len: usize) -> usize {
     len.max(1).next_multiple_of(ALIGN)
 }
 
-fn assert_disjoint(pieces: &[Piece]) {
-    let mut spans: Vec<_> = pieces
+fn assert_disjoint(allocations: &[Allocation]) {
+    let mut spans: Vec<_> = allocations
         .iter()
-        .map(|piece| (piece.start.addr(), rounded(piece.len)))
+        .map(|allocation| (allocation.start.addr(), rounded(allocation.len)))
         .collect();
     spans.sort_unstable();
     for pair in spans.windows(2) {
-        assert!(pair[0].0 + pair[0].1 <= pair[1].0, "pieces overlap");
+        assert!(pair[0].0 + pair[0].1 <= pair[1].0, "allocations overlap");
     }
 }
 
@@ -72,16 +73,16 @@ proptest! {
         let arena = ConcurrentArena::new(block);
         prop_assert_eq!((arena.used_bytes(), arena.allocated_bytes()), (0, 0));
         let mut used = 0;
-        let mut pieces = Vec::new();
+        let mut allocations = Vec::new();
         for (i, len) in lengths.into_iter().enumerate() {
-            pieces.push(Piece::take(&arena, len, i as u8));
+            allocations.push(Allocation::take(&arena, len, i as u8));
             used += rounded(len);
             prop_assert_eq!(arena.used_bytes(), used);
-            prop_assert_eq!(arena.allocations(), pieces.len());
+            prop_assert_eq!(arena.allocations(), allocations.len());
             prop_assert!(arena.allocated_bytes() >= used);
         }
-        assert_disjoint(&pieces);
-        prop_assert!(pieces.iter().all(Piece::is_intact));
+        assert_disjoint(&allocations);
+        prop_assert!(allocations.iter().all(Allocation::is_intact));
     }
 }
 
@@ -91,13 +92,13 @@ fn blocks_are_used_up_before_new_ones_come() {
     for _ in 0..(4 << 20) / 128 {
         arena.allocate(128);
     }
-    // Threads of this binary may already use shards: allow one region's slack.
+    // Threads of this binary may already use shards, so allow the slack of one region.
     assert_eq!(arena.used_bytes(), 4 << 20);
     assert!(arena.allocated_bytes() <= 5 << 20);
 }
 
 #[test]
-fn large_pieces_do_not_waste_the_block() {
+fn large_allocations_do_not_waste_the_block() {
     let arena = ConcurrentArena::new(64 << 10);
     arena.allocate(8);
     let before = arena.allocated_bytes();
@@ -114,17 +115,17 @@ fn impossible_sizes_are_refused() {
 }
 
 #[test]
-fn threads_get_disjoint_pieces() {
+fn threads_get_disjoint_allocations() {
     const THREADS: usize = 8;
-    const PIECES: usize = 10_000;
+    const ALLOCATIONS: usize = 10_000;
     let arena = ConcurrentArena::new(256 << 10);
-    let pieces: Vec<Piece> = thread::scope(|scope| {
+    let allocations: Vec<Allocation> = thread::scope(|scope| {
         let workers: Vec<_> = (0..THREADS)
             .map(|thread| {
                 let arena = &arena;
                 scope.spawn(move || {
-                    (0..PIECES)
-                        .map(|i| Piece::take(arena, (i * 13 + thread) % 300, thread as u8))
+                    (0..ALLOCATIONS)
+                        .map(|i| Allocation::take(arena, (i * 13 + thread) % 300, thread as u8))
                         .collect::<Vec<_>>()
                 })
             })
@@ -132,17 +133,21 @@ fn threads_get_disjoint_pieces() {
         let lists = workers.into_iter().map(|worker| worker.join().unwrap());
         lists.flatten().collect()
     });
-    assert_disjoint(&pieces);
-    assert!(pieces.iter().all(Piece::is_intact));
-    let used: usize = pieces.iter().map(|piece| rounded(piece.len)).sum();
+    assert_disjoint(&allocations);
+    assert!(allocations.iter().all(Allocation::is_intact));
+    let used: usize = allocations
+        .iter()
+        .map(|allocation| rounded(allocation.len))
+        .sum();
     assert_eq!(arena.used_bytes(), used);
-    assert_eq!(arena.allocations(), THREADS * PIECES);
-    // Slack: one region per shard, and what blocks lose at their ends.
+    assert_eq!(arena.allocations(), THREADS * ALLOCATIONS);
+    // The slack: one region per shard, and what is lost at the ends of blocks.
     assert!(arena.allocated_bytes() < used + used / 4 + (1 << 20));
 }
 
-/// Bytes that many threads with pieces of many sizes really hold, and what
-/// the arena says: used to the byte, taken from the system within 5%.
+/// Compares the bytes that many threads hold, in allocations of many sizes, with what the
+/// arena reports: the used bytes are exact, the bytes taken from the system are within
+/// 5%.
 fn assert_accounting(pages: HugePages) {
     const THREADS: usize = 16;
     const EACH: usize = 8 << 20;
@@ -152,17 +157,17 @@ fn assert_accounting(pages: HugePages) {
             .map(|thread| {
                 let arena = &arena;
                 scope.spawn(move || {
-                    let (mut bytes, mut pieces, mut x) = (0, 0, thread + 1);
+                    let (mut bytes, mut allocations, mut x) = (0, 0, thread + 1);
                     while bytes < EACH {
                         x = x.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(11);
                         let most = [100, 100, 300, 300, 300, 3_000, 20_000, 150_000];
                         let len = (x >> 40) % most[(x >> 32) % most.len()];
-                        let piece = Piece::take(arena, len, thread as u8);
-                        assert!(piece.is_intact());
+                        let allocation = Allocation::take(arena, len, thread as u8);
+                        assert!(allocation.is_intact());
                         bytes += rounded(len);
-                        pieces += 1;
+                        allocations += 1;
                     }
-                    (bytes, pieces)
+                    (bytes, allocations)
                 })
             })
             .collect();
@@ -173,7 +178,10 @@ fn assert_accounting(pages: HugePages) {
     assert_eq!(arena.used_bytes(), used);
     assert_eq!(
         arena.allocations(),
-        totals.iter().map(|(_, pieces)| pieces).sum::<usize>()
+        totals
+            .iter()
+            .map(|(_, allocations)| allocations)
+            .sum::<usize>()
     );
     let allocated = arena.allocated_bytes();
     assert!(allocated >= used);
@@ -191,7 +199,7 @@ fn accounting_is_exact_with_many_threads_and_sizes() {
 #[test]
 fn accounting_is_exact_on_huge_pages() {
     assert_accounting(HugePages::Transparent);
-    // Systems without reserved pages give transparent ones.
+    // Systems without reserved pages use transparent ones.
     assert_accounting(HugePages::Reserved(2 << 20));
 }
 
@@ -214,7 +222,7 @@ fn little_takes_no_huge_page() {
     assert!(huge.is_multiple_of(2 << 20), "{huge}");
 }
 
-/// What is lost at the ends of blocks that grow stays small, whatever comes.
+/// The loss at the ends of growing blocks stays small, whatever the sizes are.
 #[test]
 fn a_small_arena_takes_little_more_than_it_hands_out() {
     for len in [8, 100, 1_000, 3_000, 10_000, 60_000] {
@@ -227,18 +235,18 @@ fn a_small_arena_takes_little_more_than_it_hands_out() {
     }
 }
 
-/// Blocks of an arena that is gone are used again, whatever is in them.
+/// Blocks of a dropped arena are used again, whatever they contain.
 #[test]
 fn blocks_are_used_again() {
     let _claim = Claim::new(64 << 20);
     for pages in [HugePages::Off, HugePages::Transparent] {
         for round in 0..3 {
             let arena = arena(512 << 10, pages);
-            let pieces: Vec<_> = (0..40)
-                .map(|i| Piece::take(&arena, 30_000, round * 40 + i))
+            let allocations: Vec<_> = (0..40)
+                .map(|i| Allocation::take(&arena, 30_000, round * 40 + i))
                 .collect();
-            assert_disjoint(&pieces);
-            assert!(pieces.iter().all(Piece::is_intact));
+            assert_disjoint(&allocations);
+            assert!(allocations.iter().all(Allocation::is_intact));
         }
     }
 }

@@ -38,10 +38,10 @@ fn entry(iter: &Iter) -> Option<Entry> {
     })
 }
 
-fn swept<const REVERSED: bool>(sweep: &FlushIter<REVERSED>) -> Option<Entry> {
-    sweep.valid().then(|| {
-        let (key, tag) = split(sweep.key());
-        (key, tag, sweep.value().to_vec())
+fn flush_entry<const REVERSED: bool>(flush: &FlushIter<REVERSED>) -> Option<Entry> {
+    flush.valid().then(|| {
+        let (key, tag) = split(flush.key());
+        (key, tag, flush.value().to_vec())
     })
 }
 
@@ -49,7 +49,7 @@ fn owned(found: Option<(&Place, &Vec<u8>)>) -> Option<Entry> {
     found.map(|((key, tag), value)| (key.clone(), tag.0, value.clone()))
 }
 
-/// Compares everything a reader can ask; `probes` are places to ask at.
+/// Compares the results of all reads; `probes` are the keys and tags to read at.
 fn assert_same(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
     assert_eq!(tree.check(), Ok(oracle.len()));
     let mut iter = tree.iter();
@@ -66,13 +66,13 @@ fn assert_same(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
         iter.prev();
     }
     assert!(!iter.valid());
-    assert_sweeps(tree, oracle, probes);
+    assert_flushs(tree, oracle, probes);
     for (key, tag) in probes {
         let at = (key.clone(), Reverse(*tag));
         let mut after = oracle.range(at.clone()..);
         iter.seek(key, *tag);
         assert_eq!(entry(&iter), owned(after.next()));
-        // A little further, and back again.
+        // A few steps further, and back again.
         iter.next();
         assert_eq!(entry(&iter), owned(after.next()));
         let mut before = oracle.range(..=at.clone()).rev();
@@ -108,57 +108,57 @@ fn assert_same(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
     }
 }
 
-/// Sweeps: over everything, and begun or interrupted anywhere.
-fn assert_sweeps(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
-    let mut sweep = tree.flush_iter();
-    assert!(!sweep.valid());
-    sweep.next();
-    assert!(!sweep.valid());
-    sweep.seek_to_first();
+/// Flush iterators: over everything, and started or interrupted anywhere.
+fn assert_flushs(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
+    let mut flush = tree.flush_iter();
+    assert!(!flush.valid());
+    flush.next();
+    assert!(!flush.valid());
+    flush.seek_to_first();
     for (i, expected) in oracle.iter().enumerate() {
-        assert_eq!(swept(&sweep), owned(Some(expected)));
+        assert_eq!(flush_entry(&flush), owned(Some(expected)));
         if i % 50 == 49 {
-            sweep.prev();
-            assert_eq!(swept(&sweep), owned(oracle.iter().nth(i - 1)));
-            sweep.next();
-            assert_eq!(swept(&sweep), owned(Some(expected)));
+            flush.prev();
+            assert_eq!(flush_entry(&flush), owned(oracle.iter().nth(i - 1)));
+            flush.next();
+            assert_eq!(flush_entry(&flush), owned(Some(expected)));
         }
-        sweep.next();
+        flush.next();
     }
-    assert!(!sweep.valid());
-    sweep.next();
-    sweep.prev();
-    assert!(!sweep.valid());
-    sweep.seek_to_last();
+    assert!(!flush.valid());
+    flush.next();
+    flush.prev();
+    assert!(!flush.valid());
+    flush.seek_to_last();
     for expected in oracle.iter().rev() {
-        assert_eq!(swept(&sweep), owned(Some(expected)));
-        sweep.prev();
+        assert_eq!(flush_entry(&flush), owned(Some(expected)));
+        flush.prev();
     }
     for (key, tag) in probes {
         let at = (key.clone(), Reverse(*tag));
-        sweep.seek(key, *tag);
+        flush.seek(key, *tag);
         for expected in oracle.range(at.clone()..).take(70) {
-            assert_eq!(swept(&sweep), owned(Some(expected)));
-            sweep.next();
+            assert_eq!(flush_entry(&flush), owned(Some(expected)));
+            flush.next();
         }
-        sweep.seek_for_prev(key, *tag);
+        flush.seek_for_prev(key, *tag);
         let found = oracle.range(..=at).next_back();
-        assert_eq!(swept(&sweep), owned(found));
+        assert_eq!(flush_entry(&flush), owned(found));
         if let Some((found, _)) = found {
-            sweep.next();
+            flush.next();
             let mut after = oracle.range(found.clone()..).skip(1);
-            assert_eq!(swept(&sweep), owned(after.next()));
+            assert_eq!(flush_entry(&flush), owned(after.next()));
         }
     }
     let mut falling: Vec<_> = oracle.iter().collect();
     falling.sort_by_key(|((key, tag), _)| (Reverse(key), tag));
-    let mut sweep = tree.flush_iter_reversed();
-    sweep.seek_to_first();
+    let mut flush = tree.flush_iter_reversed();
+    flush.seek_to_first();
     for expected in falling {
-        assert_eq!(swept(&sweep), owned(Some(expected)));
-        sweep.next();
+        assert_eq!(flush_entry(&flush), owned(Some(expected)));
+        flush.next();
     }
-    assert!(!sweep.valid());
+    assert!(!flush.valid());
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn adversarial_keys_in_batches_and_prepared() {
             let both = chunk.iter().zip(&values).enumerate();
             both.map(|(j, (key, value))| (&key[..], tag(j), &value[..]))
         };
-        // Every second batch is prepared first, in part twice.
+        // Every second batch is prepared first, some entries twice.
         if i % 2 == 0 {
             assert_eq!(tree.insert_batch(entries()), chunk.len());
             assert_eq!(tree.insert_batch(entries()), 0);
@@ -191,7 +191,7 @@ fn adversarial_keys_in_batches_and_prepared() {
             drop(tree.prepare(chunk[0].as_slice(), b"never published"));
             assert_eq!(tree.check(), Ok(before));
             assert_same(&tree, &oracle, &probes(&chunk[..5], 3));
-            // The later one gets the lower tag for some.
+            // For some keys the later entry gets the lower tag.
             for (j, (first, second)) in prepared.into_iter().zip(twice).enumerate() {
                 let (low, high) = (tag(j), tag(j) + 50);
                 let (a, b) = if j % 2 == 0 { (low, high) } else { (high, low) };
@@ -216,7 +216,7 @@ fn adversarial_keys_in_batches_and_prepared() {
     assert_same(&tree, &oracle, &probes(&keys, 100));
 }
 
-/// Large values, and more than the range reserved at first.
+/// Large values, and more than the range that was reserved at first.
 #[test]
 fn a_tree_outgrows_its_range() {
     let tree = Arc::new(Art::new(Options {
@@ -246,7 +246,7 @@ fn a_tree_outgrows_its_range() {
     assert!(tree.garbage_bytes() > 0 && tree.garbage_bytes() < 3_000 * 40);
 }
 
-/// What a tree leaves behind serves the next one, and never shows in it.
+/// Memory of a dropped tree is used by the next one, which never shows old contents.
 #[test]
 fn memory_is_used_again() {
     let _claim = art::Claim::new(64 << 20);
@@ -273,7 +273,7 @@ fn many_versions_in_any_order() {
             0 => {}
             1 => tags.reverse(),
             2 => tags.shuffle(&mut StdRng::seed_from_u64(1)),
-            // In order, but for neighbours.
+            // In order, except that neighbours are swapped.
             _ => tags
                 .chunks_mut(8)
                 .for_each(|c| c.shuffle(&mut StdRng::seed_from_u64(2))),
@@ -293,11 +293,11 @@ fn many_versions_in_any_order() {
     }
 }
 
-/// A million versions: what an old snapshot reads is found in few steps.
+/// A million versions: the version that an old snapshot reads is found in few steps.
 #[test]
 fn a_million_versions_are_searched_quickly() {
     const COUNT: u64 = 1_000_000;
-    // In order, and but for neighbours, as writers side by side bring them.
+    // In order, except that neighbours are swapped, as parallel writers do.
     for disorder in [1, 16] {
         let tree = Arc::new(Art::new(Options::default()));
         let mut tags: Vec<u64> = (1..=COUNT).collect();
@@ -307,9 +307,9 @@ fn a_million_versions_are_searched_quickly() {
         for tag in tags {
             assert!(tree.insert(b"hot", tag * 2, &tag.to_le_bytes()));
         }
-        // Myers' jumps need at most three steps per bit of the distance. From a
-        // landmark that jumps too far the way leads over the version below it,
-        // which makes it four; versions that came late cost one step each.
+        // Myers' jumps need at most three steps per bit of the distance. From a skip node
+        // that jumps too far, the path leads through the version below it, which makes it
+        // four; versions that arrived late cost one step each.
         let bound = 4 * COUNT.ilog2() as usize + 2 * disorder;
         let mut most = 0;
         for i in 0..COUNT {
@@ -333,11 +333,11 @@ fn a_million_versions_are_searched_quickly() {
     }
 }
 
-/// A reader's full walks, in both directions, until told to stop: sorted, no
-/// entry twice, all values right, and at least what was there before.
+/// Walks the whole tree in both directions until it is told to stop: sorted, no entry
+/// twice, all values right, and at least all earlier entries.
 fn read_until(tree: &Arc<Art>, done: &AtomicBool, published: &AtomicUsize) {
     let mut iter = tree.iter();
-    let mut sweep = tree.flush_iter();
+    let mut flush = tree.flush_iter();
     loop {
         let last = done.load(Ordering::Acquire);
         for up in [true, false] {
@@ -364,24 +364,24 @@ fn read_until(tree: &Arc<Art>, done: &AtomicBool, published: &AtomicUsize) {
         let there = published.load(Ordering::Acquire);
         let mut count = 0;
         let mut before: Option<Place> = None;
-        sweep.seek_to_first();
-        while let Some((key, tag, found)) = swept(&sweep) {
+        flush.seek_to_first();
+        while let Some((key, tag, found)) = flush_entry(&flush) {
             assert_eq!(found, value(&key, tag));
             let here = (key, Reverse(tag));
             assert!(before.is_none_or(|b| b < here), "unsorted or twice");
             before = Some(here);
             count += 1;
-            sweep.next();
+            flush.next();
         }
-        assert!(count >= there, "{count} swept of {there}");
+        assert!(count >= there, "{count} flush_entry of {there}");
         if last {
             return;
         }
     }
 }
 
-/// `writers` threads insert their shares of the keys beside `readers`; then
-/// everything must be there.
+/// `writers` threads insert their shares of the keys beside `readers` threads; in the end
+/// all entries must be there.
 fn stress(keys: &[(Vec<u8>, u64)], writers: usize, readers: usize) {
     let tree = small();
     let done = AtomicBool::new(false);
@@ -402,19 +402,19 @@ fn stress(keys: &[(Vec<u8>, u64)], writers: usize, readers: usize) {
                             1 => tree.publish(tree.prepare(key, &value), *tag),
                             _ => tree.insert_batch([(&key[..], *tag, &value[..])]) == 1,
                         };
-                        assert!(new, "nobody else has this key and tag");
+                        assert!(new, "no other thread has this key and tag");
                         published.fetch_add(1, Ordering::Release);
                         let mut seen = false;
                         tree.get(key, *tag, &mut |there, _| {
                             seen = there == *tag;
                             false
                         });
-                        assert!(seen, "an own write is seen");
+                        assert!(seen, "a thread sees its own write");
                     }
                 })
             })
             .collect();
-        // Readers end even if a writer has failed.
+        // Readers stop even if a writer has failed.
         let _done = OnDrop(|| done.store(true, Ordering::Release));
         for writer in writing {
             writer.join().unwrap();
@@ -430,7 +430,7 @@ fn stress(keys: &[(Vec<u8>, u64)], writers: usize, readers: usize) {
     assert_same(&tree, &oracle, &some);
 }
 
-/// Everybody adds to, grows and splits the same few nodes.
+/// All threads add to, grow and split the same few nodes.
 #[test]
 fn no_insert_is_lost_in_two_letters() {
     for seed in 0..6 {
@@ -446,7 +446,7 @@ fn no_insert_is_lost_in_two_letters() {
     }
 }
 
-/// Nodes grow through all sizes under everybody's hands.
+/// Nodes grow through all sizes while all threads use them.
 #[test]
 fn no_insert_is_lost_in_growing_nodes() {
     for seed in 0..6 {
@@ -485,8 +485,8 @@ fn no_version_is_lost() {
     }
 }
 
-/// Threads take turns through one counter, as writers take sequence numbers;
-/// a reader at a published number sees exactly the newest version up to it.
+/// Threads take numbers from one counter, as writers take sequence numbers; a reader at a
+/// published number sees exactly the newest version up to it.
 #[test]
 fn readers_at_a_sequence_see_the_newest_up_to_it() {
     const WRITERS: u64 = 8;
@@ -494,7 +494,7 @@ fn readers_at_a_sequence_see_the_newest_up_to_it() {
     let tree = small();
     let next = AtomicU64::new(1);
     let visible = AtomicU64::new(0);
-    // Nobody waits for one who has failed.
+    // No thread waits for a thread that has failed.
     let failed = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..WRITERS {
@@ -504,7 +504,7 @@ fn readers_at_a_sequence_see_the_newest_up_to_it() {
                     let prepared = tree.prepare(b"counter", b"");
                     let seq = next.fetch_add(1, Ordering::Relaxed);
                     assert!(tree.publish(prepared, seq));
-                    // Publication in order.
+                    // Publication is in order.
                     while visible.load(Ordering::Acquire) != seq - 1 {
                         assert!(!failed.load(Ordering::Relaxed), "another writer failed");
                         thread::yield_now();

@@ -9,8 +9,8 @@ fn split(key: &[u8]) -> (Vec<u8>, u64) {
     (user_key.to_vec(), u64::from_le_bytes(*tag))
 }
 
-/// Hot keys: every key ends up with all its versions, newest first, whichever
-/// way one looks.
+/// Hot keys: every key ends up with all its versions, newest first, by every way of
+/// reading.
 #[test]
 fn versions_are_in_order_however_late_they_are_linked() {
     for round in 0..30u64 {
@@ -82,10 +82,10 @@ fn versions_are_in_order_however_late_they_are_linked() {
     }
 }
 
-/// Writers put versions on top without a look at the newest, and add their ways some
-/// writes later, in another order, or never. All is found, in few steps.
+/// Writers push versions as the newest, and link their skip pointers some writes later,
+/// in another order, or never. All versions are found, in few steps.
 #[test]
-fn ways_may_follow_late_or_never() {
+fn skip_pointers_may_be_linked_late_or_never() {
     const COUNT: u64 = 200_000;
     for (threads, open) in [(1, 1), (1, 16), (1, 300), (8, 1), (8, 16)] {
         let tree = Art::new(Options::default());
@@ -110,13 +110,13 @@ fn ways_may_follow_late_or_never() {
                         if left.len() < open {
                             continue;
                         }
-                        // The newest first, or any.
+                        // The newest first, or in any order.
                         let some = match i % 2 {
                             0 => left.drain(..).rev().collect(),
                             _ => vec![left.swap_remove(i as usize / 2 % left.len())],
                         };
                         for (nth, wayless) in some.into_iter().enumerate() {
-                            // Some never.
+                            // Some are never linked.
                             if !(i as usize + nth).is_multiple_of(50) {
                                 tree.link_skip_pointer(wayless);
                             }
@@ -127,9 +127,9 @@ fn ways_may_follow_late_or_never() {
         });
         assert_eq!(tree.check(), Ok(COUNT as usize));
         assert!(on_top.load(SeqCst) > COUNT / 100, "{threads} threads");
-        // Myers' jumps need at most four steps per bit of the distance. Ways made before
-        // those below them come from one and lead to one, so such versions may have to be
-        // passed one by one, at each bit.
+        // Myers' jumps need at most four steps per bit of the distance. Skip pointers
+        // that are made before those below them skip nothing, so such versions may have
+        // to be passed one by one, at each bit.
         let bound = COUNT.ilog2() as usize * (4 + open * threads as usize);
         for i in (0..COUNT).step_by(if open == 1 { 1 } else { 11 }) {
             let tag = (i.wrapping_mul(0x9e37_79b9) % COUNT + 1) * 2;
@@ -145,10 +145,10 @@ fn ways_may_follow_late_or_never() {
     }
 }
 
-/// What is prepared where a leaf lies takes no more memory than without a look ahead,
-/// whether that is the key's or another's, and however large the value.
+/// An entry that is prepared with a hint takes no more memory than without one, whether
+/// the leaf at the hint is the key's or another's, and however large the value is.
 #[test]
-fn memory_taken_on_trial_goes_back() {
+fn allocations_made_on_a_wrong_hint_are_undone() {
     for bytes in [0, 100, 487, 488, 489, 5_000, 20_000, 1_000_000] {
         let value = vec![7; bytes];
         let [ahead, plain] = [true, false].map(|ahead| {
@@ -169,15 +169,15 @@ fn memory_taken_on_trial_goes_back() {
     }
 }
 
-/// What cannot go on top is given back, whole.
+/// An entry that cannot be published as the newest is returned intact.
 #[test]
-fn what_is_not_the_newest_does_not_go_on_top() {
+fn only_the_newest_is_published_as_the_newest() {
     let tree = Art::new(Options::default());
-    // The first of its key.
+    // The first version of its key.
     let first = tree.prepare(b"key", b"1");
     let first = tree.publish_newest(first, 1).unwrap_err();
     assert!(tree.publish(first, 1));
-    // Something got on top meanwhile.
+    // Another version was published meanwhile.
     let stale = tree.prepare(b"key", b"2");
     let newest = tree.prepare(b"key", b"3");
     let wayless = tree.publish_newest(newest, 3).unwrap();
@@ -193,10 +193,10 @@ fn what_is_not_the_newest_does_not_go_on_top() {
     assert_eq!(found, expected);
 }
 
-/// Between the way down and the entry the tree becomes another one: nodes grow,
-/// prefixes are split, leaves get company.
+/// Between locating and inserting, the tree changes: nodes grow, prefixes are split,
+/// leaves are replaced by nodes.
 #[test]
-fn what_was_foreseen_may_be_out_of_date() {
+fn a_hint_may_be_out_of_date() {
     let text = |i: u32| format!("{}/{i:06}", ["", "a", "a/long/prefix", "b"][i as usize % 4]);
     let key = |i: u32| text(i.wrapping_mul(2_654_435_761) % 100_000).into_bytes();
     for ahead in [1, 7, 100, 3000] {
@@ -224,7 +224,7 @@ fn what_was_foreseen_may_be_out_of_date() {
 }
 
 #[test]
-fn what_another_tree_foresaw_is_of_no_use() {
+fn a_hint_of_another_tree_is_ignored() {
     let (tree, other) = (Art::new(Options::default()), Art::new(Options::default()));
     for key in [b"ab", b"ac", b"bc"] {
         assert!(other.insert(key, 1, b"other"));
@@ -238,8 +238,8 @@ fn what_another_tree_foresaw_is_of_no_use() {
     });
 }
 
-/// Keys are told apart by every byte and by their lengths, whether they are compared
-/// by words or by a call.
+/// Keys differ by any byte and by their lengths, whether they are compared by words or by
+/// `memcmp`.
 #[test]
 fn a_key_is_found_by_all_of_its_bytes() {
     for len in (1..=70).chain([255, 5000]) {

@@ -13,7 +13,7 @@ mod unsorted;
 #[path = "../support/mod.rs"]
 mod support;
 
-/// Does something when it goes away, be it by a panic.
+/// Calls a function when it is dropped, also by a panic.
 struct OnDrop<R, F: FnMut() -> R>(F);
 
 impl<R, F: FnMut() -> R> Drop for OnDrop<R, F> {

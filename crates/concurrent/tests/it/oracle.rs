@@ -1,7 +1,7 @@
-//! Every sorted structure, in every order it has, against a `BTreeMap`: alone,
-//! and beside 16 writers. Tests 22 to 25 of the write path's list.
+//! Every sorted structure, in every order that it has, against a `BTreeMap`: alone, and
+//! beside 16 writers. Tests 22 to 25 of the write path's list.
 //!
-//! A structure takes part by implementing [`Set`] and by one line at the end.
+//! A structure takes part by an implementation of [`Set`] and one line at the end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ fn owned<U: UserOrder>(found: Option<(&Place<U>, &Vec<u8>)>) -> Option<(Place<U>
     found.map(|(place, value)| (place.clone(), value.clone()))
 }
 
-/// Compares everything a reader can ask; `probes` are places to ask at.
+/// Compares the results of all reads; `probes` are the keys and tags to read at.
 fn assert_same<S: Set>(set: &Arc<S>, oracle: &Oracle<S>, probes: &[Key]) {
     assert_eq!(set.check(), Ok(oracle.len()));
     assert_eq!(set.len(), oracle.len());
@@ -51,7 +51,7 @@ fn assert_same<S: Set>(set: &Arc<S>, oracle: &Oracle<S>, probes: &[Key]) {
         let mut after = oracle.range(&at..);
         cursor.seek(key, *tag);
         assert_eq!(cursor.entry(), owned(after.next()));
-        // A little further, and back again.
+        // A few steps further, and back again.
         cursor.next();
         assert_eq!(cursor.entry(), owned(after.next()));
         let mut before = oracle.range(..=&at).rev();
@@ -75,7 +75,7 @@ fn assert_same<S: Set>(set: &Arc<S>, oracle: &Oracle<S>, probes: &[Key]) {
     }
 }
 
-/// Hard keys with some versions each, inserted in every way and any order.
+/// Adversarial keys with some versions each, inserted in every way and any order.
 fn adversarial_keys<S: Set>() {
     for seed in 0..3 {
         let mut rng = StdRng::seed_from_u64(seed);
@@ -94,13 +94,13 @@ fn adversarial_keys<S: Set>() {
             let batch: Vec<_> = each.collect();
             if i % 2 == 0 {
                 assert_eq!(set.insert_many(&batch), batch.len());
-                assert_eq!(set.insert_many(&batch), 0, "there already");
+                assert_eq!(set.insert_many(&batch), 0, "the entry exists already");
             } else {
                 for (j, (key, tag, value)) in batch.iter().enumerate() {
                     assert!(set.insert_by(j, key, *tag, value));
                     assert!(
                         !set.insert_by(j + 1, key, *tag, b"another"),
-                        "there already"
+                        "the entry exists already"
                     );
                 }
             }
@@ -112,8 +112,8 @@ fn adversarial_keys<S: Set>() {
     }
 }
 
-/// Versions of one key in rising, falling, random and nearly rising order: a
-/// reader at any number sees the newest up to it.
+/// Versions of one key in ascending, descending, random and nearly ascending order: a
+/// reader at any number sees the newest version up to it.
 fn versions_in_any_order<S: Set>() {
     for order in 0..4 {
         let mut tags: Vec<u64> = (1..=600).map(|i| i * 2).collect();
@@ -167,13 +167,13 @@ fn random_keys<S: Set>() {
     });
 }
 
-/// Sequence numbers and what is visible, as a write path has them: entry number
-/// `s` is `entries[s - 1]`, and `visible` is raised without gaps.
+/// Sequence numbers and the visible number, as in a write path: entry number `s` is
+/// `entries[s - 1]`, and `visible` is raised without gaps.
 struct Commits {
     keys: Vec<Vec<u8>>,
     next: AtomicU64,
     visible: AtomicU64,
-    /// Nobody waits for one who has failed.
+    /// No thread waits for a thread that has failed.
     failed: AtomicBool,
 }
 
@@ -191,7 +191,7 @@ impl Commits {
         &self.keys[sequence as usize - 1]
     }
 
-    /// Takes numbers and inserts their entries until there are none.
+    /// Takes numbers and inserts their entries until there are no more.
     fn write<S: Set>(&self, set: &S) {
         let _failed = OnDrop(|| self.failed.fetch_or(thread::panicking(), Ordering::Relaxed));
         loop {
@@ -213,7 +213,7 @@ impl Commits {
         }
     }
 
-    /// What a reader at a published number must see, exactly.
+    /// Exactly what a reader at a published number must see.
     fn at<U: UserOrder>(&self, sequence: u64) -> BTreeMap<Place<U>, Vec<u8>> {
         let each = (1..=sequence).map(|s| {
             let key = self.key(s);
@@ -222,14 +222,14 @@ impl Commits {
         each.collect()
     }
 
-    /// Reads at published numbers until all is published: whole walks in both
-    /// directions, seeks in both, and single keys.
+    /// Reads at published numbers until all are published: whole walks and seeks in both
+    /// directions, and single keys.
     fn read<S: Set>(&self, set: &Arc<S>, seed: u64) {
         let _failed = OnDrop(|| self.failed.fetch_or(thread::panicking(), Ordering::Relaxed));
         let mut rng = StdRng::seed_from_u64(seed);
         loop {
             let now = self.visible.load(Ordering::Acquire);
-            // The newest snapshot, and one that has been there for long.
+            // The newest snapshot, and an old one.
             for sequence in [now, rng.random_range(0..=now)] {
                 let snapshot = self.at::<S::Order>(sequence);
                 walk(set, &snapshot, sequence, true);
@@ -246,8 +246,8 @@ impl Commits {
     }
 }
 
-/// A whole walk; what is up to `sequence` must be the snapshot, and what is
-/// beyond must be in order, too.
+/// A whole walk: entries up to `sequence` must be the snapshot, and entries beyond must
+/// be in order, too.
 fn walk<S: Set>(set: &Arc<S>, snapshot: &Oracle<S>, sequence: u64, up: bool) {
     let mut cursor = set.cursor();
     if up {
@@ -298,7 +298,7 @@ fn ask<S: Set>(set: &Arc<S>, snapshot: &Oracle<S>, sequence: u64, key: &[u8]) {
     let newest = here.clone().filter(|p| p.key == key).map(|p| p.tag);
     assert_eq!(newest, expected.first().copied());
     assert!(here.is_none_or(|here| here >= at), "before what was sought");
-    // From the oldest one upwards.
+    // From the oldest version upwards.
     cursor.seek_for_prev(key, 0);
     let mut rising = Vec::new();
     while let Some((here, _)) = cursor.entry::<S::Order>().filter(|(p, _)| p.key == key) {
@@ -347,7 +347,7 @@ fn snapshots_of_two_letters<S: Set>() {
     }
 }
 
-/// Nodes grow through all sizes under everybody's hands.
+/// Nodes grow through all sizes while all threads use them.
 fn snapshots_of_growing_nodes<S: Set>() {
     let keys = (0..1500_usize).map(|i| {
         let mut key = vec![b'p'; 1 + i % 3 * 5];
@@ -361,7 +361,7 @@ fn snapshots_of_adversarial_keys<S: Set>() {
     commit::<S>(shuffled(adversarial(), 6));
 }
 
-/// Few keys, so that versions arrive out of order, from everybody at once.
+/// Few keys, so that versions arrive out of order, from all threads at once.
 fn snapshots_of_versions<S: Set>() {
     for keys in [1, 3, 40] {
         let all = (0..2_000_usize).map(|i| vec![b'v'; i * i % keys]);
@@ -369,7 +369,7 @@ fn snapshots_of_versions<S: Set>() {
     }
 }
 
-/// One module of tests per structure and order.
+/// One module of tests for each structure and order.
 macro_rules! structures {
     ($($name:ident: $set:ty;)*) => {
         $(mod $name {

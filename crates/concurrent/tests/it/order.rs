@@ -1,10 +1,10 @@
-//! The order the tests use: user keys bytewise, greater tags first.
+//! The order that the tests use: user keys bytewise, greater tags first.
 
 use std::cmp::{Ordering, Reverse};
 
 use whitewater_concurrent::skiplist::KeyOrder;
 
-/// Bytewise, then by falling tag.
+/// Bytewise, then by descending tag.
 #[derive(Debug)]
 pub struct Bytewise;
 

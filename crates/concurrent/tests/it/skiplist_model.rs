@@ -1,4 +1,4 @@
-//! The list against a `BTreeMap`, one thread.
+//! The list against a `BTreeMap`, with one thread.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
@@ -17,8 +17,8 @@ use crate::order::{Bytewise, ModelKey, split};
 
 type Model = BTreeMap<ModelKey, Vec<u8>>;
 
-/// Keys that are hard on comparisons: empty, extreme bytes, prefixes of each
-/// other, lengths on both sides of a one-byte length.
+/// Keys that are hard to compare: empty, with extreme bytes, prefixes of each other, on
+/// both sides of the limit of a one-byte length.
 fn user_key() -> impl Strategy<Value = Vec<u8>> {
     let byte = prop_oneof![Just(0_u8), Just(1), Just(0x7f), Just(0xff)];
     prop_oneof![
@@ -45,7 +45,7 @@ struct Insert {
     user_key: Vec<u8>,
     tag: u64,
     value: Vec<u8>,
-    /// None: without a splice; otherwise one of two.
+    /// `None` for no splice; otherwise one of two.
     splice: Option<usize>,
 }
 
@@ -212,7 +212,7 @@ fn an_empty_list_has_nothing() {
     assert!(!cursor.valid());
     cursor.seek_for_prev(b"\xff", 0);
     assert!(!cursor.valid());
-    // Nothing to move from: nothing happens.
+    // Without a current entry, nothing happens.
     cursor.next();
     cursor.prev();
     assert!(!cursor.valid());
@@ -233,10 +233,10 @@ fn a_cursor_keeps_the_list_alive() {
 }
 
 #[test]
-fn a_splice_of_another_list_is_started_anew() {
+fn a_splice_of_another_list_is_reset() {
     let mut splice = Splice::default();
     for round in 0..3_u8 {
-        // The list before is gone; its nodes must not be touched.
+        // The earlier list is gone; its nodes must not be accessed.
         let list = SkipList::new(Bytewise, 4096);
         for key in 0..100_u8 {
             assert!(list.insert_with_splice(&mut splice, &[key], 1, &[round]));
@@ -268,7 +268,7 @@ fn a_splice_serves_any_order() {
                 }
             };
             assert!(insert());
-            assert!(!insert(), "the second one is noticed");
+            assert!(!insert(), "the second one is a duplicate");
         }
         let mut count = 0_u32;
         list.scan_from(b"", 0, &mut |key, _, value| {
@@ -300,7 +300,7 @@ fn huge_values_come_back() {
 fn estimates_have_the_right_magnitude() {
     let list = SkipList::new(Bytewise, 1 << 20);
     for i in 0..20_000_u32 {
-        // Fixed heights, as even as chance makes them on average.
+        // Fixed heights, with the average distribution of random ones.
         let height = 1 + (i + 1).trailing_zeros() as usize / 2;
         assert!(list.insert_with_height(height, &i.to_be_bytes(), 1, b""));
     }
@@ -311,24 +311,24 @@ fn estimates_have_the_right_magnitude() {
     }
 }
 
-/// Counts comparisons, and panics at one of them if told to.
+/// Counts comparisons, and panics at one of them if it is set.
 #[derive(Default)]
 struct Watched {
     comparisons: AtomicUsize,
-    /// 0 for never.
+    /// 0 for no panic.
     panic_at: AtomicUsize,
 }
 
 impl KeyOrder for Watched {
     fn compare(&self, a: (&[u8], u64), b: (&[u8], u64)) -> Ordering {
         let now = 1 + self.comparisons.fetch_add(1, Relaxed);
-        assert!(now != self.panic_at.load(Relaxed), "as it was told");
+        assert!(now != self.panic_at.load(Relaxed), "a comparison panics");
         Bytewise.compare(a, b)
     }
 }
 
-/// An order must not panic. One that does leaves a list that can be read and
-/// written, with the entry in question there or not.
+/// An order must not panic. If it does, the list can still be read and written, and the
+/// entry is inserted or not.
 #[test]
 fn an_order_that_panics_does_no_harm() {
     for panic_at in 1..40 {
@@ -363,8 +363,8 @@ fn an_order_that_panics_does_no_harm() {
     }
 }
 
-/// Versions of one key are entries like others here: an old snapshot is found
-/// in few comparisons.
+/// Versions of one key are entries like any others here: the version for an old snapshot
+/// is found in few comparisons.
 #[test]
 fn a_million_versions_are_searched_quickly() {
     const COUNT: u64 = 1_000_000;
@@ -372,7 +372,7 @@ fn a_million_versions_are_searched_quickly() {
     let list = SkipList::new(watched.clone(), 1 << 20);
     let mut splice = Splice::default();
     for tag in 1..=COUNT {
-        // As even as chance makes it on average.
+        // With the average distribution of random heights.
         let height = 1 + tag.trailing_zeros() as usize / 2;
         assert!(list.insert_spliced_with_height(&mut splice, height, b"hot", tag * 2, b""));
     }
@@ -386,13 +386,13 @@ fn a_million_versions_are_searched_quickly() {
         });
         assert_eq!(found, tag * 2);
         let comparisons = watched.comparisons.load(Relaxed) - before;
-        // Up to four in each of ten levels, and as many again for luck.
+        // Up to four in each of ten levels, and as many again as a margin.
         assert!(comparisons <= 80, "{comparisons} comparisons");
     }
 }
 
-/// Long walks look ahead. They meet every entry, whatever the shape of the
-/// upper levels, from wherever they start and however they are interrupted.
+/// Long walks prefetch. They meet every entry, whatever the shape of the upper levels is,
+/// wherever they start and however they are interrupted.
 #[test]
 fn long_walks_meet_everything() {
     const ENTRIES: u32 = 5_000;
@@ -406,7 +406,7 @@ fn long_walks_meet_everything() {
     ];
     for shape in shapes {
         let list = Arc::new(SkipList::new(Bytewise, 64 << 10));
-        // Far from each other in memory, so that it pays to look ahead.
+        // Far from each other in memory, so that prefetching begins.
         for i in (0..ENTRIES).map(|i| i * 7 % ENTRIES) {
             let value = vec![7; value_len(i)];
             assert!(list.insert_with_height(shape(i), &i.to_be_bytes(), 1, &value));
@@ -430,7 +430,7 @@ fn long_walks_meet_everything() {
     }
 }
 
-/// An entry put right in front of a cursor that looks ahead is met.
+/// A cursor that prefetches meets an entry that is inserted right in front of it.
 #[test]
 fn a_long_walk_meets_what_is_inserted_before_it() {
     const ENTRIES: u32 = 2_000;

@@ -13,18 +13,18 @@ const THREADS: usize = 8;
 const PER_THREAD: usize = 4_000;
 const ALL: usize = THREADS * PER_THREAD;
 
-/// The `i`-th key: all keys of `0..ALL`, in an order far from sorted in which
+/// The `i`-th key. These are all keys of `0..ALL`, in an order far from sorted, and
 /// neighbours belong to different threads.
 fn key(i: usize) -> [u8; 8] {
     (i * 7_919 % ALL).to_be_bytes()
 }
 
-/// A value that tells its key, of varying length.
+/// A value of varying length that contains its key.
 fn value(key: &[u8]) -> Vec<u8> {
     key.repeat(1 + usize::from(key[7] % 16))
 }
 
-/// Reads in every way until told to stop; returns the number of walks.
+/// Reads in every way until it is told to stop; returns the number of walks.
 fn read_until(list: &Arc<SkipList<Bytewise>>, done: &AtomicBool) -> usize {
     let mut walks = 0;
     let mut last_count = 0;
@@ -41,7 +41,7 @@ fn read_until(list: &Arc<SkipList<Bytewise>>, done: &AtomicBool) -> usize {
         });
         assert!(count >= last_count, "entries vanished");
         last_count = count;
-        // The same with a cursor, which looks ahead on such a walk.
+        // The same with a cursor, which prefetches on such a walk.
         let mut cursor = list.iter();
         cursor.seek_to_first();
         let (mut count, mut last) = (0, None);
@@ -55,7 +55,7 @@ fn read_until(list: &Arc<SkipList<Bytewise>>, done: &AtomicBool) -> usize {
         }
         assert!(count >= last_count, "entries vanished");
         last_count = count;
-        // Backward from somewhere, for a while.
+        // Backward from some key, for some steps.
         cursor.seek_for_prev(&key(walks * 31), 1);
         let mut above: Option<Vec<u8>> = None;
         for _ in 0..200 {
@@ -84,14 +84,14 @@ fn fill(list: &SkipList<Bytewise>, thread: usize) {
         } else {
             list.insert_with_splice(&mut splice, &key, 1, &value)
         };
-        assert!(inserted, "nobody else has this key");
+        assert!(inserted, "no other thread has this key");
         if i % 64 == thread {
             let mut found = false;
             list.scan_from(&key, 1, &mut |seen, _, _| {
                 found = seen == key;
                 false
             });
-            assert!(found, "an own write is seen");
+            assert!(found, "a thread sees its own write");
         }
     }
 }
@@ -110,7 +110,7 @@ fn inserters_lose_nothing_and_readers_see_a_sorted_list() {
                 scope.spawn(move || fill(list, thread))
             })
             .collect();
-        // Readers end even if a writer has failed.
+        // Readers stop even if a writer has failed.
         let end = OnDrop(|| done.store(true, Ordering::Release));
         for writer in writers {
             writer.join().unwrap();
@@ -140,7 +140,7 @@ fn inserters_lose_nothing_and_readers_see_a_sorted_list() {
 
 #[test]
 fn nearly_sorted_splices_of_many_threads_interleave() {
-    // All threads move through the same range, so splices go stale at once.
+    // All threads move through the same range, so splices become stale at once.
     let list = SkipList::new(Bytewise, 64 << 10);
     thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -204,14 +204,14 @@ fn lists_and_cursors_go_to_other_threads() {
     assert_eq!(split(&key).0, b"a");
 }
 
-/// One thread inserts in order, from the list's own splice; others put their
-/// keys right where it is about to insert next, or just has.
+/// One thread inserts in order, with the list's own splice; others insert their keys
+/// right where it is about to insert, or just has.
 #[test]
 fn others_insert_where_the_own_splice_is() {
     const PER_THREAD: u64 = 20_000;
     const OTHERS: u64 = 3;
     let list = Arc::new(SkipList::new(Bytewise, 64 << 10));
-    // Where the first thread is. Publishes nothing.
+    // The position of the first thread. Publishes nothing.
     let at = AtomicUsize::new(0);
     thread::scope(|scope| {
         let (list, at) = (&list, &at);
@@ -225,7 +225,7 @@ fn others_insert_where_the_own_splice_is() {
             scope.spawn(move || {
                 let mut splice = Splice::default();
                 for n in 0..PER_THREAD {
-                    // Ahead of the first thread's key and behind it in turn.
+                    // Alternately ahead of the first thread's key and behind it.
                     let near = at.load(Ordering::Relaxed) as u64 + n % 2;
                     let key = (near * 4 + other).to_be_bytes();
                     if n % 3 == 0 {
@@ -237,7 +237,7 @@ fn others_insert_where_the_own_splice_is() {
             });
         }
     });
-    // Tags are different within a thread, so nothing was refused.
+    // Tags differ within a thread, so no insert was refused.
     let all = (PER_THREAD * (1 + OTHERS)) as usize;
     assert_eq!((list.check(), list.len()), (Ok(all), all));
     for i in 0..PER_THREAD {

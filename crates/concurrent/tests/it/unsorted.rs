@@ -1,4 +1,4 @@
-//! Structures that sort when asked (append list, hash lists), against a
+//! Structures that sort when they are read (append lists, hash tables), against a
 //! `BTreeMap`, alone and under many writers.
 
 use crate::OnDrop;
@@ -25,7 +25,7 @@ fn hash(user_key: &[u8]) -> u64 {
     group.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// What all the structures can do.
+/// What all these structures can do.
 trait Table: Send + Sync + 'static {
     type Cursor;
     fn insert(&self, user_key: &[u8], tag: u64, value: &[u8]) -> bool;
@@ -112,7 +112,7 @@ fn random_key(rng: &mut StdRng) -> Vec<u8> {
         .collect()
 }
 
-/// Everything a sorted snapshot shows, forward, checked against backward.
+/// All entries of a sorted snapshot, read forward and compared with reading backward.
 fn content(mut it: SortedIter<Bytewise>) -> Vec<(Key, Vec<u8>)> {
     let mut forward = Vec::new();
     it.seek_to_first();
@@ -200,9 +200,9 @@ fn random_operations<T: Table>(table: &Arc<T>, seed: u64) {
 }
 
 #[test]
-fn hash_lists_do_what_a_map_does() {
+fn hash_tables_do_what_a_map_does() {
     for seed in 0..4 {
-        // The hash above fills at most 8 buckets, which share none of 1000.
+        // The hash above uses at most 8 buckets; among 1000 no two keys share one.
         random_operations(&skip_lists(1000), seed);
         for threshold in [0, 1, 20, 256, u32::MAX] {
             random_operations(&link_lists(1000, threshold), seed);
@@ -223,7 +223,7 @@ fn a_long_linked_list_becomes_a_skip_list() {
         assert_eq!(table.converted(), usize::from(i >= 256), "after {i}");
     }
     assert!(!table.insert(hash(b"a"), b"a\0\0\0\x07", 1, b""), "there");
-    // A cursor inside the old list goes on in it, and back in the new one.
+    // A cursor in the old list goes forward in it, and backward in the new one.
     for i in 0..200_u32 {
         assert_eq!(standing.key()[1..5], i.to_be_bytes());
         standing.next();
@@ -250,7 +250,7 @@ fn colliding_buckets_keep_all_their_keys() {
     }
 }
 
-/// Many writers beside readers; whatever was announced is found.
+/// Many writers beside readers; every announced entry is found.
 fn under_many_writers<T: Table>(table: &Arc<T>) {
     const WRITERS: usize = 4;
     const EACH: usize = 4000;
@@ -288,7 +288,7 @@ fn under_many_writers<T: Table>(table: &Arc<T>) {
                     assert_eq!(T::at(&cursor), Some((sought.clone(), value)));
                     T::seek_for_prev(&mut cursor, &sought);
                     assert_eq!(T::at(&cursor).expect("there").0, sought);
-                    // What it walks over ascends.
+                    // The keys of a walk ascend.
                     let mut last = sought;
                     for _ in 0..20 {
                         T::next(&mut cursor);
@@ -312,7 +312,7 @@ fn under_many_writers<T: Table>(table: &Arc<T>) {
 }
 
 #[test]
-fn hash_lists_lose_nothing_under_many_writers() {
+fn hash_tables_lose_nothing_under_many_writers() {
     under_many_writers(&skip_lists(100));
     under_many_writers(&skip_lists(1));
     under_many_writers(&link_lists(100, 256));

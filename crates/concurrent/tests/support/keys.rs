@@ -1,15 +1,16 @@
-//! Keys that are hard on a structure, and values that tell their key.
+//! Keys that are hard for a structure, and values that contain their key.
 
 use std::collections::BTreeSet;
 
-/// A value that tells its key and tag.
+/// A value that contains its key and tag.
 pub fn value(key: &[u8], tag: u64) -> Vec<u8> {
     let mut value = key[key.len().saturating_sub(20)..].to_vec();
     value.extend_from_slice(&tag.to_be_bytes()[..(tag % 9) as usize]);
     value
 }
 
-/// Every key over two letters up to `longest` long: prefixes of each other.
+/// Every key over two letters of at most `longest` bytes: many are prefixes of each
+/// other.
 pub fn two_letters(letters: [u8; 2], longest: usize) -> Vec<Vec<u8>> {
     let of_len = |len: usize| {
         (0..1usize << len).map(move |bits| (0..len).map(|i| letters[bits >> i & 1]).collect())
@@ -17,7 +18,7 @@ pub fn two_letters(letters: [u8; 2], longest: usize) -> Vec<Vec<u8>> {
     (0..=longest).flat_map(of_len).collect()
 }
 
-/// A prefix of 1 KiB, left at various points.
+/// Keys with a common prefix of 1 KiB that differ from it at various points.
 pub fn shared_prefix() -> Vec<Vec<u8>> {
     let shared: Vec<u8> = (0..1024).map(|i| (i / 7) as u8).collect();
     let mut keys = Vec::new();
@@ -29,7 +30,7 @@ pub fn shared_prefix() -> Vec<Vec<u8>> {
     keys
 }
 
-/// The hard keys, in order of their bytes: empty ones, all zeros, all 0xff,
+/// The adversarial keys, in order of their bytes: the empty key, all zeros, all 0xff,
 /// prefixes of each other, long ones, whole nodes.
 pub fn adversarial() -> Vec<Vec<u8>> {
     let mut keys: BTreeSet<Vec<u8>> = BTreeSet::new();
@@ -42,13 +43,13 @@ pub fn adversarial() -> Vec<Vec<u8>> {
     keys.extend(two_letters(*b"ab", 7));
     keys.extend(two_letters([0, 0xff], 5));
     keys.extend(shared_prefix());
-    // 64 KiB that differ late.
+    // Keys of 64 KiB that differ late.
     for i in 0..6u8 {
         let mut key = vec![b'k'; 64 << 10];
         key[(64 << 10) - 1 - usize::from(i) * 9000] = i;
         keys.insert(key);
     }
-    // All children of one node, and of one below it.
+    // All children of one node, and of a node below it.
     for byte in 0..=255 {
         keys.insert(vec![b'n', byte]);
         keys.insert(vec![b'n', 7, byte, 1]);
@@ -56,7 +57,7 @@ pub fn adversarial() -> Vec<Vec<u8>> {
     keys.into_iter().collect()
 }
 
-/// Places to ask at, near every key: tags below `tags` and the extremes.
+/// Keys and tags to read at, near every key: tags below `tags` and the extremes.
 pub fn probes(keys: &[Vec<u8>], tags: u64) -> Vec<(Vec<u8>, u64)> {
     let mut probes = vec![(vec![], 0), (vec![0xff; 20], 3)];
     for (i, key) in keys.iter().enumerate() {

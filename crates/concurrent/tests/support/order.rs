@@ -30,7 +30,7 @@ impl UserOrder for ReverseBytewise {
     }
 }
 
-/// A skip list's order of the same name.
+/// The skip list's order of the same name.
 #[derive(Debug)]
 pub struct By<U>(pub PhantomData<U>);
 
@@ -40,7 +40,7 @@ impl<U: UserOrder> KeyOrder for By<U> {
     }
 }
 
-/// User key and tag, sorting by `U` and then falling tags.
+/// User key and tag, sorted by `U` and then by descending tag.
 #[derive(Debug, Clone)]
 pub struct Place<U> {
     pub key: Vec<u8>,

@@ -1,5 +1,5 @@
-//! The structures as what they have in common: sorted sets of entries
-//! `(user key, tag, value)`.
+//! What the structures have in common: they are sorted sets of entries `(user key, tag,
+//! value)`.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -18,10 +18,10 @@ pub trait Set: Send + Sync + 'static {
 
     fn create() -> Arc<Self>;
     fn insert(&self, key: &[u8], tag: u64, value: &[u8]) -> bool;
-    /// Inserts in the way meant for many entries; how many were new.
+    /// Inserts with the function for many entries; returns how many were new.
     fn insert_many(&self, entries: &[Entry<'_>]) -> usize;
-    /// All that can be done before the tag is known, and then the rest, with
-    /// something in between.
+    /// Does everything that can be done before the tag is known, calls `tag`, and then
+    /// does the rest.
     fn insert_late(&self, key: &[u8], value: &[u8], tag: impl FnOnce() -> u64) -> bool;
     fn get(&self, key: &[u8], tag: u64, visit: &mut dyn FnMut(u64, &[u8]) -> bool);
     fn cursor(self: &Arc<Self>) -> Self::Cursor;
@@ -30,7 +30,7 @@ pub trait Set: Send + Sync + 'static {
     fn used_bytes(&self) -> usize;
     fn allocated_bytes(&self) -> usize;
 
-    /// One of the ways to insert, by number.
+    /// Inserts in one of several ways, by number.
     fn insert_by(&self, way: usize, key: &[u8], tag: u64, value: &[u8]) -> bool {
         match way % 3 {
             0 => self.insert(key, tag, value),
@@ -52,7 +52,7 @@ pub trait Cursor: Send {
     fn seek_to_first(&mut self);
     fn seek_to_last(&mut self);
 
-    /// Where it stands, and the value there.
+    /// The current entry's key, tag and value.
     fn entry<U: UserOrder>(&self) -> Option<(Place<U>, Vec<u8>)> {
         self.valid()
             .then(|| (Place::of(self.key()), self.value().to_vec()))
@@ -97,7 +97,7 @@ cursor!(art::Iter<false>);
 cursor!(art::Iter<true>);
 cursor!(skiplist::Iter<By<U>>, U);
 
-/// Levels of a node, where a run must be the same each time.
+/// The levels of a node, fixed so that runs are repeatable.
 fn height(key: &[u8], tag: u64) -> usize {
     let sum: usize = key.iter().map(|&byte| usize::from(byte)).sum();
     1 + (sum + tag as usize) * 7 % 3
@@ -160,7 +160,7 @@ macro_rules! tree {
             type Cursor = $cursor;
 
             fn create() -> Arc<Self> {
-                // The smallest, so that many tests outgrow it.
+                // The smallest range, so that many tests outgrow it.
                 Arc::new(Tree(Arc::new(Art::new(Options {
                     capacity: 0,
                     ..Options::default()
