@@ -65,7 +65,7 @@ impl<O: KeyOrder> SortedSnapshot<O> {
                 a_digest.cmp(b_digest).then_with(|| {
                     // SAFETY: by this function's contract.
                     let a = unsafe { a.key() };
-                    // SAFETY: as above.
+                    // SAFETY: by this function's contract.
                     let b = unsafe { b.key() };
                     order.compare(a, b)
                 })

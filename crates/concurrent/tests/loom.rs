@@ -60,7 +60,10 @@ fn two_writers_and_a_reader(heights: [usize; 2]) {
         let seen = keys(&list);
         assert_eq!(seen.first(), Some(&10), "earlier entries stay");
         let again: BTreeSet<u8> = keys(&list).into_iter().collect();
-        assert!(seen.iter().all(|key| again.contains(key)), "seen once but not again");
+        assert!(
+            seen.iter().all(|key| again.contains(key)),
+            "seen once but not again"
+        );
         for writer in writers {
             writer.join().unwrap();
         }

@@ -235,27 +235,27 @@ fn a_sleeper_woken_too_early_wakes_others() {
 fn ranges_that_await_a_sync_are_synced_before_they_are_visible() {
     model(3, || {
         let store = Store::new();
-        let settled = Arc::new(AtomicU64::new(0));
-        let hold = |store: &Store, settled: &AtomicU64, number: u64| {
-            let settle = |upto: u64| {
+        let synced = Arc::new(AtomicU64::new(0));
+        let write = |store: &Store, synced: &AtomicU64, number: u64| {
+            let sync_prefix = |upto: u64| {
                 assert!(upto >= number);
-                settled.fetch_max(upto, Ordering::Relaxed);
+                synced.fetch_max(upto, Ordering::Relaxed);
                 Ok::<_, ()>(())
             };
-            let held = store
+            let outcome = store
                 .publication
-                .finish_awaiting_sync(number, number, settle);
-            held.unwrap().unwrap();
+                .finish_awaiting_sync(number, number, sync_prefix);
+            outcome.unwrap().unwrap();
             assert!(store.publication.visible() >= number);
-            assert!(settled.load(Ordering::Relaxed) >= number, "P6");
+            assert!(synced.load(Ordering::Relaxed) >= number, "P6");
         };
-        let (other, others) = (store.clone(), settled.clone());
-        let first = thread::spawn(move || hold(&other, &others, 1));
+        let (other, others) = (store.clone(), synced.clone());
+        let first = thread::spawn(move || write(&other, &others, 1));
         let other = store.clone();
         let last = thread::spawn(move || {
             other.publication.finish(3, 3).unwrap();
         });
-        hold(&store, &settled, 2);
+        write(&store, &synced, 2);
         first.join().unwrap();
         last.join().unwrap();
         assert_eq!(store.publication.visible(), 3, "P2");

@@ -79,7 +79,7 @@ fn a_read_and_a_write_are_torn_apart() {
 }
 
 #[test]
-fn time_passes_while_nobody_runs() {
+fn time_passes_while_no_thread_runs() {
     let begun = std::time::Instant::now();
     let (_, report) = run(1, || {
         let start = (system::now(), system::wall_clock());

@@ -248,7 +248,7 @@ impl ConcurrentArena {
             return allocation;
         }
         let block = self.next_block(size);
-        main.settle();
+        main.record_untouched();
         main.bump = Bump {
             next: Some(block.start()),
             left: block.bytes(),
@@ -343,7 +343,7 @@ struct Main {
 
 impl Main {
     /// Records in the current block how much of it was never handed out.
-    fn settle(&mut self) {
+    fn record_untouched(&mut self) {
         if let Some(current) = self.current {
             self.blocks[current].untouched = self.bump.left;
         }
@@ -352,7 +352,7 @@ impl Main {
 
 impl Drop for Main {
     fn drop(&mut self) {
-        self.settle();
+        self.record_untouched();
     }
 }
 

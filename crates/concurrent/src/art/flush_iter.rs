@@ -7,8 +7,8 @@
 //! has prefetched, and prefetches what that part leads to:
 //!
 //! ```text
-//!  cursor --> [head of the leaf] --> [rest of the leaf, or     --> [value, next] --> [next] --> the walk
-//!                                     head of its newest version]
+//!  cursor --> [head of the leaf] --> [rest of the leaf, or     --> [value, --> [next] --> walk
+//!                                     head of newest version]      next]
 //! ```
 //!
 //! All of this affects only speed. The pipeline keeps the order of the prefetch cursor,

@@ -561,7 +561,8 @@ mod tests {
             for i in 0..units as usize {
                 // SAFETY: inside an allocation of this thread, whose units are words.
                 let word = unsafe { words.add(i) };
-                // SAFETY: as above; aligned to 8.
+                // SAFETY: inside an allocation of this thread, whose units are words;
+                // aligned to 8.
                 unsafe { word.write(what) };
             }
         };

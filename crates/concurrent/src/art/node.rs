@@ -320,11 +320,14 @@ impl<'t> Node<'t> {
             // SAFETY: the kind says that this is the layout (N5); otherwise as in
             // `header`.
             0 => Body::N4(unsafe { self.at.cast().as_ref() }),
-            // SAFETY: as above.
+            // SAFETY: the kind says that this is the layout (N5); otherwise as in
+            // `header`.
             1 => Body::N16(unsafe { self.at.cast().as_ref() }),
-            // SAFETY: as above.
+            // SAFETY: the kind says that this is the layout (N5); otherwise as in
+            // `header`.
             2 => Body::N48(unsafe { self.at.cast().as_ref() }),
-            // SAFETY: as above.
+            // SAFETY: the kind says that this is the layout (N5); otherwise as in
+            // `header`.
             _ => Body::N256(unsafe { self.at.cast().as_ref() }),
         }
     }
@@ -529,7 +532,7 @@ impl Parts {
                     bytes: self.words().map(AtomicU64::new),
                     children: self.in_order(),
                 };
-                // SAFETY: as above.
+                // SAFETY: a fresh allocation (memory M1) of the kind's size.
                 unsafe { at.cast().write(node) }
             }
             Kind::N48 => {
@@ -538,7 +541,7 @@ impl Parts {
                     bytes: self.words().map(AtomicU64::new),
                     children: self.in_order(),
                 };
-                // SAFETY: as above.
+                // SAFETY: a fresh allocation (memory M1) of the kind's size.
                 unsafe { at.cast().write(node) }
             }
             Kind::N256 => {
@@ -547,7 +550,7 @@ impl Parts {
                     children[usize::from(*byte)] = child.0;
                 }
                 let children = children.map(Slot::new);
-                // SAFETY: as above.
+                // SAFETY: a fresh allocation (memory M1) of the kind's size.
                 unsafe { at.cast().write(Node256 { header, children }) }
             }
         }

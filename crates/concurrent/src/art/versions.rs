@@ -289,7 +289,7 @@ impl<'t> Versions<'t> {
                 InsertPoint::Taken => return false,
                 // SAFETY: by this function's contract; nothing is linked yet.
                 InsertPoint::In(link, target) => unsafe { self.link_in(new, tag, link, target) },
-                // SAFETY: as above.
+                // SAFETY: by this function's contract; nothing is linked yet.
                 InsertPoint::AfterInside(link) => unsafe { self.link_last(new, tag, link) },
             };
             if linked {
@@ -339,7 +339,7 @@ impl<'t> Versions<'t> {
     unsafe fn prepare_between(self, version: Version<'t>, tag: u64, next: Link) {
         // SAFETY: by this function's contract.
         unsafe { version.set_tag(tag) };
-        // SAFETY: as above.
+        // SAFETY: by this function's contract.
         unsafe { version.set_next(next) };
         // SAFETY: by this function's contract; what it jumps to was read from the list.
         unsafe { version.set_skip_pointer(self.skip_pointer_before(next)) };

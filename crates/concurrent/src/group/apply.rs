@@ -153,7 +153,8 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         }
         self.apply_own(steps, shared, me);
         while !node.is_null() {
-            // SAFETY: as above.
+            // SAFETY: members are valid until the group is finished, and the cells of a
+            // subtree's members belong to its helper.
             let member = unsafe { at(node) };
             self.apply_own(steps, shared, member);
             node = member.next();
@@ -238,15 +239,19 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             member.outcome.set(outcome());
             let node = ptr::from_ref(member).cast_mut();
             if node != me {
-                // SAFETY: as above.
+                // SAFETY: nodes are valid until DONE is set below, and their cells belong
+                // to the finisher until then.
                 unsafe { builder.add(node) };
             }
         }
-        // SAFETY: as above.
+        // SAFETY: nodes are valid until DONE is set below, and their cells belong to the
+        // finisher until then.
         let WakeTree { helpers, own } = unsafe { builder.build(chain.len) };
-        // SAFETY: as above; a node is not accessed after it is notified.
+        // SAFETY: nodes are valid until DONE is set below, and their cells belong to the
+        // finisher until then; a node is not accessed after it is notified.
         unsafe { notify_done(helpers) };
-        // SAFETY: as above.
+        // SAFETY: nodes are valid until DONE is set below, and their cells belong to the
+        // finisher until then.
         unsafe { notify_done(own) };
     }
 }

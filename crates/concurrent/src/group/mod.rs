@@ -21,9 +21,11 @@
 //! | state | meaning | set by |
 //! |---|---|---|
 //! | `WAITING` | queued | itself, before the push |
-//! | `LEADER` | lead the group that starts here | the thread that hands leadership on: the leader or last finisher of the group before |
-//! | `APPLY` | apply your own request, and start the members of your subtree | the leader of its group, or a helper |
-//! | `DONE` | the outcome is in the node; notify the members of your subtree | the last finisher of its group, or a helper; terminal |
+//! | `LEADER` | lead the group that starts here | leader or last finisher of the group before |
+//! | `APPLY` | apply the own request, start the subtree | the group's leader, or a helper |
+//! | `DONE` | the outcome is in the node; notify the subtree | the last finisher, or a helper |
+//!
+//! `DONE` is terminal.
 //!
 //! Invariants:
 //! * G1: one group is prepared at a time. The thread that pushes onto the empty stack
@@ -275,7 +277,8 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
             if older.is_null() {
                 return;
             }
-            // SAFETY: as above.
+            // SAFETY: queued nodes are valid; their links belong to the holder of G1's
+            // right.
             let below = unsafe { at(older) };
             if !below.newer.get().is_null() {
                 return;

@@ -231,7 +231,7 @@ fn members_of_groups_that_are_only_prepared_go_their_own_way() {
             let prepared = check.next.load(SeqCst);
             assert_eq!(prepared, threads * (16_000 / threads) - failures);
             let sum = prepared * prepared.saturating_sub(1) / 2;
-            assert_eq!(tickets.load(SeqCst), sum, "each ticket is somebody's");
+            assert_eq!(tickets.load(SeqCst), sum, "each ticket is given out once");
             assert!(queue.newest.load(Ordering::SeqCst).is_null());
         }
     }
@@ -323,7 +323,7 @@ fn nodes(requests: &[u64], asleep: usize) -> Vec<Node<u64, (), ()>> {
 
 fn list<R, E, G>(head: *mut Node<R, E, G>) -> Vec<*mut Node<R, E, G>> {
     let step = |node: &*mut Node<R, E, G>| {
-        // SAFETY: nodes of the test, used by nobody else.
+        // SAFETY: nodes of the test, used by no other thread.
         let next = unsafe { at(*node) }.next();
         (!next.is_null()).then_some(next)
     };
@@ -338,18 +338,18 @@ fn every_member_is_in_one_subtree_and_subtrees_are_even() {
             let requests = vec![0; len - 1];
             let nodes = nodes(&requests, asleep);
             let sleeps = |node: &*mut Node<u64, (), ()>| {
-                // SAFETY: as in `list`.
+                // SAFETY: nodes of the test, used by no other thread.
                 unsafe { at(*node) }.state.get() == crate::waiter::BLOCKED
             };
             let mut builder = wake_tree::WakeTreeBuilder::EMPTY;
             for node in &nodes {
-                // SAFETY: as in `list`.
+                // SAFETY: nodes of the test, used by no other thread.
                 unsafe { builder.add(ptr::from_ref(node).cast_mut()) };
             }
-            // SAFETY: as in `list`.
+            // SAFETY: nodes of the test, used by no other thread.
             let tree = unsafe { builder.build(len) };
             let helpers = list(tree.helpers);
-            // SAFETY: as in `list`.
+            // SAFETY: nodes of the test, used by no other thread.
             let subtree = |node: &*mut _| list(unsafe { at(*node) }.subtree.get());
             let mut subtrees: Vec<_> = helpers.iter().map(subtree).collect();
             subtrees.push(list(tree.own));

@@ -208,7 +208,8 @@ impl<O: KeyOrder> HashLinkList<O> {
         };
         // SAFETY: from `Arc::into_raw`, with the bucket's count (L2).
         unsafe { Arc::increment_strong_count(skip) };
-        // SAFETY: as above; the count just taken is the new owner's.
+        // SAFETY: from `Arc::into_raw`, with the bucket's count (L2); the count just
+        // taken is the new owner's.
         Content::Skip(unsafe { Arc::from_raw(skip) })
     }
 
@@ -233,7 +234,7 @@ impl<O: KeyOrder> HashLinkList<O> {
                 break;
             }
             prev = next;
-            // SAFETY: as above.
+            // SAFETY: the caller's node, or reached from it.
             next = unsafe { node.next(0) };
         }
         (prev, next)
@@ -247,7 +248,7 @@ impl<O: KeyOrder> HashLinkList<O> {
             Content::List(first) => {
                 // SAFETY: a node of a bucket of this table.
                 let (_, from) = unsafe { self.neighbors(first, (user_key, tag), false) };
-                // SAFETY: as above.
+                // SAFETY: a node of a bucket of this table.
                 unsafe { scan_list(from, visit) };
             }
         }
@@ -319,7 +320,7 @@ unsafe fn scan_list(mut at: Option<Node>, visit: &mut Visit<'_>) {
         if !visit(user_key, tag, entry.value) {
             return;
         }
-        // SAFETY: as above.
+        // SAFETY: a node of a bucket's list (L1).
         at = unsafe { node.next(0) };
     }
 }

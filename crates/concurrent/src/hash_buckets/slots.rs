@@ -44,7 +44,8 @@ impl<T> Slots<T> {
         let value: *const T = self.get(slot)?;
         // SAFETY: from `Arc::into_raw`, with the slot's count (B1).
         unsafe { Arc::increment_strong_count(value) };
-        // SAFETY: as above; the count just taken is the new owner's.
+        // SAFETY: from `Arc::into_raw`, with the slot's count (B1); the count just taken
+        // is the new owner's.
         Some(unsafe { Arc::from_raw(value) })
     }
 

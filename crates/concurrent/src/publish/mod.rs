@@ -218,7 +218,8 @@ impl Publication {
     /// Follows each raise: wakes waiters, and raises again if a range was marked
     /// meanwhile whose owner did not see this raise.
     fn after_raise(&self, from: u64, to: u64) {
-        fence(Ordering::SeqCst); // P2 with the one in `finish`, P3 with that of `WaitBuckets::sleep`
+        // P2 with the one in `finish`, P3 with the one in `WaitBuckets::sleep`.
+        fence(Ordering::SeqCst);
         self.buckets.wake(from, to);
         if self.marked_after(to).is_some() {
             self.claim(to);

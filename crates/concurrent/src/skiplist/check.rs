@@ -36,7 +36,7 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
             if let Some(&last) = nodes.last() {
                 // SAFETY: reached through a link, so not the head.
                 let key = unsafe { node.key_as::<L>() };
-                // SAFETY: as above.
+                // SAFETY: reached through a link, so not the head.
                 if unsafe { self.compare(last, key) }.is_ge() {
                     return Err(format!("level {level} is not sorted"));
                 }

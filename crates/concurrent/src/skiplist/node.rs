@@ -7,8 +7,8 @@
 //!        | varint32 value length | value
 //! ```
 //!
-//! That is the layout [`Inline`](super::Inline). With [`Indirect`](super::Indirect) the
-//! entry is an allocation of its own, and the node has a pointer to it instead.
+//! That is the layout [`Inline`]. With [`Indirect`](super::Indirect) the entry is an
+//! allocation of its own, and the node has a pointer to it instead.
 //!
 //! A node does not store its height: a node that is reached through a link of level `l`
 //! has the levels `0..=l`. The head has all levels and no entry.
@@ -443,7 +443,7 @@ unsafe fn read_long_varint(at: *const u8) -> (usize, usize) {
     loop {
         // SAFETY: the varint is complete, and its last byte was not yet read.
         let from = unsafe { at.add(size) };
-        // SAFETY: as above.
+        // SAFETY: the varint is complete, and its last byte was not yet read.
         let byte = unsafe { *from };
         value |= usize::from(byte & 0x7f) << (7 * size);
         size += 1;
