@@ -5,6 +5,8 @@
 //! the tools crate has more options.
 
 use std::process::ExitCode;
+
+use whitewater_concurrent::region::HugePages;
 use whitewater_memtable_bench::input::{Input, Spread};
 use whitewater_memtable_bench::machine::{self, Machine};
 use whitewater_memtable_bench::measure::Plan;
@@ -52,6 +54,7 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<(), String> {
         entries: if measured { 200_000 } else { 1000 },
         key_size: 16,
         value_size: 100,
+        pages: HugePages::Off,
     };
     let plan = Plan {
         kinds,
@@ -61,6 +64,7 @@ fn run(arguments: impl Iterator<Item = String>) -> Result<(), String> {
         batch_size: 512,
         scans: 1,
         seek_nexts: 0,
+        keep_memory: true,
     };
     println!("{}", Machine::now().line());
     println!(

@@ -11,6 +11,9 @@ use crate::structure::Shape;
 /// Bytes that values are cut from.
 const POOL: usize = 1 << 16;
 
+/// The number of neighbouring keys of a group of [`Input::clustered`].
+pub const CLUSTER: usize = 16;
+
 /// How keys are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
@@ -29,6 +32,8 @@ pub struct Input {
     pub sorted: Order,
     /// In the random order in which they are inserted.
     pub fill: Order,
+    /// In groups of [`CLUSTER`] neighbours, the groups and the keys of each in random order.
+    pub clustered: Order,
     /// In another random order, in which they are read.
     pub read: Order,
     values: Values,
@@ -67,12 +72,14 @@ impl Input {
         };
         let fill = sorted.shuffled(&mut rng);
         let read = sorted.shuffled(&mut rng);
+        let clustered = sorted.clustered(&mut rng);
         let mut pool = vec![0; POOL + shape.value_size];
         rng.fill_bytes(&mut pool);
         Ok(Input {
             shape,
             sorted,
             fill,
+            clustered,
             read,
             values: Values {
                 pool,
@@ -145,6 +152,15 @@ impl Order {
         self.picked(ids.into_iter())
     }
 
+    fn clustered(&self, rng: &mut StdRng) -> Order {
+        let mut groups: Vec<_> = self.ids.chunks(CLUSTER).map(<[u32]>::to_vec).collect();
+        groups.shuffle(rng);
+        for group in &mut groups {
+            group.shuffle(rng);
+        }
+        self.picked(groups.into_iter().flatten())
+    }
+
     /// Those with these numbers; `self` is the sorted order.
     fn picked(&self, ids: impl Iterator<Item = u32>) -> Order {
         let ids: Vec<u32> = ids.collect();
@@ -195,12 +211,14 @@ fn dense_keys(entries: usize, key_size: usize) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use whitewater_concurrent::region::HugePages;
 
     fn input(spread: Spread, key_size: usize) -> Input {
         let shape = Shape {
             entries: 100,
             key_size,
             value_size: 3,
+            pages: HugePages::Off,
         };
         Input::new(shape, spread, 1).expect("enough keys")
     }
@@ -217,7 +235,7 @@ mod tests {
             let input = input(spread, key_size);
             let keys: Vec<_> = input.sorted.part(0..100).map(|(_, key)| key).collect();
             assert!(keys.is_sorted_by(|a, b| a < b), "{spread:?} {key_size}");
-            for order in [&input.fill, &input.read] {
+            for order in [&input.fill, &input.clustered, &input.read] {
                 let mut entries: Vec<_> = order.part(0..100).collect();
                 assert!(!entries.is_sorted());
                 entries.sort_unstable();
@@ -232,6 +250,7 @@ mod tests {
             entries: 129,
             key_size: 1,
             value_size: 0,
+            pages: HugePages::Off,
         };
         let refused = Input::new(shape, Spread::Dense, 1).expect_err("129 of 256");
         assert!(refused.contains("129 entries"), "{refused}");

@@ -35,6 +35,9 @@ pub struct Plan {
     pub scans: usize,
     /// Entries read after each seek.
     pub seek_nexts: usize,
+    /// Whether memory is kept from one run to the next, as a database keeps that of its
+    /// memtables; otherwise each run gets fresh memory from the system.
+    pub keep_memory: bool,
 }
 
 /// One figure to find.
@@ -88,6 +91,9 @@ pub struct Sample {
     pub seconds: f64,
     /// The times of all threads together.
     pub thread_seconds: f64,
+    /// The processor times of all threads together, where the system tells them: what other
+    /// programs take does not count.
+    pub cpu_seconds: Option<f64>,
     /// Operations of all threads.
     pub operations: u64,
     /// Those of them that inserted.
@@ -106,6 +112,12 @@ impl Sample {
     pub fn nanoseconds(&self) -> f64 {
         self.thread_seconds * 1e9 / self.operations.max(1) as f64
     }
+
+    /// Nanoseconds of processor time a thread spent on an operation.
+    pub fn cpu_nanoseconds(&self) -> Option<f64> {
+        let seconds = self.cpu_seconds?;
+        Some(seconds * 1e9 / self.operations.max(1) as f64)
+    }
 }
 
 impl Figures {
@@ -117,6 +129,13 @@ impl Figures {
     /// Median of the nanoseconds a thread spent on an operation.
     pub fn nanoseconds(&self) -> f64 {
         median(self.samples.iter().map(Sample::nanoseconds))
+    }
+
+    /// Median of the processor time in nanoseconds that a thread spent on an operation.
+    pub fn cpu_nanoseconds(&self) -> Option<f64> {
+        let samples = self.samples.iter();
+        let each: Option<Vec<_>> = samples.map(Sample::cpu_nanoseconds).collect();
+        each.map(|each| median(each.into_iter()))
     }
 
     /// The slowest and the fastest run, in operations per second.
@@ -188,8 +207,7 @@ impl Plan {
     /// # Errors
     /// A structure that did not find what it should have.
     pub fn run(&self, input: &Input, watch: &mut dyn FnMut(&str)) -> Result<Vec<Cell>, String> {
-        // Memory is kept from one run to the next, as live memtables have it kept.
-        let _claim = Claim::new(1 << 30);
+        let _claim = self.keep_memory.then(|| Claim::new(1 << 30));
         let mut runs = Runs {
             plan: self,
             input,
@@ -385,6 +403,7 @@ impl Figures {
         self.samples.push(Sample {
             seconds: run.tally.elapsed().as_secs_f64(),
             thread_seconds: run.thread_seconds,
+            cpu_seconds: run.tally.cpu.map(|cpu| cpu.as_secs_f64()),
             operations: run.tally.operations,
             writes: run.tally.writes,
             rmw: run.tally.rmw,

@@ -1,10 +1,12 @@
-//! What a structure must be able to do to be measured.
+//! The interface that a structure implements to be measured.
 //!
 //! The workloads are generic over [`Structure`], so that every structure runs
 //! the same code without indirect calls; [`Kind`] and [`Subject`] put whole
 //! workloads behind one call.
 
 use std::fmt;
+
+use whitewater_concurrent::region::HugePages;
 
 use crate::input::Input;
 use crate::workload::{self, Job, Tally};
@@ -21,7 +23,7 @@ pub struct Entry<'a> {
     pub value: &'a [u8],
 }
 
-/// Sizes of a run, known before a structure is made.
+/// The dimensions of a run, known before a structure is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Entries that will be inserted.
@@ -30,6 +32,8 @@ pub struct Shape {
     pub key_size: usize,
     /// Bytes of each value.
     pub value_size: usize,
+    /// The pages that this project's structures are allocated in.
+    pub pages: HugePages,
 }
 
 impl Shape {

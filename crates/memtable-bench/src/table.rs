@@ -8,10 +8,11 @@ use crate::measure::{Bytes, Cell, Figures, Rmw};
 const NONE: &str = "-";
 
 /// Titles of the columns.
-pub const COLUMNS: [&str; 6] = [
+pub const COLUMNS: [&str; 7] = [
     "structure",
     "ops/s",
     "ns/op",
+    "CPU ns/op",
     "bytes/entry",
     "RMW/op",
     "slowest .. fastest",
@@ -20,7 +21,8 @@ pub const COLUMNS: [&str; 6] = [
 /// How to read the columns; one sentence each.
 pub const NOTES: [&str; 5] = [
     "Figures compare within one run only.",
-    "ops/s: all threads together, median of the rounds. ns/op: time of a thread for one operation.",
+    "ops/s: all threads together, median of the rounds. ns/op: time of a thread for one operation; \
+     CPU ns/op: its processor time, without what other programs take.",
     "bytes/entry: by the structure's own account; with an h, growth of the process's heap \
      (bytes asked for, without the allocator's own) while one thread filled it.",
     "RMW/op: atomic read-modify-writes on shared memory, counted as the workload ran (a build \
@@ -29,7 +31,7 @@ pub const NOTES: [&str; 5] = [
 ];
 
 /// The row of a cell, by [`COLUMNS`].
-pub fn row(cell: &Cell) -> [String; 6] {
+pub fn row(cell: &Cell) -> [String; 7] {
     let name = cell.place.kind.name.to_owned();
     match &cell.outcome {
         Ok(figures) => {
@@ -37,7 +39,8 @@ pub fn row(cell: &Cell) -> [String; 6] {
             [
                 name,
                 grouped(figures.operations_per_second()),
-                nanoseconds(figures),
+                nanoseconds(Some(figures.nanoseconds())),
+                nanoseconds(figures.cpu_nanoseconds()),
                 bytes(figures),
                 rmw(figures),
                 format!("{} .. {}", grouped(slowest), grouped(fastest)),
@@ -51,16 +54,18 @@ pub fn row(cell: &Cell) -> [String; 6] {
                 none(),
                 none(),
                 none(),
+                none(),
                 format!("({why})"),
             ]
         }
     }
 }
 
-fn nanoseconds(figures: &Figures) -> String {
-    match figures.nanoseconds() {
-        long if long >= 1000.0 => grouped(long),
-        short => format!("{short:.1}"),
+fn nanoseconds(time: Option<f64>) -> String {
+    match time {
+        Some(long) if long >= 1000.0 => grouped(long),
+        Some(short) => format!("{short:.1}"),
+        None => NONE.to_owned(),
     }
 }
 
@@ -105,14 +110,14 @@ pub fn text(cells: &[Cell]) -> String {
 }
 
 /// One line: names on the left, figures on the right.
-fn line(text: &mut String, fields: &[impl AsRef<str>; 6], widths: &[usize; 6]) {
+fn line(text: &mut String, fields: &[impl AsRef<str>; 7], widths: &[usize; 7]) {
     let mut line = String::new();
     for (at, (field, width)) in fields.iter().zip(widths).enumerate() {
         let field = field.as_ref();
         let _ = match at {
             0 => write!(line, "  {field:<width$}"),
             // Remarks begin with a parenthesis.
-            5 if field.starts_with('(') => write!(line, "  {field}"),
+            6 if field.starts_with('(') => write!(line, "  {field}"),
             _ => write!(line, "  {field:>width$}"),
         };
     }
@@ -161,6 +166,7 @@ mod tests {
         let sample = Sample {
             seconds: 0.5,
             thread_seconds: 1.0,
+            cpu_seconds: Some(0.75),
             operations: 1_000_000,
             writes: 1_000_000,
             rmw: 0,

@@ -17,6 +17,8 @@ pub enum Workload {
     FillRandom,
     /// Inserts one by one, each thread a range of keys in order.
     FillSeq,
+    /// Inserts groups of neighbours, the groups in random order.
+    FillClustered,
     /// Inserts in random order, several at a time.
     FillBatch,
     /// Reads every key once, in random order.
@@ -33,9 +35,10 @@ pub enum Workload {
 
 impl Workload {
     /// Every workload, in the order of a full run.
-    pub const ALL: [Workload; 8] = [
+    pub const ALL: [Workload; 9] = [
         Workload::FillRandom,
         Workload::FillSeq,
+        Workload::FillClustered,
         Workload::FillBatch,
         Workload::ReadRandom,
         Workload::ReadSeq,
@@ -49,6 +52,7 @@ impl Workload {
         match self {
             Workload::FillRandom => "fillrandom",
             Workload::FillSeq => "fillseq",
+            Workload::FillClustered => "fillclustered",
             Workload::FillBatch => "fillbatch",
             Workload::ReadRandom => "readrandom",
             Workload::ReadSeq => "readseq",
@@ -64,6 +68,9 @@ impl Workload {
             Workload::FillRandom => "insert in random order into an empty structure",
             Workload::FillSeq => {
                 "insert in key order into an empty structure, each thread a range of its own"
+            }
+            Workload::FillClustered => {
+                "insert groups of 16 neighbouring keys into an empty structure, in random order"
             }
             Workload::FillBatch => "insert in random order, --batch_size entries at a time",
             Workload::ReadRandom => "read every key once, in random order",
@@ -83,14 +90,20 @@ impl Workload {
     pub fn is_fill(self) -> bool {
         matches!(
             self,
-            Workload::FillRandom | Workload::FillSeq | Workload::FillBatch
+            Workload::FillRandom
+                | Workload::FillSeq
+                | Workload::FillClustered
+                | Workload::FillBatch
         )
     }
 
     /// What it does most.
     pub fn operation(self) -> Operation {
         match self {
-            Workload::FillRandom | Workload::FillSeq | Workload::FillBatch => Operation::Insert,
+            Workload::FillRandom
+            | Workload::FillSeq
+            | Workload::FillClustered
+            | Workload::FillBatch => Operation::Insert,
             Workload::ReadRandom | Workload::ReadWrite => Operation::Get,
             Workload::ReadSeq => Operation::Scan(Direction::Forward),
             Workload::ReadReverse => Operation::Scan(Direction::Backward),
@@ -130,6 +143,8 @@ pub struct Tally {
     pub start: Instant,
     /// When it was done.
     pub end: Instant,
+    /// The thread's processor time, where the system tells it.
+    pub cpu: Option<Duration>,
     /// Operations of it.
     pub operations: u64,
     /// Those of them that inserted.
@@ -152,6 +167,7 @@ impl Tally {
         Tally {
             start: now,
             end: now,
+            cpu: None,
             operations: 0,
             writes: 0,
             found: 0,
@@ -168,6 +184,7 @@ impl Tally {
         Tally {
             start: self.start.min(other.start),
             end: self.end.max(other.end),
+            cpu: self.cpu.zip(other.cpu).map(|(a, b)| a + b),
             operations: self.operations + other.operations,
             writes: self.writes + other.writes,
             found: self.found + other.found,
@@ -198,6 +215,19 @@ impl Tally {
     }
 }
 
+/// The processor time of the calling thread so far.
+#[cfg(unix)]
+fn processor_time() -> Option<Duration> {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).ok()
+}
+
+/// The processor time of the calling thread so far: unknown on this system.
+#[cfg(not(unix))]
+fn processor_time() -> Option<Duration> {
+    None
+}
+
 /// A number that depends on the last byte, and so makes sure it was read.
 #[inline(always)]
 fn probe(bytes: &[u8]) -> u64 {
@@ -222,6 +252,11 @@ pub fn work(handle: &mut impl Handle, job: &Job<'_>, input: &Input, thread: usiz
             handle,
             &input.sorted,
             input.sorted.share(thread, job.threads),
+        ),
+        Workload::FillClustered => of.fill(
+            handle,
+            &input.clustered,
+            input.clustered.share(thread, job.threads),
         ),
         Workload::FillBatch => of.fill_batches(handle),
         Workload::ReadRandom => of.read(handle),
@@ -250,9 +285,13 @@ impl Share<'_> {
     /// Runs `operations` between two looks at the clock.
     fn timed(self, operations: impl FnOnce(&mut Tally)) -> Tally {
         let before = rmw::on_this_thread();
+        let cpu = processor_time();
         let mut tally = Tally::start();
         operations(&mut tally);
         tally.end = Instant::now();
+        tally.cpu = processor_time()
+            .zip(cpu)
+            .map(|(end, start)| end.saturating_sub(start));
         tally.checksum = black_box(tally.checksum);
         tally.rmw = rmw::on_this_thread() - before;
         tally

@@ -2,12 +2,14 @@ use super::*;
 use crate::input::Spread;
 use crate::structure::Shape;
 use crate::structures;
+use whitewater_concurrent::region::HugePages;
 
 fn input(key_size: usize, value_size: usize, spread: Spread) -> Input {
     let shape = Shape {
         entries: 500,
         key_size,
         value_size,
+        pages: HugePages::Off,
     };
     Input::new(shape, spread, 7).expect("enough keys")
 }
@@ -21,6 +23,7 @@ fn plan() -> Plan {
         batch_size: 7,
         scans: 2,
         seek_nexts: 3,
+        keep_memory: true,
     }
 }
 

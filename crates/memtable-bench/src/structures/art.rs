@@ -23,7 +23,7 @@ impl Structure for RadixTree {
     fn new(shape: &Shape) -> Self {
         RadixTree(Arc::new(Art::new(Options {
             capacity: shape.bytes_with(96),
-            ..Options::default()
+            huge_pages: shape.pages,
         })))
     }
 
@@ -61,12 +61,5 @@ impl Handle for Way<'_> {
         found
     }
 
-    #[inline]
-    fn seek(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8], &[u8]) -> bool) {
-        seek!(&mut self.cursor, key, visit);
-    }
-
-    fn scan(&mut self, direction: Direction, visit: &mut impl FnMut(&[u8], &[u8])) {
-        walk!(&mut self.cursor, direction, visit);
-    }
+    cursor_reads!();
 }

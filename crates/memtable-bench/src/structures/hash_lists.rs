@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::hash_buckets::{
     HashLinkList, HashSkipList, LinkListOptions, SkipListOptions,
 };
@@ -12,9 +11,6 @@ use crate::structure::{Direction, Entry, Handle, Operation, Shape, Structure};
 
 /// Bytes of a prefix, at most: a bucket has the keys of some prefixes.
 const PREFIX: usize = 8;
-
-/// Bytes of an arena's block.
-const BLOCK: usize = 1 << 20;
 
 /// The hash of a key's prefix; its high bits choose the bucket.
 fn hash(key: &[u8]) -> u64 {
@@ -103,7 +99,7 @@ hash_table!(
         buckets: buckets(shape),
         height: 4,
         branching: 4,
-        arena: ArenaOptions::from(BLOCK),
+        arena: super::arena(shape),
     }
 );
 
@@ -117,6 +113,6 @@ hash_table!(
     |shape| LinkListOptions {
         buckets: buckets(shape),
         threshold: 256,
-        arena: ArenaOptions::from(BLOCK),
+        arena: super::arena(shape),
     }
 );

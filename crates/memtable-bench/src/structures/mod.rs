@@ -5,9 +5,9 @@
 
 use std::ops::Bound;
 
-use whitewater_concurrent::skiplist::{Indirect, Inline};
+use whitewater_concurrent::arena::ArenaOptions;
 
-use crate::structure::Kind;
+use crate::structure::{Kind, Shape};
 
 /// Passes the entries from `key` on to `visit`, by one of this project's
 /// cursors. They are alike, and have no trait in common.
@@ -39,6 +39,48 @@ macro_rules! walk {
     }};
 }
 
+/// The methods `seek` and `scan` of a handle with one of this project's cursors.
+macro_rules! cursor_reads {
+    () => {
+        #[inline]
+        fn seek(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8], &[u8]) -> bool) {
+            seek!(&mut self.cursor, key, visit);
+        }
+
+        fn scan(&mut self, direction: Direction, visit: &mut impl FnMut(&[u8], &[u8])) {
+            walk!(&mut self.cursor, direction, visit);
+        }
+    };
+}
+
+/// The methods `get`, `seek` and `scan` of a handle that holds a map with entries.
+macro_rules! map_reads {
+    () => {
+        fn get(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8])) -> bool {
+            let entry = self.0.get(key);
+            entry.map(|entry| visit(entry.value())).is_some()
+        }
+
+        fn seek(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8], &[u8]) -> bool) {
+            for entry in self.0.range::<[u8], _>(super::from(key)) {
+                if !visit(entry.key(), entry.value()) {
+                    return;
+                }
+            }
+        }
+
+        fn scan(&mut self, direction: Direction, visit: &mut impl FnMut(&[u8], &[u8])) {
+            let all = self.0.iter();
+            match direction {
+                Direction::Forward => all.for_each(|entry| visit(entry.key(), entry.value())),
+                Direction::Backward => all
+                    .rev()
+                    .for_each(|entry| visit(entry.key(), entry.value())),
+            }
+        }
+    };
+}
+
 mod art;
 mod btree;
 #[cfg(target_pointer_width = "64")]
@@ -52,8 +94,9 @@ mod vector;
 
 /// Every structure of this build: this project's first.
 pub const ALL: &[Kind] = &[
-    Kind::of::<skip_list::List<Inline>>(),
-    Kind::of::<skip_list::List<Indirect>>(),
+    Kind::of::<skip_list::List<skip_list::InlineEntries>>(),
+    Kind::of::<skip_list::List<skip_list::IndirectEntries>>(),
+    Kind::of::<skip_list::List<skip_list::PlainDescent>>(),
     Kind::of::<art::RadixTree>(),
     Kind::of::<vector::Vector>(),
     Kind::of::<hash_lists::SkipLists>(),
@@ -75,6 +118,14 @@ pub fn find(name: &str) -> Option<&'static Kind> {
 /// ends.
 fn user_key(internal_key: &[u8]) -> &[u8] {
     &internal_key[..internal_key.len() - 8]
+}
+
+/// The arena of one of this project's structures: blocks of 1 MiB.
+fn arena(shape: &Shape) -> ArenaOptions {
+    ArenaOptions {
+        block_size: 1 << 20,
+        pages: shape.pages,
+    }
 }
 
 /// All keys at or after `key`.

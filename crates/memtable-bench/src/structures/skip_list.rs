@@ -1,5 +1,5 @@
-//! This project's skip list: with entries in their nodes, as the memtable has
-//! it, and with nodes that point to entries elsewhere, all else being equal.
+//! This project's skip list, in three variants: with entries inline in their nodes, as
+//! memtables have it; with nodes that point to their entries; and without the cached splice.
 
 use std::sync::Arc;
 
@@ -7,44 +7,72 @@ use whitewater_concurrent::skiplist::{
     Bytewise, EntryLayout, Indirect, Inline, Iter, SkipList, Splice,
 };
 
+use super::arena;
 use crate::structure::{Direction, Entry, Handle, Shape, Structure};
 
-/// What a layout's list is called.
-pub(super) trait Named: EntryLayout + Send + Sync + 'static {
+/// A variant of the list: a layout of its nodes and a way to insert one entry.
+pub(super) trait Variant: 'static {
+    type Layout: EntryLayout + Send + Sync + 'static;
     const NAME: &'static str;
     const ABOUT: &'static str;
+
+    /// Inserts one entry.
+    fn insert(list: &SkipList<Bytewise, Self::Layout>, entry: Entry<'_>) -> bool {
+        list.insert(entry.key, entry.tag, entry.value)
+    }
 }
 
-impl Named for Inline {
+/// The list as the memtable has it.
+pub(super) struct InlineEntries;
+
+/// Nodes with a pointer to the entry.
+pub(super) struct IndirectEntries;
+
+/// Inserts that begin at the top of the list, without the list's cached splice.
+pub(super) struct PlainDescent;
+
+impl Variant for InlineEntries {
+    type Layout = Inline;
     const NAME: &'static str = "skip_list";
     const ABOUT: &'static str = "this project's inline skip list";
 }
 
-impl Named for Indirect {
+impl Variant for IndirectEntries {
+    type Layout = Indirect;
     const NAME: &'static str = "indirect_skip_list";
     const ABOUT: &'static str = "the same with a pointer to the entry in each node";
 }
 
-/// The list, with a splice for each thread's batches.
-pub(super) struct List<L: Named>(Arc<SkipList<Bytewise, L>>);
+impl Variant for PlainDescent {
+    type Layout = Inline;
+    const NAME: &'static str = "descending_skip_list";
+    const ABOUT: &'static str = "skip_list, but each single insert searches from the top";
 
-pub(super) struct Way<'a, L: Named> {
-    list: &'a SkipList<Bytewise, L>,
-    cursor: Iter<Bytewise, L>,
+    fn insert(list: &SkipList<Bytewise, Inline>, entry: Entry<'_>) -> bool {
+        list.insert_concurrently(entry.key, entry.tag, entry.value)
+    }
+}
+
+/// The list, with a splice for each thread's batches.
+pub(super) struct List<V: Variant>(Arc<SkipList<Bytewise, V::Layout>>);
+
+pub(super) struct Way<'a, V: Variant> {
+    list: &'a SkipList<Bytewise, V::Layout>,
+    cursor: Iter<Bytewise, V::Layout>,
     splice: Splice,
 }
 
-impl<L: Named> Structure for List<L> {
-    const NAME: &'static str = L::NAME;
-    const ABOUT: &'static str = L::ABOUT;
+impl<V: Variant> Structure for List<V> {
+    const NAME: &'static str = V::NAME;
+    const ABOUT: &'static str = V::ABOUT;
     const COUNTS_RMW: bool = true;
-    type Handle<'a> = Way<'a, L>;
+    type Handle<'a> = Way<'a, V>;
 
-    fn new(_: &Shape) -> Self {
-        List(Arc::new(SkipList::with_layout(Bytewise, 1 << 20)))
+    fn new(shape: &Shape) -> Self {
+        List(Arc::new(SkipList::with_layout(Bytewise, arena(shape))))
     }
 
-    fn handle(&self) -> Way<'_, L> {
+    fn handle(&self) -> Way<'_, V> {
         Way {
             list: &self.0,
             cursor: self.0.iter(),
@@ -57,10 +85,10 @@ impl<L: Named> Structure for List<L> {
     }
 }
 
-impl<L: Named> Handle for Way<'_, L> {
+impl<V: Variant> Handle for Way<'_, V> {
     #[inline]
     fn insert(&mut self, entry: Entry<'_>) -> bool {
-        self.list.insert(entry.key, entry.tag, entry.value)
+        V::insert(self.list, entry)
     }
 
     fn insert_batch(&mut self, entries: &[Entry<'_>]) -> usize {
@@ -84,12 +112,5 @@ impl<L: Named> Handle for Way<'_, L> {
         found
     }
 
-    #[inline]
-    fn seek(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8], &[u8]) -> bool) {
-        seek!(&mut self.cursor, key, visit);
-    }
-
-    fn scan(&mut self, direction: Direction, visit: &mut impl FnMut(&[u8], &[u8])) {
-        walk!(&mut self.cursor, direction, visit);
-    }
+    cursor_reads!();
 }

@@ -70,26 +70,5 @@ impl Handle for Way<'_> {
         matches!(self.0.insert(entry.key, entry.value), Ok(None))
     }
 
-    fn get(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8])) -> bool {
-        let entry = self.0.get(key);
-        entry.map(|entry| visit(entry.value())).is_some()
-    }
-
-    fn seek(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8], &[u8]) -> bool) {
-        for entry in self.0.range::<[u8], _>(super::from(key)) {
-            if !visit(entry.key(), entry.value()) {
-                return;
-            }
-        }
-    }
-
-    fn scan(&mut self, direction: Direction, visit: &mut impl FnMut(&[u8], &[u8])) {
-        let all = self.0.iter();
-        match direction {
-            Direction::Forward => all.for_each(|entry| visit(entry.key(), entry.value())),
-            Direction::Backward => all
-                .rev()
-                .for_each(|entry| visit(entry.key(), entry.value())),
-        }
-    }
+    map_reads!();
 }

@@ -30,8 +30,8 @@ impl Structure for Vector {
         }
     }
 
-    fn new(_: &Shape) -> Self {
-        Vector(AppendList::new(Bytewise, 1 << 20))
+    fn new(shape: &Shape) -> Self {
+        Vector(AppendList::new(Bytewise, super::arena(shape)))
     }
 
     fn handle(&self) -> Way<'_> {

@@ -4,6 +4,7 @@
 //! (`--memtablerep`, `--num_operations`, `--num_threads`, `--item_size`,
 //! `--num_scans`); where db_bench has one for the same, that is its first name.
 
+use whitewater_concurrent::region::HugePages;
 use whitewater_memtable_bench::input::Spread;
 use whitewater_memtable_bench::measure::Plan;
 use whitewater_memtable_bench::structure::{Kind as Structure, Shape};
@@ -17,7 +18,7 @@ use crate::bench::known::Known;
 
 flags! {
     "What to run" {
-        benchmarks: String = "fillrandom,fillseq,fillbatch,readrandom,readseq,readreverse,seekrandom,readwrite",
+        benchmarks: String = "fillrandom,fillseq,fillclustered,fillbatch,readrandom,readseq,readreverse,seekrandom,readwrite",
             "A comma-separated list of benchmarks, see below.";
         structures: String = "all",
             "A comma-separated list of structures, see below, or all. RocksDB's name for it is --memtablerep.";
@@ -29,6 +30,8 @@ flags! {
         num_scans: i32 = 1, "The number of scans of each thread in readseq and readreverse. (RocksDB: 10.)";
         seek_nexts: i32 = 0, "The number of entries read after each seek of seekrandom.";
         batch_size: i64 = 512, "The number of entries of each batch of fillbatch.";
+        huge_pages: bool = false, "Allocate this project's structures in transparent huge pages.";
+        keep_memory: bool = true, "Reuse the memory of earlier runs; otherwise each run gets fresh memory from the system.";
         seed: i64 = 0, "The seed of keys, values and orders; the same seed gives the same run.";
     }
     "Keys and values" {
@@ -159,6 +162,7 @@ impl Flags {
             batch_size: at_least(1, "batch_size", self.batch_size)?,
             scans: at_least(1, "num_scans", self.num_scans.into())?,
             seek_nexts: at_least(0, "seek_nexts", self.seek_nexts.into())?,
+            keep_memory: self.keep_memory,
         };
         let spread = match self.keys.as_str() {
             "random" => Spread::Random,
@@ -173,6 +177,11 @@ impl Flags {
             entries: at_least(2, "num", self.num)?,
             key_size: at_least(1, "key_size", self.key_size.into())?,
             value_size: at_least(0, "value_size", self.value_size.into())?,
+            pages: if self.huge_pages {
+                HugePages::Transparent
+            } else {
+                HugePages::Off
+            },
         };
         Ok(Request {
             plan,

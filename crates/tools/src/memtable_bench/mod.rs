@@ -121,12 +121,12 @@ Flags are written as -flag=value, --flag=value or --flag value; switches also as
     help::flags::<Flags>(&mut text);
     text += "\nBenchmarks:\n";
     for workload in Workload::ALL {
-        let line = format!("{:<14}{}", workload.name(), workload.about());
+        let line = format!("{:<22}{}", workload.name(), workload.about());
         wrap(&mut text, "  ", &line);
     }
     text += "\nStructures:\n";
     for kind in structures::ALL {
-        let line = format!("{:<14}{}", kind.name, kind.about);
+        let line = format!("{:<22}{}", kind.name, kind.about);
         wrap(&mut text, "  ", &line);
     }
     help::known::<Flags>(&mut text);

@@ -184,6 +184,7 @@ fn cell(cell: &Cell) -> Value {
             json!({
                 "operations_per_second": figures.operations_per_second(),
                 "nanoseconds_per_operation": figures.nanoseconds(),
+                "cpu_nanoseconds_per_operation": figures.cpu_nanoseconds(),
                 "bytes_per_entry": bytes.map(|(bytes, _)| bytes),
                 "bytes_from": bytes.map(|(_, from)| from),
                 "rmw_per_operation": rmw.map(|(count, _)| count),
@@ -191,6 +192,7 @@ fn cell(cell: &Cell) -> Value {
                 "rounds": figures.samples.iter().map(|sample| json!({
                     "seconds": sample.seconds,
                     "thread_seconds": sample.thread_seconds,
+                    "cpu_seconds": sample.cpu_seconds,
                     "operations": sample.operations,
                     "writes": sample.writes,
                 })).collect::<Vec<_>>(),
