@@ -38,7 +38,7 @@ pub const PLACES: [(&str, usize, u64); 11] = [
 
 fn candidates() -> Vec<Proposal> {
     const TAIL: &str = "write/generation.rs, Generation::reserve";
-    const MARKS: &str = "concurrent/publish.rs, Publication::slots";
+    const MARKS: &str = "concurrent/publish/mod.rs, Publication::slots";
     const COUNTERS: &str = "concurrent/counter.rs, SHARDS";
     const BEDS: &str = "concurrent/publish/wait_buckets.rs";
     const DEAL: &str = "concurrent/group/wake_tree.rs, HELPED_GROUP";
@@ -79,11 +79,11 @@ fn candidates() -> Vec<Proposal> {
         ordered("a shard of counters for each core", COUNTERS, counters),
         ordered(
             "mark before looking at `visible`",
-            "concurrent/publish.rs, finish",
+            "concurrent/publish/mod.rs, finish",
             mark_first,
         ),
         ordered(
-            "who syncs waits for nobody (as it was)",
+            "a writer that syncs waits for nobody (as it was)",
             "concurrent/publish/group_commit_delay.rs",
             Layout {
                 gather: false,
@@ -99,7 +99,7 @@ fn candidates() -> Vec<Proposal> {
             },
         ),
         ordered(
-            "whoever is woken wakes others on any machine",
+            "threads that are woken wake others on any machine",
             BEDS,
             Layout {
                 wakes: Wakes::EachOther,
@@ -107,7 +107,7 @@ fn candidates() -> Vec<Proposal> {
             },
         ),
         ordered(
-            "whoever may move next is woken first",
+            "the thread that may move next is woken first",
             BEDS,
             Layout {
                 successor_first: true,
@@ -139,13 +139,13 @@ fn candidates() -> Vec<Proposal> {
             },
         ),
         with(
-            "callers from 8 members on",
+            "helpers from 8 members on",
             DEAL,
             grouped,
             Layout { fan_out: 8, ..code },
         ),
         with(
-            "callers from 40 members on",
+            "helpers from 40 members on",
             DEAL,
             grouped,
             Layout {
@@ -153,9 +153,9 @@ fn candidates() -> Vec<Proposal> {
                 ..code
             },
         ),
-        with("no callers", DEAL, Protocol::Grouped(WakeUp::Serial), code),
+        with("no helpers", DEAL, Protocol::Grouped(WakeUp::Serial), code),
         with(
-            "a tree in place of callers",
+            "a tree in place of helpers",
             DEAL,
             Protocol::Grouped(WakeUp::Parallel),
             code,

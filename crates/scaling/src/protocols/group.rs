@@ -298,10 +298,10 @@ impl Queue {
             // The first two are the dealer's, the next those of the first.
             WakeUp::Parallel => (0..members.len()).map(|at| at / 2).collect(),
             _ => {
-                let callers = (group.isqrt() - 1).max(1);
+                let helpers = (group.isqrt() - 1).max(1);
                 let parent = |at: usize| match at {
-                    at if at < callers => 0,
-                    at => (at - callers + 1) % (callers + 1),
+                    at if at < helpers => 0,
+                    at => (at - helpers + 1) % (helpers + 1),
                 };
                 (0..members.len()).map(parent).collect()
             }

@@ -39,7 +39,7 @@ pub enum WakeUp {
     Serial,
     /// As a tree: whoever is told tells two others.
     Parallel,
-    /// By about sqrt(n) callers, in groups of 20 and more.
+    /// By about sqrt(n) helpers, in groups of 20 and more.
     SquareRoot,
 }
 

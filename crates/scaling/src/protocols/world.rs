@@ -54,7 +54,7 @@ pub struct Layout {
     pub counter_shards: usize,
     /// Marks of the publication on one line.
     pub marks_on_line: usize,
-    /// Members of a group from which on callers help.
+    /// Members of a group from which on helpers help.
     pub fan_out: usize,
     /// Writers in flight from which on `combining` combines.
     pub combine_from: u64,

@@ -175,7 +175,7 @@ pub(super) fn collapse() -> Result<Chart, Failure> {
     }
     Ok(Chart {
         file: "seed002".to_owned(),
-        title: "Seed 002: RocksDB, pipelined, followers set off one by one or through callers"
+        title: "Seed 002: RocksDB, pipelined, followers set off one by one or through helpers"
             .to_owned(),
         unit: "entries/s".to_owned(),
         logarithmic: true,
