@@ -65,7 +65,7 @@ pub fn check(fs: &dyn Fs, path: &Path, meta: &FileMetaData) -> Result<bool> {
     let found = of(fs, path)?;
     if found != meta.file_checksum {
         let hex = |bytes: &[u8]| bytes.iter().map(|b| format!("{b:02x}")).collect::<String>();
-        let what = format_args!(
+        let what = format!(
             "the file's checksum is {}, the manifest says {}",
             hex(&found),
             hex(&meta.file_checksum)

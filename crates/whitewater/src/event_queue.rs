@@ -81,7 +81,7 @@ impl EventQueue {
         };
         let body = move || teller.tell_all(&receiver);
         let thread = system::spawn("ww-events".to_owned(), body).map_err(|e| {
-            let what = format_args!("starting the thread for event listeners: {e}");
+            let what = format!("starting the thread for event listeners: {e}");
             Error::new(ErrorKind::Aborted, what)
         })?;
         Ok(EventQueue {

@@ -204,7 +204,7 @@ pub trait RandomAccessFile: Debug + Send + Sync {
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         let bytes = self.read_at(offset, buf.len())?;
         if bytes.len() != buf.len() {
-            let what = format_args!("read {} of {} bytes", bytes.len(), buf.len());
+            let what = format!("read {} of {} bytes", bytes.len(), buf.len());
             return Err(Error::corruption_in(self.path(), offset, what));
         }
         buf.copy_from_slice(&bytes);

@@ -325,7 +325,7 @@ impl Engine {
             body(&engine);
         };
         let thread = system::spawn(name.to_owned(), run).map_err(|e| {
-            let what = format_args!("starting the thread {name}: {e}");
+            let what = format!("starting the thread {name}: {e}");
             Error::new(ErrorKind::Aborted, what)
         })?;
         self.threads.lock().push(thread);

@@ -222,7 +222,7 @@ impl Pool {
             let pool = self.clone();
             let name = format!("{}{number}", self.name);
             let thread = system::spawn(name.clone(), move || pool.run()).map_err(|e| {
-                let what = format_args!("starting background thread {name} of {limit}: {e}");
+                let what = format!("starting background thread {name} of {limit}: {e}");
                 Error::new(ErrorKind::Aborted, what)
             })?;
             state.threads += 1;

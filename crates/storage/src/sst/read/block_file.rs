@@ -160,7 +160,7 @@ impl BlockFile {
                 events.checksum(stored == computed);
             }
             if stored != computed {
-                let what = format_args!(
+                let what = format!(
                     "block checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"
                 );
                 return Err(self.bad(handle, what));

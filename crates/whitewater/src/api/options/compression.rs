@@ -189,7 +189,7 @@ impl Options {
                 bytes
             }
             Err(_) => {
-                let e = format_args!("option {name}: {part} = {value} is negative");
+                let e = format!("option {name}: {part} = {value} is negative");
                 self.refuse(&option, Error::invalid(e));
                 0
             }
