@@ -1,22 +1,18 @@
 //! Reading physical records, and telling the end of a log from damage.
 //!
-//! A log can end in many ways: at the end of the file, at preallocated zeros,
-//! in the middle of a write that a crash cut, or, in a recycled file, where
-//! the records of the file's previous life begin. And a crash can leave holes
-//! in it: records of which nothing or not all was written, with whole ones
-//! behind them. The rules here:
+//! A log can end in many ways: at the end of the file, at preallocated zeros, in the middle of a
+//! write that a crash cut off, or, in a recycled file, where the records of the file's previous use
+//! begin. A crash can also leave holes in a log: records that were not written, or not completely,
+//! with complete ones after them. The rules here:
 //!
-//! * I1: a record is handed out only when its checksum is right and, for
-//!   recyclable types, it carries this log's number.
-//! * I2: zeros end the log only when nothing but zeros follows. (Sectors that
-//!   a power cut lost read as zeros too, and what follows them must not be
-//!   taken for the continuation.)
-//! * I3: bytes that are no record of this log are a torn tail or stale (in a
-//!   recycled file) only when no valid record of this log follows anywhere.
-//!   Otherwise they are damage.
-//! * I4: after damage, reading resumes at the next block, for lengths are not
-//!   to be trusted, or at the valid record in a later one that was found for
-//!   I3.
+//! * I1: a record is returned only if its checksum is right and, for recyclable types, it carries
+//!   this log's number.
+//! * I2: zeros end the log only if nothing but zeros follows. (Sectors that a power cut lost read
+//!   as zeros, too, and what follows them must not be taken for the continuation.)
+//! * I3: bytes that are not a record of this log are a torn tail, or stale (in a recycled file),
+//!   only if no valid record of this log follows anywhere. Otherwise they are damage.
+//! * I4: after damage, reading resumes at the next block, because lengths cannot be trusted, or at
+//!   the valid record in a later block that was found for I3.
 
 use super::format::{
     BLOCK_SIZE, HEADER_SIZE, Header, Purpose, RECYCLABLE_HEADER_SIZE, TYPE_OFFSET, header_size,
@@ -29,34 +25,34 @@ use crate::planted::{Bug, planted};
 use std::ops::Range;
 use std::path::Path;
 
-/// What a writer copies at a time, at least.
+/// The least number of bytes that a writer copies at a time.
 const WORD: usize = 8;
 
-/// What a disk writes atomically.
+/// The unit that a disk writes atomically, in bytes.
 const SECTOR: usize = 512;
 
-/// What stands at the read position.
+/// What was found at the read position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Physical {
-    /// A good record, whose payload [`BlockReader::payload`] returns.
+    /// A valid record. [`BlockReader::payload`] returns its payload.
     Record {
         /// What it is for.
         purpose: Purpose,
-        /// Where its header starts.
+        /// The offset of its header.
         offset: u64,
     },
     /// The log ends here.
     End,
     /// The file ends inside the record that starts at `offset`.
     Torn { offset: u64 },
-    /// The bytes at `offset` are no record.
+    /// The bytes at `offset` are not a record.
     Damage { offset: u64, what: &'static str },
 }
 
-/// What looking at one header told.
+/// The result of examining one header.
 enum Verdict {
     Good(Purpose),
-    /// A whole record of the file's previous life.
+    /// A complete record of the file's previous use.
     Stale,
     Torn,
     Bad(&'static str),
@@ -66,32 +62,31 @@ enum Verdict {
 #[derive(Debug)]
 pub(super) struct BlockReader {
     file: Box<dyn SequentialFile>,
-    /// What recyclable records of this log carry.
+    /// The log number that recyclable records of this log carry.
     log_number: u32,
     block: Vec<u8>,
-    /// Bytes of `block` in use; less than a block only for the last one.
+    /// Bytes of `block` in use. Only the last block may have fewer than a whole block.
     len: usize,
     pos: usize,
     block_start: u64,
     next_block_start: u64,
     payload: Range<usize>,
     record_start: usize,
-    /// A recyclable record was read, if only its header: the tail may be
-    /// stale.
+    /// Whether a recyclable record, or at least its header, was read: the tail may be stale.
     recycled: bool,
-    /// A plain data record was read: the file was never recycled.
+    /// Whether a plain data record was read: the file was never recycled.
     plain: bool,
-    /// Any record was read.
+    /// Whether any record was read.
     started: bool,
     ended: bool,
     lost_tail: bool,
-    /// Where a valid record stands behind the damage last returned, if some
-    /// sector of that is zero.
+    /// The position of a valid record after the damage last returned, if some sector of the
+    /// damage is zero.
     behind: Option<usize>,
     hole: bool,
-    /// Where [`BlockReader::resume`] goes on.
+    /// Where [`BlockReader::resume`] continues.
     resume_at: u64,
-    /// `recycled`, `plain` and `started` there.
+    /// `recycled`, `plain` and `started` at the mark.
     kind: (bool, bool, bool),
 }
 
@@ -120,13 +115,12 @@ impl BlockReader {
         }
     }
 
-    /// Goes on at the [mark](BlockReader::mark), the file's start if there is
-    /// none, by reading `file`, which begins with the block that the mark is
-    /// in. What was found out about the bytes behind it is forgotten.
+    /// Continues at the [mark](BlockReader::mark), or at the start of the log if there is none, by
+    /// reading `file`, which begins with the block of the mark. Forgets what it found out about
+    /// the bytes after the mark.
     ///
     /// # Errors
-    /// `Corruption` when the file ends before the mark: it is another one by
-    /// now.
+    /// `Corruption` if the file ends before the mark: it was replaced by another one.
     pub fn resume(&mut self, file: Box<dyn SequentialFile>) -> Result<()> {
         let at = self.resume_at;
         self.file = file;
@@ -153,33 +147,33 @@ impl BlockReader {
         self.file.path()
     }
 
-    /// Payload of the record last returned.
+    /// The payload of the record last returned.
     pub fn payload(&self) -> &[u8] {
         &self.block[self.payload.clone()]
     }
 
-    /// The offset of the read position: right behind the record last returned.
+    /// The offset of the read position: directly after the record last returned.
     pub fn offset(&self) -> u64 {
         self.block_start + self.pos as u64
     }
 
-    /// [`BlockReader::resume`] is to go on here: behind the record last returned.
+    /// Sets the mark, where [`BlockReader::resume`] continues, after the record last returned.
     pub fn mark(&mut self) {
         self.resume_at = self.offset();
         self.kind = (self.recycled, self.plain, self.started);
     }
 
-    /// Where the mark is.
+    /// The offset of the mark.
     pub fn marked(&self) -> u64 {
         self.resume_at
     }
 
-    /// The end of what was loaded; the file's end once reading has ended.
+    /// The end of the loaded bytes. Once reading has ended, it is the end of the file.
     pub fn loaded_end(&self) -> u64 {
         self.block_start + self.len as u64
     }
 
-    /// Makes the record last returned the next one again.
+    /// Returns the record last returned once more at the next call.
     pub fn unread(&mut self) {
         self.pos = self.record_start;
     }
@@ -189,9 +183,9 @@ impl BlockReader {
         self.len < BLOCK_SIZE
     }
 
-    /// [`BlockReader::load_block`] where what is in this one does not matter any
-    /// more. Blocks of zeros behind one of zeros mean nothing, so that a hole, which
-    /// may be larger than any disk, is not read.
+    /// [`BlockReader::load_block`], once the content of this block no longer matters. Blocks of
+    /// zeros after a block of zeros are skipped, so that a hole, which may be larger than any
+    /// disk, is not read.
     fn load_later_block(&mut self) -> Result<bool> {
         if is_zero(&self.block[..self.len]) {
             self.next_block_start += self.file.skip_hole(BLOCK_SIZE as u64)?;
@@ -199,7 +193,7 @@ impl BlockReader {
         self.load_block()
     }
 
-    /// Reads the next block; false when the file ends before it.
+    /// Reads the next block; false if the file ends before it.
     fn load_block(&mut self) -> Result<bool> {
         self.block_start = self.next_block_start;
         self.next_block_start += BLOCK_SIZE as u64;
@@ -226,7 +220,7 @@ impl BlockReader {
             let rest = &self.block[self.pos..self.len];
             let Some(header) = Header::parse(rest) else {
                 if !self.in_last_block() {
-                    // A block's tail too short for a header holds nothing.
+                    // The tail of a block that is too short for a header holds nothing.
                     if !self.load_block()? {
                         return Ok(self.end());
                     }
@@ -258,7 +252,7 @@ impl BlockReader {
         Ok(Physical::End)
     }
 
-    /// Judges the record at the read position by its header and checksum.
+    /// Examines the record at the read position by its header and checksum.
     fn examine(&self, header: &Header) -> Verdict {
         let rest = &self.block[self.pos..self.len];
         let Some(purpose) = purpose(header.ty) else {
@@ -278,8 +272,8 @@ impl BlockReader {
             return Verdict::Bad("record length beyond the end of the block");
         }
         let Some(record) = rest.get(..size) else {
-            // A record that was cut has lost bytes its checksum covers; one
-            // that is whole has a damaged length or type.
+            // A record that was cut off has lost bytes that its checksum covers; a complete one
+            // has a damaged length or type.
             if is_whole_at_some_length(header, rest) || is_whole_of_some_type(header, rest) {
                 return Verdict::Bad("record length or type contradicts its checksum");
             }
@@ -299,7 +293,7 @@ impl BlockReader {
         Verdict::Good(purpose)
     }
 
-    /// Steps over a good record and points `payload` at its payload.
+    /// Steps over a valid record and sets `payload` to its payload.
     fn accept(&mut self, header: &Header, purpose: Purpose) -> Physical {
         self.record_start = self.pos;
         self.payload = self.pos + header_size(header.ty)..self.pos + header.record_size();
@@ -314,15 +308,14 @@ impl BlockReader {
         Physical::Record { purpose, offset }
     }
 
-    /// What it means that the bytes at the read position, seemingly of type
-    /// `ty`, are no record: `what` is wrong with them, or, when `None`, the
-    /// file ends inside (I3).
+    /// Decides what it means that the bytes at the read position, seemingly of type `ty`, are not
+    /// a record. `what` is wrong with them; if it is `None`, the file ends inside the record (I3).
     fn no_record(&mut self, ty: Option<u8>, what: Option<&'static str>) -> Result<Physical> {
         let offset = self.offset();
         let ours = ty.is_some_and(is_recyclable)
             && self.carries_our_number(&self.block[self.pos..self.len]);
-        // At the start of a file, which may be of either kind, a torn write
-        // over the previous life is assumed only where our number stands.
+        // At the start of a file, which may be plain or recyclable, a torn write over the
+        // previous use is assumed only if the log number is ours.
         let maybe_stale = self.recycled || (!self.plain && ours);
         if maybe_stale || what.is_none() {
             self.recycled |= maybe_stale;
@@ -355,11 +348,10 @@ impl BlockReader {
         Ok(Physical::Damage { offset, what })
     }
 
-    /// Whether the bytes at the read position are the first ones of a record
-    /// with nothing but zeros behind them in this block: what is left of a
-    /// record in space allocated before, when its writer died copying it. A
-    /// record that was copied to its last byte is not cut short, nor is one
-    /// with no space behind it: closed logs have none.
+    /// Whether the bytes at the read position are the first bytes of a record, with nothing but
+    /// zeros after them in this block. That is what remains in preallocated space of a record
+    /// whose writer died while copying it. A record whose last byte was copied is not cut short,
+    /// nor is one without space after it: closed logs have no such space.
     fn is_cut_short(&self) -> bool {
         let rest = &self.block[self.pos..self.len];
         let Some(last) = rest.iter().rposition(|&b| b != 0) else {
@@ -374,9 +366,8 @@ impl BlockReader {
             && (size < rest.len() || !self.in_last_block())
     }
 
-    /// Whether the record at the read position looks like one that its writer
-    /// did not finish copying: there is nothing of it, or nothing of its last
-    /// bytes, and a valid one begins where it ends.
+    /// Whether the record at the read position looks as if its writer had not finished copying it:
+    /// all of it, or its last bytes, are missing, and a valid record begins where it ends.
     fn is_unfinished(&self) -> bool {
         let Some(next) = self.find_record(self.pos + 1) else {
             return false;
@@ -393,8 +384,7 @@ impl BlockReader {
         fits && (copied == 0 || place.len() - copied >= WORD)
     }
 
-    /// Moves on to the next block that holds something; false when there is
-    /// none.
+    /// Moves on to the next block that is not empty; false if there is none.
     fn skip_zero_blocks(&mut self) -> Result<bool> {
         while !self.in_last_block() && self.load_later_block()? {
             if !is_zero(&self.block[..self.len]) {
@@ -404,8 +394,8 @@ impl BlockReader {
         Ok(false)
     }
 
-    /// What it means that a whole record of the previous life stands at the
-    /// read position: the end of the log, or a hole in it.
+    /// Decides what it means that a complete record of the previous use stands at the read
+    /// position: the end of the log, or a hole in it.
     fn stale_record(&mut self) -> Result<Physical> {
         let offset = self.offset();
         self.recycled = true;
@@ -417,39 +407,36 @@ impl BlockReader {
         })
     }
 
-    /// Whether the damage last returned looks like the log's last write, of
-    /// which a power cut lost a sector and kept later ones: nothing valid
-    /// follows it, and a sector of it is zero.
+    /// Whether the damage last returned looks like the log's last write, of which a power cut lost
+    /// a sector and kept later sectors: nothing valid follows, and a sector of it is zero.
     pub fn lost_tail(&self) -> bool {
         self.lost_tail
     }
 
-    /// Goes on at the record behind the damage last returned, in the same block,
-    /// if that looks like a lost sector; returns whether there is one.
+    /// Continues at the record after the damage last returned, in the same block, if the damage
+    /// looks like a lost sector. Returns whether there is such a record.
     pub fn read_behind(&mut self) -> bool {
         let behind = self.behind.take();
         self.pos = behind.unwrap_or(self.pos);
         behind.is_some()
     }
 
-    /// Whether the damage last returned looks like a hole: a record that was
-    /// not, or not wholly, copied to its place when its writer died, with later
-    /// ones behind it.
+    /// Whether the damage last returned looks like a hole: a record that was not copied, or not
+    /// completely, before its writer died, with later records after it.
     pub fn is_hole(&self) -> bool {
         self.hole
     }
 
-    /// Whether the log ends in this block and some sector of it is zero from
-    /// the read position on.
+    /// Whether the log ends in this block, and some sector of the block from the read position on
+    /// is zero.
     fn has_lost_sector(&self) -> bool {
         let sectors = (self.pos - self.pos % SECTOR..self.len).step_by(SECTOR);
         let rest = |s: usize| &self.block[s.max(self.pos)..(s + SECTOR).min(self.len)];
         self.in_last_block() && sectors.map(rest).any(is_zero)
     }
 
-    /// Whether a valid record of this log follows the bytes at the read
-    /// position. Where reading goes on is then the read position (I4);
-    /// otherwise the file was read to its end.
+    /// Whether a valid record of this log follows the bytes at the read position. If so, the read
+    /// position moves to where reading resumes (I4); otherwise the file was read to its end.
     fn resume_at_record(&mut self) -> Result<bool> {
         if self.find_record(self.pos + 1).is_some() {
             self.pos = self.len;
@@ -458,7 +445,7 @@ impl BlockReader {
         self.resume_in_later_block()
     }
 
-    /// The same for valid records in the blocks behind this one.
+    /// Whether a valid record of this log is in the blocks after this one.
     fn resume_in_later_block(&mut self) -> Result<bool> {
         while !self.in_last_block() && self.load_later_block()? {
             if let Some(at) = self.find_record(0) {
@@ -469,8 +456,8 @@ impl BlockReader {
         Ok(false)
     }
 
-    /// The first place from `from` on in this block at which a valid record of
-    /// this log starts.
+    /// The first position in this block, from `from` on, at which a valid record of this log
+    /// starts.
     fn find_record(&self, from: usize) -> Option<usize> {
         (from..self.len).find(|&at| self.is_record_at(at))
     }
@@ -479,7 +466,7 @@ impl BlockReader {
     fn is_record_at(&self, at: usize) -> bool {
         let rest = &self.block[at..self.len];
         if self.recycled && !self.carries_our_number(rest) {
-            return false; // the quick way through a long previous life
+            return false; // a quick check, for files with many stale records
         }
         let Some(header) = Header::parse(rest) else {
             return false;
@@ -500,7 +487,7 @@ impl BlockReader {
         record.get(HEADER_SIZE..RECYCLABLE_HEADER_SIZE) == Some(&self.log_number.to_le_bytes())
     }
 
-    /// Judges a header of zeros (I2). `None`: padding was skipped.
+    /// Decides what a header of zeros means (I2). `None` if it was padding, which is skipped.
     fn skip_zeros(&mut self) -> Result<Option<Physical>> {
         const WHAT: &str = "zeros where a record should start";
         let offset = self.offset();
@@ -518,7 +505,7 @@ impl BlockReader {
                 break;
             }
         }
-        // A plain record might have stood in a pad that holds its header.
+        // A plain record would have been written into padding that has room for its header.
         let header = if self.plain {
             HEADER_SIZE
         } else {
@@ -538,15 +525,15 @@ impl BlockReader {
         Ok(Some(Physical::Damage { offset, what: WHAT }))
     }
 
-    /// Whether the block starts with a record of a kind that is never split
-    /// and that did not fit the `pad` bytes before.
+    /// Whether the block starts with a record of a kind that is never split and did not fit into
+    /// the `pad` bytes before the block.
     fn starts_with_unsplit(&self, pad: usize) -> bool {
         Header::parse(&self.block[..self.len])
             .is_some_and(|h| h.ty >= 10 && purpose(h.ty).is_some() && h.record_size() > pad)
     }
 }
 
-/// Whether some first part of `rest` is what the header's checksum covers.
+/// Whether the header's checksum covers some prefix of `rest`.
 fn is_whole_at_some_length(header: &Header, rest: &[u8]) -> bool {
     let least = header_size(header.ty);
     let Some(mut crc) = rest.get(TYPE_OFFSET..least).map(crc32c::crc32c) else {
@@ -559,8 +546,7 @@ fn is_whole_at_some_length(header: &Header, rest: &[u8]) -> bool {
     payload.map(mask_crc).any(|crc| crc == header.crc)
 }
 
-/// Whether the bytes after the type are what the header's checksum covers for
-/// another type of data.
+/// Whether the header's checksum fits the bytes after the type if the type is another type of data.
 fn is_whole_of_some_type(header: &Header, rest: &[u8]) -> bool {
     (types::FULL..=types::LAST + types::RECYCLABLE).any(|ty| {
         let covered = rest.get(HEADER_SIZE..header_size(ty) + header.length);

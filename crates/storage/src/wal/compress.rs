@@ -1,51 +1,49 @@
-//! Compressing records of compressed logs.
+//! Compresses the records of compressed logs.
 //!
-//! A record of a compressed log is one zstd frame. The first bytes of what it
-//! holds, a batch's header, carry the sequence number, which is known only
-//! with the record's place, and a place needs the record's size. So the rest
-//! is compressed first, and the header stands in the frame as it is:
+//! A record of a compressed log is one zstd frame. Its first bytes, the header of a batch, hold the
+//! sequence number. That is only known when the record's range in the log is reserved, and the
+//! reservation needs the record's size. So the rest is compressed first, and the header stands in
+//! the frame uncompressed:
 //!
 //! ```text
 //! frame header | raw block of 12 bytes | the blocks of the compressed rest
 //! ```
 //!
-//! That is a valid frame: blocks refer back by distance, and a few bytes more
-//! in front of everything change no distance. The frame header promises no
-//! size and no checksum, which the header's bytes would have part in. A block
-//! needs no larger window than without them: no distance reaches into them.
+//! That is a valid frame: blocks refer back by distance, and additional bytes at the front change
+//! no distance. The frame header has no size and no checksum, which would depend on the header's
+//! bytes. The window need not be larger, because no distance reaches into the header.
 
 use super::decompress::MAX_DECOMPRESSED;
 use crate::error::{Error, ErrorKind, Result};
 #[cfg(feature = "zstd")]
 use {std::cell::Cell, whitewater_concurrent::scratch, zstd::bulk::Compressor};
 
-/// Bytes of a record that are not compressed: a batch's header.
+/// How many bytes of a record are not compressed: the header of a batch.
 pub const UNCOMPRESSED_HEADER: usize = 12;
 
-/// Frame header: magic number, descriptor, window.
+/// Bytes of the frame header: magic number, descriptor, window.
 const FRAME_HEADER: usize = 6;
 
-/// Where the descriptor is. Zero says: a window follows, and no dictionary, no
-/// size and no checksum.
+/// Offset of the descriptor. The value 0 means that a window follows, and no dictionary, no size
+/// and no checksum.
 const DESCRIPTOR: usize = 4;
 
-/// A block's header: 1 bit for the last one, 2 for the kind (0 is raw), 21 for
-/// the size.
+/// The header of the raw block: 1 bit for "last block", 2 for the kind (0 is raw), 21 for the size.
 const RAW_BLOCK: [u8; 3] = [(UNCOMPRESSED_HEADER << 3) as u8, 0, 0];
 
-/// Where a record's first bytes go.
+/// Offset in the frame at which the record's header goes.
 const HOLE: usize = FRAME_HEADER + RAW_BLOCK.len();
 
 #[cfg(feature = "zstd")]
 thread_local! {
-    /// This thread's compressor: making one takes longer than most records.
+    /// This thread's compressor, kept because making one takes longer than most records.
     static COMPRESSOR: Cell<Option<Compressor<'static>>> = const { Cell::new(None) };
 }
 
-/// A record but for its first [`UNCOMPRESSED_HEADER`] bytes, compressed.
+/// A compressed record, still without its first [`UNCOMPRESSED_HEADER`] bytes.
 #[derive(Debug)]
 pub struct CompressedRecord {
-    /// The frame up to the hole, then from there on.
+    /// The frame without the header's bytes.
     frame: Vec<u8>,
 }
 
@@ -53,9 +51,8 @@ impl CompressedRecord {
     /// Compresses `rest`, at zstd's default level.
     ///
     /// # Errors
-    /// `Unknown` with zstd's reason, where it has one: lack of memory.
-    /// `NotSupported` where zstd is not built in. `InvalidArgument` for what would
-    /// not be decompressed again.
+    /// `Unknown` with zstd's reason, which is lack of memory; `NotSupported` if zstd is not built
+    /// in; `InvalidArgument` for a record that is too large to be decompressed again.
     pub fn new(rest: &[u8]) -> Result<Self> {
         Self::at_most(rest, MAX_DECOMPRESSED)
     }
@@ -81,7 +78,7 @@ impl CompressedRecord {
         self.frame.len() + UNCOMPRESSED_HEADER
     }
 
-    /// The record that begins with `header`, in parts.
+    /// The parts of the complete record, which begins with `header`.
     pub fn with_header<'a>(&'a self, header: &'a [u8; UNCOMPRESSED_HEADER]) -> [&'a [u8]; 3] {
         let (before, behind) = self.frame.split_at(HOLE);
         [before, header, behind]

@@ -1,30 +1,30 @@
-//! Decompressing records of compressed logs.
+//! Decompresses the records of compressed logs.
 //!
-//! Each logical record is one zstd frame. Memory grows with what was really
-//! decompressed, up to a cap, whatever the frame's header promises. What is compressed
-//! ([`super::compress`]) keeps to the same cap.
+//! Each logical record is one zstd frame. Memory grows with the bytes that were really
+//! decompressed, up to a limit, whatever the frame's header claims. [`super::compress`] keeps to
+//! the same limit.
 
 use crate::batch;
 #[cfg(feature = "zstd")]
 use zstd::stream::raw::{Decoder, Operation};
 
-/// The largest record that is compressed or decompressed, in bytes: any batch.
+/// The largest record that is compressed or decompressed, in bytes. Every batch fits.
 pub const MAX_DECOMPRESSED: u64 = batch::MAX_SIZE;
 
-/// Bytes decompressed at a time.
+/// How many bytes are decompressed at a time.
 #[cfg(feature = "zstd")]
 const STEP: usize = 64 * 1024;
 
 /// Decompresses `compressed` into `out`, which is empty.
 ///
 /// # Errors
-/// Says what is wrong with the bytes.
+/// A text that says what is wrong with the bytes.
 pub(super) fn decompress(compressed: &[u8], out: &mut Vec<u8>) -> Result<(), String> {
     let max = usize::try_from(MAX_DECOMPRESSED).unwrap_or(usize::MAX - 1);
     decompress_at_most(compressed, out, max)
 }
 
-/// Logs that say they are compressed are not read any further.
+/// Fails: compressed logs cannot be read in this build.
 #[cfg(not(feature = "zstd"))]
 pub(super) fn decompress_at_most(
     _compressed: &[u8],

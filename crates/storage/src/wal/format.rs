@@ -48,22 +48,22 @@ pub(crate) enum FragmentPosition {
     Last,
 }
 
-/// What a physical record is for.
+/// The purpose of a physical record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Purpose {
-    /// A part of a logical record.
+    /// It is a part of a logical record.
     Data(FragmentPosition),
-    /// Says how the logical records are compressed.
+    /// It says how the logical records are compressed.
     SetCompression,
-    /// Sizes of user-defined timestamps per column family.
+    /// It has the sizes of user-defined timestamps per column family.
     TimestampSizes,
-    /// What the log before this one looked like.
+    /// It describes the previous log.
     Predecessor,
-    /// Unknown, but made to be skipped.
+    /// It is unknown, and may be skipped.
     Ignorable,
 }
 
-/// The purpose of type `t`; `None` for one that makes the log unreadable.
+/// The purpose of records of type `t`; `None` for a type that makes the log unreadable.
 pub(crate) fn purpose(t: u8) -> Option<Purpose> {
     Some(match t {
         types::FULL..=types::LAST => Purpose::Data(fragment_position(t)),
@@ -99,7 +99,7 @@ pub(crate) fn header_size(t: u8) -> usize {
     }
 }
 
-/// A header taken apart. Nothing about it is checked.
+/// A decoded header, unchecked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Header {
     pub crc: u32,

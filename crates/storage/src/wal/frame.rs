@@ -1,11 +1,11 @@
-//! Framing: from the bytes of logical records to physical ones.
+//! Framing: turns logical records into physical ones.
 //!
-//! The one place that lays out headers, for the writer that appends and for
-//! the one that puts records at reserved places.
+//! Only this file writes headers, for the writer that appends and for the one that writes records
+//! to reserved ranges.
 
 use super::format::{HEADER_SIZE, RECYCLABLE_HEADER_SIZE, TYPE_OFFSET, ZSTD, record_crc, types};
 
-/// What all physical records of a log have in common.
+/// What the physical records of a log have in common.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Framing {
     pub log_number: u64,
@@ -19,9 +19,8 @@ impl Framing {
         header_size(self.recyclable)
     }
 
-    /// Assembles one physical record at the end of `dst`, its payload the next
-    /// `length` bytes of `source`; `begin` and `end` tell whether it is the
-    /// first and the last of its logical record.
+    /// Appends one physical record to `dst`. Its payload is the next `length` bytes of `source`;
+    /// `begin` and `end` say whether it is the first and the last of its logical record.
     #[inline]
     pub fn put_fragment(
         self,
@@ -55,8 +54,8 @@ impl Framing {
     }
 }
 
-/// Assembles the record that says that all records after it are compressed.
-/// Its header is a plain one in every kind of log.
+/// Appends the record that says that all records after it are compressed. Its header is a plain one
+/// in every kind of log.
 pub(super) fn put_compression_note(dst: &mut Vec<u8>) {
     let payload = ZSTD.to_le_bytes();
     let mut covered = vec![types::SET_COMPRESSION];
@@ -76,15 +75,15 @@ pub(super) const fn header_size(recyclable: bool) -> usize {
     }
 }
 
-/// Reads through several slices as if they were one.
+/// Reads several slices as if they were one.
 pub(super) struct Parts<'a> {
     parts: &'a [&'a [u8]],
-    /// Bytes of the first part that were taken.
+    /// How many bytes of the first part were taken.
     taken: usize,
 }
 
 impl<'a> Parts<'a> {
-    /// Reads `parts` from the first byte of the first one on.
+    /// Reads `parts` from the beginning.
     pub fn new(parts: &'a [&'a [u8]]) -> Self {
         Parts { parts, taken: 0 }
     }

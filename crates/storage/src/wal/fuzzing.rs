@@ -1,9 +1,9 @@
-//! What fuzzers need of the log format; see [`crate::fuzzing`].
+//! The log format for fuzzers; see [`crate::fuzzing`].
 
 use super::format::{BLOCK_SIZE, HEADER_SIZE, TYPE_OFFSET, header_size};
 use crate::checksum::masked_crc32c;
 
-/// Makes the checksums of a log's physical records fit what is in them.
+/// Corrects the checksums of a log's physical records.
 pub(crate) fn refit(log: &mut [u8]) {
     for mut rest in log.chunks_mut(BLOCK_SIZE) {
         while rest.len() >= HEADER_SIZE {

@@ -1,8 +1,8 @@
-//! Reading records back.
+//! Reads logical records.
 //!
-//! Joins the fragments that [`super::block`] hands out into logical records,
-//! and decompresses compressed ones. What to do about damage is the caller's
-//! business ([`RecoveryMode`]); the reader reports it and can go on.
+//! Joins the fragments that [`super::block`] returns into logical records, and decompresses
+//! compressed ones. The reader reports damage and can continue; the caller decides what to do
+//! ([`RecoveryMode`]).
 //!
 //! Invariant: a record is returned whole or not at all, in the order in which
 //! it was written.
@@ -18,18 +18,18 @@ use crate::error::{Error, Result};
 use crate::fs::SequentialFile;
 use crate::key::SequenceNumber;
 
-/// What recovery does about damaged logs. RocksDB's modes and numbers.
+/// How recovery treats damaged logs. Modes and numbers are RocksDB's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum RecoveryMode {
-    /// A torn tail is cut; any other damage is an error.
+    /// A torn tail is dropped; any other damage is an error.
     TolerateCorruptedTailRecords = 0,
-    /// Any damage is an error, a torn tail included.
+    /// Any damage is an error, even a torn tail.
     AbsoluteConsistency = 1,
-    /// Stop at the first damage and keep everything before it.
+    /// Recovery stops at the first damage and keeps everything before it.
     #[default]
     PointInTime = 2,
-    /// Skip damaged records and keep the rest.
+    /// Recovery skips damaged records and keeps the rest.
     SkipAnyCorruptedRecord = 3,
 }
 
@@ -47,15 +47,15 @@ pub enum ReadOutcome {
         /// Bytes from there to the end of the file, whatever they are.
         bytes: u64,
     },
-    /// Bytes at an offset contradict their checksum or the format. Reading
-    /// may go on: the next call resumes after the damage.
+    /// Bytes contradict their checksum or the format. Reading may continue: the next call resumes
+    /// after the damage.
     Corrupt(Error),
 }
 
-/// What a log says about the log before it.
+/// What a log says about the previous log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Predecessor {
-    /// Number of the log before.
+    /// The number of the previous log.
     pub log_number: u64,
     /// Its size in bytes.
     pub size: u64,
@@ -72,14 +72,14 @@ pub struct LogReader {
     compressed_record: Vec<u8>,
     record_offset: u64,
     record_end: u64,
-    /// Damage was reported and the next fragments may belong to what it hit.
+    /// Whether damage was reported, so that the next fragments may belong to a damaged record.
     resync: bool,
     predecessor: Option<Predecessor>,
     timestamp_sizes: Vec<(u32, u16)>,
 }
 
 impl LogReader {
-    /// Reads `file`, whose name carries `log_number`.
+    /// Reads `file`, whose name has the number `log_number`.
     pub fn new(file: Box<dyn SequentialFile>, log_number: u64) -> Self {
         LogReader {
             blocks: BlockReader::new(file, log_number),
@@ -93,12 +93,12 @@ impl LogReader {
         }
     }
 
-    /// Reads the next logical record into `record` (replacing what it holds;
-    /// unspecified unless the outcome is [`ReadOutcome::Record`]).
+    /// Reads the next logical record into `record`, replacing its content, which is unspecified
+    /// unless the outcome is [`ReadOutcome::Record`].
     ///
     /// # Errors
-    /// Only failures of the file system, and `NotSupported` for a log in a
-    /// compression this build does not know; damage is a [`ReadOutcome`].
+    /// Failures of the file system, and `NotSupported` for a log in a compression that this build
+    /// does not know. Damage is not an error but a [`ReadOutcome`].
     pub fn read_record(&mut self, record: &mut Vec<u8>) -> Result<ReadOutcome> {
         record.clear();
         self.compressed_record.clear();
@@ -124,7 +124,7 @@ impl LogReader {
                 (FragmentPosition::Full | FragmentPosition::First, Some(at))
                     if self.gathered(record) > 0 =>
                 {
-                    // The record before has no end; this one is intact.
+                    // The previous record has no end; this one is intact.
                     self.blocks.unread();
                     return Ok(self.corrupt(at, "record without a last fragment"));
                 }
@@ -157,7 +157,7 @@ impl LogReader {
         self.compressed_record.len() + record.len()
     }
 
-    /// All fragments are there: the record is whole.
+    /// All fragments were read: the record is complete.
     fn complete(&mut self, start: u64, record: &mut Vec<u8>) -> ReadOutcome {
         if self.is_compressed
             && let Err(what) = decompress::decompress(&self.compressed_record, record)
@@ -169,7 +169,7 @@ impl LogReader {
         ReadOutcome::Record
     }
 
-    /// The log ended, inside the record that started at `start` if any.
+    /// The log has ended, inside the record that started at `start` if there is one.
     fn at_end(&self, start: Option<u64>) -> ReadOutcome {
         match start {
             None => ReadOutcome::Eof,
@@ -188,7 +188,7 @@ impl LogReader {
         ))
     }
 
-    /// Takes in a record that is about the log itself.
+    /// Processes a record about the log itself.
     fn note(&mut self, purpose: Purpose, offset: u64) -> Result<Option<ReadOutcome>> {
         let mut payload = self.blocks.payload();
         match purpose {
@@ -234,61 +234,60 @@ impl LogReader {
         Ok(None)
     }
 
-    /// Whether the damage reported last may be nothing but the log's last
-    /// write, torn by a power cut. For a log whose every write is synced before
-    /// the next one that is the harmless end of it.
+    /// Whether the damage reported last may be just the log's last write, torn by a power cut. In
+    /// a log that syncs every write before the next one, that is a harmless end.
     pub fn is_lost_tail(&self) -> bool {
         self.blocks.lost_tail()
     }
 
-    /// Lets the next record be the one right behind the damage reported last, if
-    /// that looks like a lost sector: reading would go on at the next block
-    /// otherwise. Returns whether there is one.
+    /// Makes the next record the one directly after the damage reported last, if the damage looks
+    /// like a lost sector. Otherwise reading resumes at the next block. Returns whether there is
+    /// such a record.
     pub fn read_behind(&mut self) -> bool {
         self.blocks.read_behind()
     }
 
-    /// Whether the damage reported last looks like a record that was not, or
-    /// not wholly, copied when its writer died, with later ones behind it:
-    /// [`super::Segment`] says how that comes about.
+    /// Whether the damage reported last looks like a record that was not copied, or not
+    /// completely, before its writer died, with later records after it. [`super::Segment`] tells
+    /// how that can happen.
     pub fn is_hole(&self) -> bool {
         self.blocks.is_hole()
     }
 
-    /// [`LogReader::resume`] is to go on behind the last record read.
+    /// Sets the mark, where [`LogReader::resume`] continues, after the last record read.
     pub fn mark(&mut self) {
         self.blocks.mark();
     }
 
-    /// Where the mark is, 0 when there is none: the end of a record.
+    /// The offset of the mark, the end of a record; 0 if there is none.
     pub fn marked(&self) -> u64 {
         self.blocks.marked()
     }
 
-    /// Goes on at the [mark](LogReader::mark), in a file that has been written
-    /// to since. `file` begins at [`LogReader::resume_from`].
+    /// Continues at the [mark](LogReader::mark), in a file that may have grown since. `file` begins
+    /// at [`LogReader::resume_from`].
     ///
     /// # Errors
-    /// Those of the file.
+    /// Errors of the file.
     pub fn resume(&mut self, file: Box<dyn SequentialFile>) -> Result<()> {
         self.resync = false;
         self.blocks.resume(file)
     }
 
-    /// Where the block begins that the mark is in.
+    /// The offset of the block of the mark.
     pub fn resume_from(&self) -> u64 {
         let mark = self.marked();
         mark - mark % BLOCK_SIZE as u64
     }
 
-    /// Where the next block begins, to which a record that does not fit goes.
+    /// The offset of the next block, where a record goes that does not fit into this one.
     pub fn next_block(&self) -> u64 {
         self.resume_from().saturating_add(BLOCK_SIZE as u64)
     }
 
-    /// Whether no record of log `log_number` begins with the bytes `head`, at most
-    /// [`LogReader::HEAD`] of them: it ends there, they are zero, or of the log that
-    /// the file was before. That is how most logs look behind what was written.
+    /// Whether no record of log `log_number` begins with the bytes `head`, of which there are at
+    /// most [`LogReader::HEAD`]: there are too few, or they are zero, or they belong to the log
+    /// that used the file before. Most logs look like that after their last record.
     pub fn is_unwritten(head: &[u8], log_number: u64) -> bool {
         let is_zero = |bytes: &[u8]| bytes.iter().all(|&b| b == 0);
         if is_zero(&head[..head.len().min(HEADER_SIZE)]) {
@@ -300,7 +299,7 @@ impl LogReader {
         recyclable && number.is_some_and(|number| number != ours)
     }
 
-    /// Bytes that [`LogReader::is_unwritten`] wants to see.
+    /// How many bytes [`LogReader::is_unwritten`] needs.
     pub const HEAD: usize = RECYCLABLE_HEADER_SIZE;
 
     /// The offset at which the last record read starts.
@@ -308,18 +307,18 @@ impl LogReader {
         self.record_offset
     }
 
-    /// The offset right behind the last record read (0 before the first).
+    /// The offset directly after the last record read; 0 before the first one.
     pub fn record_end(&self) -> u64 {
         self.record_end
     }
 
-    /// What this log says about the one before it, once that was read.
+    /// What this log says about the previous log, once that was read.
     pub fn predecessor(&self) -> Option<Predecessor> {
         self.predecessor
     }
 
-    /// Column families whose keys carry user-defined timestamps, and the sizes
-    /// of these in bytes, as far as the log was read.
+    /// The column families whose keys carry user-defined timestamps, and the sizes of these in
+    /// bytes, as far as the log was read.
     pub fn timestamp_sizes(&self) -> &[(u32, u16)] {
         &self.timestamp_sizes
     }

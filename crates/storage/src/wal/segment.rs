@@ -1,24 +1,20 @@
-//! Putting records at reserved places.
+//! Writes records to reserved ranges.
 //!
-//! A [`Segment`] is a log file that many threads write at once. Where a record
-//! goes is settled before, by whoever hands out places: it starts where its
-//! predecessor ends, and [`Segment::end_of`] says where it ends, from its
-//! length alone. The bytes are those that a [`super::LogWriter`] would have
-//! written for the same records in the same order, but for long records of a
-//! [compressed](Segment::compressed) log, which are in more fragments; nothing in the file tells
-//! the two apart, but that a crash can leave holes in this one: records that
-//! had a place and were not, or not wholly, copied, with later ones behind
-//! them. [`super::LogReader`] ends or reports damage there.
+//! A [`Segment`] is a log file that many threads write at once. The caller reserves the range of
+//! each record beforehand: it starts where its predecessor ends, and [`Segment::end_of`] computes
+//! its end from the record's length alone. The bytes are those that a [`super::LogWriter`] would
+//! have written for the same records in the same order, except that long records of a
+//! [compressed](Segment::compressed) log have more fragments. The file differs in one way only: a
+//! crash can leave holes in it. A hole is a reserved record that was not copied, or not completely,
+//! with later records after it. [`super::LogReader`] ends there or reports damage.
 //!
 //! Invariants:
-//! * I1: the zeros that fill a block's rest belong to the record behind them,
-//!   whose writer puts them there: places cover the file without gaps.
-//! * I2: after a failed write or sync nobody knows what the file holds, so
-//!   every later call but the cheap questions fails with the first error. A
-//!   failed extension, and a record beyond what is allocated, change nothing
-//!   and may be tried again.
-//! * I3: a closed segment is not extended any more: its file may be another
-//!   log's by then.
+//! * I1: the zeros that fill the rest of a block belong to the record after them, whose writer
+//!   writes them: ranges cover the file without gaps.
+//! * I2: after a failed write or sync the content of the file is unknown, so every later call
+//!   except the cheap queries fails with the first error. A failed extension, or a record beyond
+//!   the allocated space, changes nothing and may be tried again.
+//! * I3: a closed segment is never extended, because its file may belong to another log by then.
 
 use super::format::{BLOCK_SIZE, HEADER_SIZE};
 use super::frame::{Framing, Parts, header_size, put_compression_note};
@@ -31,51 +27,47 @@ use whitewater_concurrent::scratch;
 
 const BLOCK: u64 = BLOCK_SIZE as u64;
 
-/// A record is written in pieces of at most this many bytes, which bounds the
-/// buffer.
+/// The most bytes of a record that one write has. This bounds the buffer.
 const MAX_PIECE: usize = 1 << 20;
 
-/// Buffers beyond this are given back after the record that needed them: every
-/// thread that writes keeps one.
+/// The largest buffer that a thread keeps after a record, in bytes. Every thread that writes keeps
+/// one.
 const KEEP_BUFFER: usize = 128 << 10;
 
 thread_local! {
-    /// Where this thread's records are framed.
+    /// The buffer in which this thread frames its records.
     static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// A log file whose records are put at reserved places, by many threads.
+/// A log file to which many threads write records at reserved ranges.
 #[derive(Debug)]
 pub struct Segment {
     file: Box<dyn SharedFile>,
     framing: Framing,
-    /// Whether its records are [`super::CompressedRecord`].
+    /// Whether its records are [`super::CompressedRecord`]s.
     compressed: bool,
-    /// The first failure (I2). Written once, by whichever call failed first;
-    /// read by all later ones. The cell publishes the error.
+    /// The first failure (I2). Written once, by the call that failed first; read by all later
+    /// calls. The cell publishes the error.
     failed: OnceLock<Error>,
-    /// The end of what [`Segment::extend`] has made ready; [`CLOSED`] after
-    /// [`Segment::close`]. Written by: those two, from one thread at a time.
-    /// Read by: writers (relaxed), to see when it is time to extend. Publishes
-    /// nothing.
+    /// The end of the space that [`Segment::extend`] has prepared; [`CLOSED`] after
+    /// [`Segment::close`]. Written by: these two, from one thread at a time. Read by: writers
+    /// (relaxed), to see when to extend. Publishes nothing.
     ready: AtomicU64,
-    /// Whether the last [`Segment::extend`] failed, or there is no log to go on
-    /// in. Written by: those, and who finds the latter (relaxed). Read by: writers
-    /// (relaxed), who save themselves what they would do for nothing. Publishes
-    /// nothing.
+    /// Whether the last [`Segment::extend`] failed, or a next log could not be made. Written by:
+    /// `extend`, and the thread that could not make the log (relaxed). Read by: writers (relaxed),
+    /// to save useless work. Publishes nothing.
     lacks_room: AtomicBool,
-    /// Where the system was asked to write back to. Written and read by
-    /// whoever asks (relaxed; two at once ask for less). Publishes nothing.
+    /// The offset up to which the system was asked to write back. Written and read by the threads
+    /// that ask (relaxed; two at once ask for less). Publishes nothing.
     written_back: AtomicU64,
 }
 
-/// `ready` of a closed segment (I3): no end comes near it.
+/// The value of `ready` in a closed segment (I3). No end of a record comes near it.
 const CLOSED: u64 = u64::MAX;
 
 impl Segment {
-    /// Writes to `file`, which is new or being recycled. `log_number` goes into
-    /// every header when `recyclable` is set, and has to be set for a file
-    /// that has been used before.
+    /// Writes to `file`, which is new or being recycled. If `recyclable` is set, every header has
+    /// the `log_number`. It must be set for a file that was used before.
     pub fn new(file: Box<dyn SharedFile>, log_number: u64, recyclable: bool) -> Self {
         Segment {
             file,
@@ -91,20 +83,20 @@ impl Segment {
         }
     }
 
-    /// Its records are [`super::CompressedRecord`]; [`Segment::begin_compressed`] comes before the
-    /// first one.
+    /// The same segment with compressed records ([`super::CompressedRecord`]).
+    /// [`Segment::begin_compressed`] must come before the first one.
     ///
-    /// Fragments of such records do not follow each other at the same offset of
-    /// their blocks, which RocksDB before 8.0 does not read: where one would fill a
-    /// block from its begin to its end and others follow, there are two.
+    /// Consecutive fragments of such a record never start at the same offset of their blocks,
+    /// because RocksDB before 8.0 cannot read that. If a fragment would fill a whole block and
+    /// others follow, it is split in two.
     #[must_use]
     pub fn compressed(mut self) -> Self {
         self.compressed = true;
         self
     }
 
-    /// Says in the first bytes of a log that its records are [`super::CompressedRecord`], and
-    /// returns where the first one begins.
+    /// Writes the record that says that this log is compressed. Returns where the first data record
+    /// begins.
     ///
     /// # Errors
     /// As [`Segment::put`].
@@ -116,38 +108,36 @@ impl Segment {
         Ok(note.len() as u64)
     }
 
-    /// Where a record of `payload_len` bytes ends whose predecessor ended at
-    /// `at` (0 for the first one), in a log that is not [compressed](Segment::compressed).
-    /// That is where its successor's place begins.
+    /// Where a record of `payload_len` bytes ends, in a log that is not
+    /// [compressed](Segment::compressed). Its predecessor ends at `at`, which is 0 for the first
+    /// record. The next record's range begins at the returned offset.
     ///
-    /// The record takes at least 7 bytes (11 if `recyclable`) more than its
-    /// payload, and at most those for each block it touches and one byte less
-    /// than them in front. `at` is below 2^63.
+    /// The record takes at least 7 bytes (11 if `recyclable`) more than its payload. It takes at
+    /// most that for each block it touches, and one byte less than that as padding in front. `at`
+    /// is below 2^63.
     #[inline]
     pub const fn end_of(at: u64, payload_len: usize, recyclable: bool) -> u64 {
         end_of(at, payload_len, recyclable, false)
     }
 
-    /// The same for a record of this log. In a [compressed](Segment::compressed) one it may
-    /// take twice as many bytes more for each block that it fills.
+    /// [`Segment::end_of`] for a record of this log. In a [compressed](Segment::compressed) log,
+    /// it may take twice as many additional bytes for each block that it fills.
     #[inline]
     pub const fn end_of_record(&self, at: u64, payload_len: usize) -> u64 {
         end_of(at, payload_len, self.framing.recyclable, self.compressed)
     }
 
-    /// Writes the record made of `parts` (concatenated) to its place, which
-    /// begins at `at`, where its predecessor ends, and has been reserved for
-    /// it. The bytes are the operating system's when this returns, in one write
-    /// unless the record is longer than a megabyte.
+    /// Writes the record made of `parts` (concatenated) to its reserved range, which begins at
+    /// `at`, where its predecessor ends. When this returns, the operating system has the bytes. It
+    /// takes one write, unless the record is longer than a megabyte.
     ///
     /// # Errors
-    /// `InvalidArgument`, with nothing written, when the place is not below
-    /// [`Segment::allocated`]; those of the file. After the latter every later
-    /// call fails with the same error.
+    /// `InvalidArgument`, with nothing written, if the range is not below [`Segment::allocated`];
+    /// errors of the file, after which every later call fails with the same error.
     pub fn put(&self, at: u64, parts: &[&[u8]]) -> Result<()> {
         self.check_not_failed()?;
         let len = parts.iter().map(|p| p.len()).sum();
-        // Gone only while the thread ends; then this record has its own.
+        // The buffer is missing only while the thread ends; then this record gets its own.
         let mut buf = scratch::take(&BUFFER);
         buf.clear();
         let result = self.put_with(&mut buf, at, len, parts);
@@ -174,8 +164,8 @@ impl Segment {
         self.put_fragments(buf, at, room, len, source)
     }
 
-    /// The same for a record that does not fit the `room` bytes of its block.
-    /// Those in front of the block are in `buf`.
+    /// Frames and writes a record that does not fit into the remaining `room` bytes of its block.
+    /// `buf` already holds the padding in front.
     #[cold]
     fn put_fragments(
         &self,
@@ -185,7 +175,7 @@ impl Segment {
         len: usize,
         mut source: Parts<'_>,
     ) -> Result<()> {
-        // All or nothing, also where there are several pieces.
+        // Refused as a whole, even if it would be written in several pieces.
         let end = self.end_of_record(at, len);
         let allocated = self.file.allocated();
         if end > allocated {
@@ -221,12 +211,12 @@ impl Segment {
         Ok(())
     }
 
-    /// Makes the first `len` bytes of the file usable; see
-    /// [`SharedFile::extend`]. Does nothing when the segment was closed. From
-    /// one thread at a time, and not beside [`Segment::close`].
+    /// Makes the first `len` bytes of the file usable; see [`SharedFile::extend`]. Does nothing if
+    /// the segment is closed. To be called from one thread at a time, and not concurrently with
+    /// [`Segment::close`].
     ///
     /// # Errors
-    /// Those of the file, or this segment's first failure.
+    /// Errors of the file, or this segment's first failure.
     pub fn extend(&self, len: u64) -> Result<()> {
         self.check_not_failed()?;
         let ready = self.ready.load(Ordering::Relaxed);
@@ -239,44 +229,43 @@ impl Segment {
         Ok(())
     }
 
-    /// Whether extensions from now on initialize; see
-    /// [`SharedFile::initialize`].
+    /// Sets whether later extensions initialize their space; see [`SharedFile::initialize`].
     pub fn initialize(&self, on: bool) {
         self.file.initialize(on);
     }
 
-    /// The end of what [`Segment::extend`] was asked for. In a recycled file
-    /// that is less than [`Segment::allocated`] at first: records may be put
-    /// beyond it, but the memory behind them is not ready there.
+    /// The end of the space that [`Segment::extend`] has prepared. In a recycled file it is less
+    /// than [`Segment::allocated`] at first: records may be written beyond it, but the memory is
+    /// not prepared there.
     #[inline]
     pub fn ready(&self) -> u64 {
         self.ready.load(Ordering::Relaxed)
     }
 
-    /// It is as long as it can be, and another log could not be made.
+    /// Records that the segment cannot grow, and that a next log could not be made.
     pub fn note_no_successor(&self) {
         self.lacks_room.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the last extension failed, or the attempt to go on in another log:
-    /// a full disk, perhaps.
+    /// Whether the last extension failed, or the attempt to make a next log, for example because
+    /// the disk is full.
     #[inline]
     pub fn lacks_room(&self) -> bool {
         self.lacks_room.load(Ordering::Relaxed)
     }
 
-    /// Hands records that the file keeps in memory to the operating system, as
-    /// many as have no gap before them.
+    /// Hands the records that the file keeps in memory to the operating system, up to the first
+    /// gap.
     ///
     /// # Errors
-    /// Those of the file, or this segment's first failure.
+    /// Errors of the file, or this segment's first failure.
     pub fn flush(&self) -> Result<()> {
         self.check_not_failed()?;
         self.remember(self.file.flush())
     }
 
-    /// Asks the system to write back what comes before `to`, unless that is
-    /// less than `least` bytes since the last time. A hint.
+    /// Asks the system to write back the bytes before `to`, unless they are fewer than `least`
+    /// since the last time. A hint.
     #[inline]
     pub fn write_back(&self, to: u64, least: u64) {
         let from = self.written_back.load(Ordering::Relaxed);
@@ -286,34 +275,34 @@ impl Segment {
         }
     }
 
-    /// Whether [`Segment::close`] was called: it is not to be extended then,
-    /// for its file may be another log's.
+    /// Whether [`Segment::close`] was called. A closed segment must not be extended, because its
+    /// file may belong to another log.
     #[inline]
     pub fn is_closed(&self) -> bool {
         self.ready() == CLOSED
     }
 
-    /// Records end at or below this.
+    /// The allocated space in bytes: records end at or below it.
     #[inline]
     pub fn allocated(&self) -> u64 {
         self.file.allocated()
     }
 
-    /// Makes all records durable that were put before the call.
+    /// Makes all records durable that were written before the call.
     ///
     /// # Errors
-    /// Those of the file, or this segment's first failure. A failed sync is
-    /// final: it is never tried again.
+    /// Errors of the file, or this segment's first failure. A failed sync is final: it is never
+    /// tried again.
     pub fn sync(&self) -> Result<()> {
         self.check_not_failed()?;
         self.remember(self.file.sync())
     }
 
-    /// Cuts the file at `len`, the end of the last place, without syncing it.
-    /// Places below it may still be written to.
+    /// Cuts the file at `len`, the end of the last reserved range, without syncing it. Ranges below
+    /// `len` may still be written.
     ///
     /// # Errors
-    /// Those of the file, or this segment's first failure.
+    /// Errors of the file, or this segment's first failure.
     pub fn close(&self, len: u64) -> Result<()> {
         self.ready.store(CLOSED, Ordering::Relaxed); // upholds I3
         self.check_not_failed()?;
@@ -326,8 +315,7 @@ impl Segment {
         self.framing.log_number
     }
 
-    /// Whether records carry the log number, so that the file can be used for
-    /// another log later.
+    /// Whether records carry the log number, so that the file can be recycled for another log.
     #[inline]
     pub fn is_recyclable(&self) -> bool {
         self.framing.recyclable
@@ -352,7 +340,7 @@ impl Segment {
     }
 }
 
-/// [`Segment::end_of_record`] of a log of that kind.
+/// [`Segment::end_of_record`] for a log of that kind.
 #[inline]
 const fn end_of(at: u64, payload_len: usize, recyclable: bool, compressed: bool) -> u64 {
     let header = header_size(recyclable) as u64;
@@ -370,7 +358,7 @@ const fn end_of(at: u64, payload_len: usize, recyclable: bool, compressed: bool)
         at += room;
         left -= room - header;
     }
-    // Blocks that it fills, and one with the rest, which is a byte at least.
+    // The blocks that it fills, and one with the rest, which is at least one byte.
     let (last, full) = (
         BLOCK - header,
         BLOCK - header * if compressed { 2 } else { 1 },

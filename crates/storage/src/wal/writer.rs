@@ -1,24 +1,23 @@
-//! Writing records.
+//! Appends records.
 //!
-//! Each logical record is assembled, headers and all, in one reusable buffer
-//! and handed to the file in one append (one per [`MAX_APPEND`] bytes for
-//! giant ones). The writer does not sync on its own, and it does not compress.
+//! Each logical record is framed in one reusable buffer and handed to the file in one append, or in
+//! one per [`MAX_APPEND`] bytes if it is very large. The writer neither syncs on its own nor
+//! compresses.
 //!
 //! Invariants:
 //! * I1: `block_offset` is the file position modulo the block size.
-//! * I2: after a failed append or sync the end of the file is unknown, so
-//!   every later append and sync fails with the first error.
+//! * I2: after a failed append or sync the end of the file is unknown, so every later append and
+//!   sync fails with the first error.
 
 use super::format::BLOCK_SIZE;
 use super::frame::{Framing, Parts};
 use crate::error::{Error, Result};
 use crate::fs::WritableFile;
 
-/// A logical record longer than this goes out in several appends, which bounds
-/// the buffer.
+/// The most bytes of a logical record that one append has. This bounds the buffer.
 const MAX_APPEND: usize = 4 << 20;
 
-/// Buffers beyond this are given back after the record that needed them.
+/// The largest buffer that is kept after a record, in bytes.
 const KEEP_BUFFER: usize = 1 << 20;
 
 /// Appends logical records to a log file.
@@ -32,9 +31,8 @@ pub struct LogWriter {
 }
 
 impl LogWriter {
-    /// Writes to `file`, which is empty, being recycled, or ends with a whole
-    /// record of the same kind. `log_number` goes into every header when
-    /// `recyclable` is set.
+    /// Writes to `file`, which is empty, is being recycled, or ends with a complete record of the
+    /// same kind. If `recyclable` is set, every header has the `log_number`.
     pub fn new(file: Box<dyn WritableFile>, log_number: u64, recyclable: bool) -> Self {
         let block_offset = (file.len() % BLOCK_SIZE as u64) as usize;
         LogWriter {
@@ -49,11 +47,11 @@ impl LogWriter {
         }
     }
 
-    /// Appends one logical record made of `parts` (concatenated) and hands it
-    /// to the operating system in one write where possible.
+    /// Appends one logical record made of `parts` (concatenated), and hands it to the operating
+    /// system, in one write if possible.
     ///
     /// # Errors
-    /// Those of the file; every later call then fails with the same error.
+    /// Errors of the file, after which every later call fails with the same error.
     pub fn add_record(&mut self, parts: &[&[u8]]) -> Result<()> {
         self.check_not_failed()?;
         let mut left: usize = parts.iter().map(|p| p.len()).sum();
@@ -82,8 +80,8 @@ impl LogWriter {
         Ok(())
     }
 
-    /// Fills the block's tail when no header fits, and returns how many
-    /// payload bytes fit behind the next header.
+    /// Fills the tail of the block if no header fits, and returns how many bytes of payload fit
+    /// after the next header.
     fn start_fragment(&mut self) -> usize {
         let header = self.framing.header_size();
         let mut rest = BLOCK_SIZE - self.block_offset;
@@ -119,7 +117,7 @@ impl LogWriter {
     /// Makes everything appended durable.
     ///
     /// # Errors
-    /// Those of the file. A failed sync is final: it is never tried again.
+    /// Errors of the file. A failed sync is final: it is never tried again.
     pub fn sync(&mut self) -> Result<()> {
         self.check_not_failed()?;
         let result = self.file.sync();
@@ -141,10 +139,10 @@ impl LogWriter {
         self.framing.log_number
     }
 
-    /// Cuts preallocated space off and closes the file (without syncing it).
+    /// Cuts off preallocated space, and closes the file without syncing it.
     ///
     /// # Errors
-    /// Those of the file, or the first failure of this writer.
+    /// Errors of the file, or the first failure of this writer.
     pub fn close(mut self) -> Result<()> {
         self.check_not_failed()?;
         self.file.flush()?;
