@@ -1,22 +1,21 @@
-//! `CURRENT`: the file that names the manifest in force.
+//! `CURRENT`: the file that names the current manifest.
 //!
-//! It holds the manifest's file name and a newline, and is only ever replaced
-//! as a whole, by a rename.
+//! It holds the manifest's file name and a newline, and is only replaced as a whole, by a rename.
 
 use crate::error::{Error, Result};
 use crate::filename::{self, FileType};
 use crate::fs::{Fs, read_file, write_file_atomically};
 use std::path::{Path, PathBuf};
 
-/// No name that could stand in `CURRENT` is longer, in bytes.
+/// The largest valid size of `CURRENT` in bytes.
 const MAX_LEN: u64 = 64;
 
-/// The path of the manifest in force in the database directory `dir`. Whether
-/// that file exists is not checked.
+/// The path of the current manifest in the database directory `dir`. Does not check that the file
+/// exists.
 ///
 /// # Errors
-/// [`Error::is_missing_file`] when there is no `CURRENT`; `Corruption` naming
-/// `CURRENT` when it does not hold a manifest's name and a newline.
+/// [`Error::is_missing_file`] if there is no `CURRENT`; `Corruption` naming `CURRENT` if it does
+/// not hold a manifest's name and a newline.
 pub fn read_current(fs: &dyn Fs, dir: &Path) -> Result<PathBuf> {
     let path = filename::current(dir);
     let content = read_file(fs, &path, MAX_LEN)?;
@@ -31,11 +30,11 @@ pub fn read_current(fs: &dyn Fs, dir: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Makes the manifest `manifest_number` the one in force in `dir`, durably.
-/// The manifest itself must be synced already.
+/// Makes the manifest `manifest_number` the current one in `dir`, durably. The manifest itself must
+/// be synced before.
 ///
 /// # Errors
-/// Those of the file system; which manifest is in force is then unknown.
+/// Errors of the file system, after which it is unknown which manifest is current.
 pub fn set_current(fs: &dyn Fs, dir: &Path, manifest_number: u64) -> Result<()> {
     let content = format!("MANIFEST-{manifest_number:06}\n");
     let tmp = filename::temp(dir, manifest_number);

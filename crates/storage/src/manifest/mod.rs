@@ -1,10 +1,9 @@
 //! The manifest: the history of the database's files as a log of edits.
 //!
-//! [`VersionEdit`] is one record; [`edit`] encodes and decodes it.
-//! [`ManifestReader`] reads a manifest's edits, and [`read_current`] and
-//! [`set_current`] find and choose the manifest in force. What the edits add
-//! up to is the engine's business (`version/`). The format is in
-//! `docs/format/manifest.md`.
+//! [`VersionEdit`] is one record; [`edit`] encodes and decodes it, `tags` has the stored tags.
+//! [`ManifestReader`] (`reader`) reads the edits of a manifest. [`read_current`] and
+//! [`set_current`] (`current`) find and choose the current manifest. The engine applies the edits.
+//! `docs/format/manifest.md` describes the format.
 
 mod current;
 pub mod edit;

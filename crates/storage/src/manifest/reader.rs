@@ -1,4 +1,4 @@
-//! Reading a manifest's edits.
+//! Reads the edits of a manifest.
 
 use super::VersionEdit;
 use crate::error::{Error, Result};
@@ -7,7 +7,7 @@ use crate::planted::{Bug, planted};
 use crate::wal::{LogReader, ReadOutcome};
 use std::path::{Path, PathBuf};
 
-/// Reads edits front to back, atomic groups as a whole.
+/// Reads edits front to back, and returns an atomic group as a whole.
 #[derive(Debug)]
 pub struct ManifestReader {
     path: PathBuf,
@@ -20,7 +20,7 @@ impl ManifestReader {
     /// Reads the manifest at `path`.
     ///
     /// # Errors
-    /// Those of opening the file.
+    /// Errors of opening the file.
     pub fn open(fs: &dyn Fs, path: &Path) -> Result<Self> {
         Ok(Self::new(fs.open_sequential(path)?))
     }
@@ -40,9 +40,9 @@ impl ManifestReader {
     /// acknowledged, and is dropped.
     ///
     /// # Errors
-    /// `Corruption` naming file and offset: a damaged or undecodable record,
-    /// or a group with a wrong countdown or a normal edit inside. After an
-    /// error there is nothing more to read.
+    /// `Corruption` naming file and offset, for a record that is damaged or cannot be decoded, or
+    /// for a group with a wrong countdown or a normal edit inside. After an error there is nothing
+    /// more to read.
     #[expect(
         clippy::should_implement_trait,
         reason = "it is fallible, not an iterator"
@@ -56,23 +56,22 @@ impl ManifestReader {
         result
     }
 
-    /// Goes on behind the last edits that [`ManifestReader::next`] gave, in the same
-    /// manifest, which may have grown. `file` begins at
-    /// [`ManifestReader::resume_from`].
+    /// Continues after the last edits that [`ManifestReader::next`] returned, in the same manifest,
+    /// which may have grown. `file` begins at [`ManifestReader::resume_from`].
     ///
     /// # Errors
-    /// Those of the file; `Corruption` when it ends before.
+    /// Errors of the file; `Corruption` if it ends before that position.
     pub fn resume(&mut self, file: Box<dyn SequentialFile>) -> Result<()> {
         self.done = false;
         self.log.resume(file)
     }
 
-    /// Where the file given to [`ManifestReader::resume`] begins.
+    /// The offset at which the file given to [`ManifestReader::resume`] begins.
     pub fn resume_from(&self) -> u64 {
         self.log.resume_from()
     }
 
-    /// The offset right behind the last edit read.
+    /// The offset directly after the last edit read.
     pub fn offset(&self) -> u64 {
         self.log.record_end()
     }
@@ -127,9 +126,9 @@ impl ManifestReader {
         }
     }
 
-    /// Whether the damage at `offset`, a lost sector, is inside an atomic group
-    /// that the manifest ends with: the group was not synced, or the sector would
-    /// not be lost. Its records tell where it begins.
+    /// Whether the damage at `offset`, a lost sector, is inside an atomic group at the end of the
+    /// manifest. Such a group was not synced, otherwise the sector would not be lost. The records
+    /// of the group tell where it begins.
     fn is_in_lost_group(&mut self, offset: Option<u64>) -> Result<bool> {
         let Some(offset) = offset else {
             return Ok(false);

@@ -20,14 +20,14 @@ pub(super) const IN_ATOMIC_GROUP: u32 = 300;
 pub(super) const BLOB_FILE_ADDITION: u32 = 400;
 pub(super) const BLOB_FILE_GARBAGE: u32 = 401;
 
-/// Tags with this bit carry one length-prefixed string and may be skipped,
-/// but for the four old ones below, whose payload follows directly.
+/// Tags with this bit carry one length-prefixed string and may be skipped, except for the four old
+/// tags below, whose payload follows directly.
 pub(super) const IGNORABLE_BIT: u32 = 8192;
 pub(super) const DB_ID: u32 = 8193;
 pub(super) const FULL_HISTORY_TS_LOW: u32 = 8198;
-/// This project's own; RocksDB skips it.
+/// A tag of this project; RocksDB skips it.
 pub(super) const GROUP_START: u32 = IGNORABLE_BIT | 0x1757;
-/// This project's own, too.
+/// Another tag of this project; RocksDB skips it.
 pub(super) const LOGS_MISSED: u32 = IGNORABLE_BIT | 0x1758;
 pub(super) const OLD_BLOB_FILE_ADDITION: u32 = 8194;
 pub(super) const OLD_BLOB_FILE_GARBAGE: u32 = 8195;

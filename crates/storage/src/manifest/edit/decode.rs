@@ -1,4 +1,4 @@
-//! An edit from its bytes.
+//! Decodes an edit.
 
 use super::{BlobFileMetaData, BlobGarbage, FileMetaData, VersionEdit, WAL_END, WAL_SYNCED_SIZE};
 use crate::coding::{get_fixed64, get_length_prefixed, get_varint32, get_varint64};
@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::key::TAG_SIZE;
 use crate::manifest::tags::{self, custom};
 
-/// RocksDB knows four paths.
+/// The largest path id: RocksDB has four paths.
 const MAX_PATH_ID: u32 = 3;
 
 impl VersionEdit {
@@ -141,8 +141,8 @@ impl VersionEdit {
     }
 }
 impl FileMetaData {
-    /// Sets the custom field `tag`; false when it is malformed or must be, but
-    /// is not, understood.
+    /// Sets the custom field `tag`. Returns false if it is malformed, or if it is unknown and must
+    /// not be ignored.
     fn set_custom(&mut self, tag: u32, mut value: &[u8]) -> bool {
         let byte = |value: &[u8]| match value {
             [b] => Some(*b),
@@ -207,7 +207,7 @@ impl FileMetaData {
         }
     }
 }
-/// Takes typed values off a record; errors name what was expected.
+/// Takes typed values off a record. Errors name what was expected.
 struct Fields<'a> {
     src: &'a [u8],
     /// The field being decoded, for errors; 0 between fields.
@@ -280,8 +280,8 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// Takes a length-prefixed string apart with `take`; what it leaves is
-    /// ignored, as RocksDB does.
+    /// Decodes a length-prefixed string with `take`. Bytes that it leaves are ignored, as in
+    /// RocksDB.
     fn inside<T>(
         &mut self,
         what: &str,
@@ -291,7 +291,7 @@ impl<'a> Fields<'a> {
         take(&mut Fields { src, tag: self.tag })
     }
 
-    /// Ranges of numbers, up to the end of what there is.
+    /// Ranges of numbers, up to the end of the bytes.
     fn ranges(&mut self) -> Result<Vec<(u64, u64)>> {
         let mut ranges = Vec::new();
         while !self.src.is_empty() {

@@ -1,12 +1,12 @@
-//! The bytes of an edit.
+//! Encodes an edit.
 
 use super::{BlobFileMetaData, BlobGarbage, FileMetaData, VersionEdit, WAL_END, WAL_SYNCED_SIZE};
 use crate::coding::{put_length_prefixed, put_varint32, put_varint64, varint_len};
 use crate::manifest::tags::{self, custom};
 
 impl VersionEdit {
-    /// The record's bytes. New files are written in form 103, blob files under
-    /// tags 400 and 401.
+    /// The bytes of the record. New files are written in form 103, blob files under the tags 400
+    /// and 401.
     pub fn encode(&self) -> Vec<u8> {
         let mut dst = Vec::with_capacity(64 + 96 * self.new_files.len());
         if let Some(id) = &self.db_id {
@@ -134,7 +134,7 @@ fn put_new_file(dst: &mut Vec<u8>, level: u32, file: &FileMetaData) {
     for (tag, byte) in [
         (custom::NEED_COMPACTION, u8::from(file.need_compaction)),
         (custom::TEMPERATURE, file.temperature),
-        // Larger ids cannot be read, so none get here.
+        // Larger ids cannot be read, so there are none here.
         (custom::PATH_ID, file.path_id as u8),
     ] {
         if byte != 0 {

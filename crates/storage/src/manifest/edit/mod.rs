@@ -1,9 +1,8 @@
-//! Version edits: what one is, and [encoded](VersionEdit::encode) and
-//! [decoded](VersionEdit::decode).
+//! Version edits, their encoding (`encode`, [`VersionEdit::encode`]) and decoding (`decode`,
+//! [`VersionEdit::decode`]).
 //!
-//! Fields may come in any order and repeat (the last one wins). Level numbers
-//! and file numbers are not judged here: whether they make sense together is
-//! the engine's business.
+//! Fields may come in any order and repeat; the last one wins. The engine checks whether level
+//! numbers and file numbers make sense together, not this module.
 
 mod decode;
 mod encode;
@@ -16,7 +15,7 @@ use crate::key::SequenceNumber;
 const WAL_END: u32 = 1;
 const WAL_SYNCED_SIZE: u32 = 2;
 
-/// What the manifest says of one table file.
+/// What the manifest says about one table file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FileMetaData {
     /// File number.
@@ -33,19 +32,19 @@ pub struct FileMetaData {
     pub smallest_seqno: SequenceNumber,
     /// Largest sequence number in the file.
     pub largest_seqno: SequenceNumber,
-    /// Whether a compaction was asked for when the file was made.
+    /// Whether the file was marked for compaction when it was made.
     pub need_compaction: bool,
     /// Oldest blob file referenced; 0 for none.
     pub oldest_blob_file: u64,
-    /// Unix seconds of the oldest ancestor; 0 unknown.
+    /// When the oldest ancestor was created, in Unix seconds; 0 if unknown.
     pub oldest_ancester_time: u64,
-    /// Unix seconds of creation; 0 unknown.
+    /// When the file was created, in Unix seconds; 0 if unknown.
     pub file_creation_time: u64,
-    /// Order of level-0 files; 0 unknown.
+    /// The order of level-0 files; 0 if unknown.
     pub epoch_number: u64,
-    /// Whole-file checksum, empty when none.
+    /// The whole-file checksum; empty if there is none.
     pub file_checksum: Vec<u8>,
-    /// Name of the checksum function, empty when none.
+    /// The name of the checksum function; empty if there is none.
     pub file_checksum_func_name: Vec<u8>,
     /// Unique id, when recorded.
     pub unique_id: Option<[u64; 2]>,
@@ -55,23 +54,23 @@ pub struct FileMetaData {
     pub tail_size: u64,
     /// Temperature byte.
     pub temperature: u8,
-    /// If keys have timestamps, they were left out of the file and of its bounds.
-    /// RocksDB also says so of tables whose keys have none.
+    /// Whether timestamps of keys were left out of the file and of its bounds. RocksDB also sets
+    /// this for tables whose keys have no timestamps.
     pub timestamps_stripped: bool,
 }
 
-/// What the manifest says of one blob file.
+/// What the manifest says about one blob file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BlobFileMetaData {
     /// File number.
     pub number: u64,
-    /// Blobs in the file, garbage included.
+    /// The number of blobs in the file, including garbage.
     pub count: u64,
-    /// Bytes of their records: those of the file without header and footer.
+    /// Bytes of the records: those of the file without header and footer.
     pub bytes: u64,
-    /// Name of the whole-file checksum's function, empty when none.
+    /// The name of the whole-file checksum's function; empty if there is none.
     pub checksum_method: Vec<u8>,
-    /// The whole-file checksum, empty when none.
+    /// The whole-file checksum; empty if there is none.
     pub checksum: Vec<u8>,
     /// Fields that are not understood and may be ignored: tag and value.
     pub custom: Vec<(u32, Vec<u8>)>,
@@ -82,15 +81,15 @@ pub struct BlobFileMetaData {
 pub struct BlobGarbage {
     /// Number of the blob file.
     pub number: u64,
-    /// Blobs.
+    /// The number of blobs that became garbage.
     pub count: u64,
-    /// Bytes of their records.
+    /// Bytes of the records of these blobs.
     pub bytes: u64,
     /// Fields that are not understood and may be ignored: tag and value.
     pub custom: Vec<(u32, Vec<u8>)>,
 }
 
-/// One record of the manifest. `None` and empty mean: not in the record.
+/// One record of the manifest. `None` or empty means that the record has no such field.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct VersionEdit {
     /// Comparator name (tag 1).
@@ -109,9 +108,9 @@ pub struct VersionEdit {
     pub max_column_family: Option<u32>,
     /// Compaction cursors (tag 5): level and internal key.
     pub compact_cursors: Vec<(u32, Vec<u8>)>,
-    /// Files that left (tag 6): level and number.
+    /// Removed files (tag 6): level and number.
     pub deleted_files: Vec<(u32, u64)>,
-    /// Files that came (tags 7, 100, 102, 103): level and description.
+    /// Added files (tags 7, 100, 102, 103): level and description.
     pub new_files: Vec<(u32, FileMetaData)>,
     /// The column family this edit is about (tag 200).
     pub column_family: u32,
@@ -121,33 +120,33 @@ pub struct VersionEdit {
     pub column_family_drop: bool,
     /// Edits of the same atomic group still to come (tag 300).
     pub remaining_in_group: Option<u32>,
-    /// Where in the manifest the atomic group begins that the edit is in (tag
-    /// 14167, this project's own): all of a group is written before it is synced,
-    /// so damage behind this offset may be nothing but a power cut's.
+    /// The offset in the manifest of the atomic group of this edit (tag 14167, of this project). A
+    /// whole group is written before it is synced, so damage after this offset may come from a
+    /// power cut.
     pub group_start: Option<u64>,
     /// Database id (tag 8193).
     pub db_id: Option<String>,
-    /// Blob files that came (tags 400, 8194).
+    /// Added blob files (tags 400, 8194).
     pub blob_files: Vec<BlobFileMetaData>,
-    /// Blobs that nothing refers to any more (tags 401, 8195).
+    /// Blobs that became garbage (tags 401, 8195).
     pub blob_garbage: Vec<BlobGarbage>,
-    /// Versions with older timestamps than this need not be kept but for the
-    /// newest of them (tag 8198).
+    /// Of the versions with timestamps older than this, only the newest needs to be kept (tag
+    /// 8198).
     pub full_history_ts_low: Option<Vec<u8>>,
-    /// Logs that exist (tag 8199): number and, once it was synced, the size in
-    /// bytes that was.
+    /// Logs that exist (tag 8199): the number and, once the log was synced, its synced size in
+    /// bytes.
     pub wal_additions: Vec<(u64, Option<u64>)>,
     /// Logs with smaller numbers were deleted (tag 8200).
     pub wal_deletion: Option<u64>,
-    /// Logs that may exist and were not there when the database was opened (tag
-    /// 14168, this project's own): ranges of numbers, each with its first number
-    /// and the one behind its last. An edit that has this field has all of them.
+    /// Logs that may exist and did not exist when the database was opened (tag 14168, of this
+    /// project): ranges of numbers, each with its first number and the one after its last. An edit
+    /// with this field lists all of them.
     pub logs_missed: Option<Vec<(u64, u64)>>,
 }
 
 impl VersionEdit {
-    /// Whether it says which logs there are. Such an edit changes nothing about
-    /// column families and their files.
+    /// Whether the edit says which logs there are. Such an edit changes no column family and no
+    /// files of one.
     pub fn is_about_logs(&self) -> bool {
         !self.wal_additions.is_empty() || self.wal_deletion.is_some() || self.logs_missed.is_some()
     }
