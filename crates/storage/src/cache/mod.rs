@@ -1,31 +1,28 @@
 //! The block cache.
 //!
-//! Blocks are cached uncompressed, keyed by a file's number in the cache and
-//! the block's offset in the file. A block in use stays alive when it is
-//! evicted: the cache shares it with its readers. The cache does not know
-//! what a block is; it counts bytes.
+//! Blocks are cached uncompressed. Their key is the file's id in the cache and the block's offset
+//! in the file. A block in use stays alive when it is evicted, because the cache shares it with its
+//! readers. The cache does not know what a block is; it counts bytes.
 //!
-//! A [`BlockCache`] is an array of shards (`shard`), each with a lock, its part
-//! of the capacity and its own eviction; [`CacheOptions`] (`options`) says how
-//! many. A look-up hashes once and takes one lock for reading.
+//! A [`BlockCache`] is an array of shards (`shard`), each with a lock, its part of the capacity and
+//! its own eviction; [`CacheOptions`] (`options`) says how many. A lookup hashes once and takes one
+//! lock for reading. `spare` keeps the memory of evicted blocks for new ones.
 //!
-//! Memory that is used elsewhere can be charged to a cache
-//! ([`BlockCache::charge`]): it then holds that many bytes less of blocks. Each
-//! shard has one entry for its part, which nothing evicts. (RocksDB has one for
-//! each 256 KiB. To change the capacities instead would make `quick_cache` forget,
-//! bit by bit, to remember what it has evicted: it rounds that memory down each
-//! time.)
+//! Memory that is used elsewhere can be charged to a cache ([`BlockCache::charge`]): the cache then
+//! holds that many bytes less of blocks. Each shard has one entry for its part of the charge, which
+//! is never evicted. (RocksDB has one entry for each 256 KiB. Changing the capacities instead would
+//! make `quick_cache` remember fewer and fewer evicted keys, because it rounds the memory for them
+//! down each time.)
 //!
-//! *Priorities.* Blocks of high priority have a pool, a part of each shard that
-//! others cannot drive them out of. It is no fixed division: what the pool does
-//! not need is for everybody, and blocks of high priority may have more than it
-//! under the same conditions as others. Two caches with a budget between them
-//! would have to decide, at each insertion, whose oldest block is worth less, and
-//! have no common order to tell.
+//! *Priorities.* Blocks of high priority have a pool, a part of each shard from which other blocks
+//! cannot evict them. The pool is not a fixed division: other blocks may use what the pool does not
+//! need, and blocks of high priority may exceed it under the same conditions as other blocks. Two
+//! caches with a common budget would have to decide at each insertion whose oldest block is worth
+//! less, and have no common order of blocks to decide it.
 //!
-//! *The strict limit.* By default a block in use may be evicted, and lives on
-//! uncounted. With [`CacheOptions::strict_capacity_limit`] it is not, and what
-//! blocks in use and charges leave no room for is refused.
+//! *The strict limit.* By default a block in use may be evicted, and stays in memory uncounted.
+//! With [`CacheOptions::strict_capacity_limit`] it is not evicted, and an insertion is refused if
+//! blocks in use and charges leave no room.
 
 mod options;
 mod shard;
@@ -48,75 +45,70 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-/// Block size assumed when the tables of the cache are laid out.
+/// The block size that is assumed to size the hash tables of the cache, in bytes.
 const TYPICAL_BLOCK: usize = 4096;
 
-/// Blocks of typical size that a shard should hold at least, where the number of
-/// shards is not given.
+/// The least number of blocks of typical size per shard, if the number of shards is not given.
 const MIN_BLOCKS_PER_SHARD: usize = 32;
 
-/// The part of the capacity that memory of evicted blocks may have besides: one in
-/// so many bytes.
+/// The memory of evicted blocks that is kept besides the capacity: one byte for this many bytes of
+/// capacity.
 const SPARE_PART: usize = 64;
 
-/// How much a block is worth to keep.
+/// The priority of a block in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Priority {
-    /// As much as most.
+    /// The priority of most blocks.
     #[default]
     Low,
-    /// Much: it has a part of the pool of
-    /// [`CacheOptions::high_pri_pool_ratio`].
+    /// High priority: the block uses the pool of [`CacheOptions::high_pri_pool_ratio`].
     High,
 }
 
 struct Shared {
-    /// A power of two of them.
+    /// The shards; their number is a power of two.
     shards: Box<[RwLock<Shard>]>,
     hasher: DefaultHashBuilder,
     /// Written by: [`BlockCache::new_id`]. Read by: the same. Publishes
     /// nothing: the numbers only have to differ.
     next_id: AtomicU64,
-    /// Held while shards are changed one after the other, so that the last change
-    /// is the one that holds. Outside of the shards' locks.
+    /// Locked while shards are changed one after the other, so that concurrent changes do not
+    /// mix. Taken before the locks of shards.
     room: Mutex<Room>,
     /// Memory of evicted blocks.
     store: Store,
-    /// How many bytes the store may hold. Written by: threads that set the
-    /// capacity. Read by: threads that cache a block. Publishes nothing (relaxed).
+    /// The most bytes that the store may hold. Written by: threads that set the capacity. Read by:
+    /// threads that cache a block. Publishes nothing (relaxed).
     spare: AtomicUsize,
-    /// Files whose blocks were cached before anybody opened them, and their
-    /// numbers, oldest first.
+    /// Files whose blocks were cached before the files were opened, and their ids, oldest first.
     expected: Mutex<VecDeque<(FileIdentity, u64)>>,
 }
 
-/// What tells a file from all others: the session that wrote it, and its number in
-/// there.
+/// Identifies a file: the session that wrote it, and its number.
 pub(crate) type FileIdentity = (Box<str>, u64);
 
-/// How many files that were cached before they were opened are remembered.
+/// The most files that are remembered because their blocks were cached before they were opened.
 const MAX_EXPECTED: usize = 1024;
 
-/// What a cache may hold, and what of it is taken for other things.
+/// The options of a cache, and what is charged to it.
 struct Room {
-    /// As they are now.
+    /// The current options.
     options: CacheOptions,
     charged: u64,
 }
 
-/// A cache of uncompressed blocks, shared by tables and databases; cloning it
-/// shares it.
+/// A cache of uncompressed blocks, shared by tables and databases. Clones are handles of the same
+/// cache.
 #[derive(Clone)]
 pub struct BlockCache(Arc<Shared>);
 
 impl BlockCache {
-    /// A cache of `capacity` bytes, an estimate of the bookkeeping included.
-    /// 0 caches nothing.
+    /// A cache of `capacity` bytes, including an estimate of the bookkeeping. 0 caches nothing.
     pub fn new(capacity: usize) -> Self {
         BlockCache::with_options(CacheOptions::with_capacity(capacity))
     }
 
-    /// A cache with these options, each brought within its range.
+    /// A cache with these options, each clamped to its range.
     pub fn with_options(options: CacheOptions) -> Self {
         let options = options.clamped();
         let items = (options.capacity / (TYPICAL_BLOCK + ENTRY_OVERHEAD)).max(16);
@@ -139,17 +131,17 @@ impl BlockCache {
         }))
     }
 
-    /// Whether both stand for the same cache.
+    /// Whether both are handles of the same cache.
     pub fn is_same(&self, other: &BlockCache) -> bool {
         Arc::ptr_eq(&self.0, &other.0)
     }
 
-    /// The options as they are now.
+    /// The current options.
     pub fn options(&self) -> CacheOptions {
         self.0.room.lock().options
     }
 
-    /// A number no other file of this cache uses, to key its blocks by.
+    /// An id that no other file of this cache has. It is part of the keys of the file's blocks.
     pub fn new_id(&self) -> u64 {
         if planted(Bug::CacheKeyCollision) {
             return 1;
@@ -157,8 +149,8 @@ impl BlockCache {
         self.0.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Remembers that the blocks of a file that is not open yet go by `id`: up to
-    /// [`MAX_EXPECTED`] files, the last ones.
+    /// Remembers that the blocks of a file that is not open yet are cached under `id`. Keeps the
+    /// last [`MAX_EXPECTED`] files.
     pub(crate) fn expect(&self, file: FileIdentity, id: u64) {
         let mut expected = self.0.expected.lock();
         if expected.len() == MAX_EXPECTED {
@@ -167,8 +159,8 @@ impl BlockCache {
         expected.push_back((file, id));
     }
 
-    /// The number by which the blocks of a file go that was expected. It stays
-    /// expected: whoever else opens it has the same blocks.
+    /// The id under which the blocks of a remembered file are cached. The file stays remembered, so
+    /// that a second opener finds the same blocks.
     pub(crate) fn expected(&self, session: &[u8], number: u64) -> Option<u64> {
         let expected = self.0.expected.lock();
         let mut latest_first = expected.iter().rev();
@@ -184,23 +176,23 @@ impl BlockCache {
         shard.read().get(&key)
     }
 
-    /// The same for a reader that will not come back: the block is worth no more
-    /// to keep than before.
+    /// [`BlockCache::get`], but the access does not count for eviction. For readers that will not
+    /// read the block again.
     pub fn peek(&self, id: u64, offset: u64) -> Option<Bytes> {
         let (key, shard) = self.find(id, offset);
         shard.read().peek(&key)
     }
 
-    /// Caches a block, evicting others to make room, and returns the one to use:
-    /// that which is there already if another thread was faster. A block that does
-    /// not fit into its shard is not kept.
+    /// Caches a block, and evicts others to make room. Returns the block to use, which is the
+    /// cached one if another thread was faster. A block that does not fit into its shard is not
+    /// kept.
     ///
     /// # Errors
     /// `Aborted`, with [`Error::is_memory_limit`], if the capacity is a strict limit
     /// and blocks in use and charges leave no room. Nothing is cached then.
     pub fn insert(&self, id: u64, offset: u64, block: Bytes, priority: Priority) -> Result<Bytes> {
         let ((key, shard), len) = (self.find(id, offset), block.len());
-        // Dealt with after the lock is gone.
+        // Processed after the lock is released.
         let mut evicted = Evicted::default();
         let high = priority == Priority::High;
         let inserted = shard.write().insert(key, block, high, &mut evicted);
@@ -211,7 +203,7 @@ impl BlockCache {
         inserted.ok_or_else(|| Error::memory_limit("Insert failed due to LRU cache being full."))
     }
 
-    /// Takes a block out; who has it keeps it.
+    /// Removes a block from the cache. Readers that have it keep it.
     pub fn remove(&self, id: u64, offset: u64) -> Option<Bytes> {
         let (key, shard) = self.find(id, offset);
         shard.write().remove(&key)
@@ -220,35 +212,33 @@ impl BlockCache {
     #[inline]
     fn find(&self, file: u64, offset: u64) -> (BlockKey, &RwLock<Shard>) {
         let hash = self.0.hasher.hash_one((file, offset));
-        // Bits in the middle: tables use the lowest and the highest ones.
+        // The middle bits, because hash tables use the lowest and the highest ones.
         let at = (hash >> 32) as usize & (self.0.shards.len() - 1);
         let key = BlockKey { file, offset, hash };
         (key, &self.0.shards[at])
     }
 
-    /// Bytes cached, an estimate of the bookkeeping included, and bytes
-    /// charged.
+    /// Bytes of cached blocks, including an estimate of the bookkeeping, and bytes charged.
     pub fn usage(&self) -> usize {
         let shards = self.0.shards.iter();
         shards.map(|shard| shard.read().usage()).sum::<u64>() as usize
     }
 
-    /// Bytes that eviction would not make free: those charged, and those of
-    /// blocks that somebody is using beside the cache, an estimate of the
-    /// bookkeeping included. Looks at every block.
+    /// Bytes that eviction would not free: those charged, and those of blocks that are in use
+    /// outside of the cache, including an estimate of the bookkeeping. Visits every block.
     pub fn pinned_usage(&self) -> usize {
         let shards = self.0.shards.iter();
         shards.map(|shard| shard.read().pinned_usage()).sum::<u64>() as usize
     }
 
-    /// Bytes charged for memory used elsewhere.
+    /// Bytes charged for memory that is used elsewhere.
     pub fn charged(&self) -> usize {
         self.0.room.lock().charged as usize
     }
 
-    /// Charges `more` bytes and no longer `less`, evicting blocks that no
-    /// longer fit. Charges may exceed the capacity, also a strict one; no block is
-    /// kept then but those in use of a strict cache.
+    /// Adds `more` bytes to the charge and subtracts `less`, and evicts blocks that no longer fit.
+    /// Charges may exceed even a strict capacity. Then no block is kept, except for blocks in use
+    /// of a strict cache.
     pub fn charge(&self, more: usize, less: usize) {
         let mut room = self.0.room.lock();
         room.charged = (room.charged + more as u64).saturating_sub(less as u64);
@@ -256,8 +246,8 @@ impl BlockCache {
         self.each(|shard, at, of| shard.charge(share(charged, of, at)));
     }
 
-    /// Charges `bytes` for as long as the result exists. `None` if the capacity is
-    /// a strict limit and there is no room.
+    /// Charges `bytes` until the result is dropped. `None` if the capacity is a strict limit and
+    /// there is no room.
     pub(crate) fn reserve(&self, bytes: usize) -> Option<Charge> {
         self.charge(bytes, 0);
         let charge = Charge {
@@ -277,7 +267,7 @@ impl BlockCache {
         self.options().capacity
     }
 
-    /// Changes the capacity, evicting what no longer fits.
+    /// Changes the capacity, and evicts blocks that no longer fit.
     pub fn set_capacity(&self, capacity: usize) {
         let mut room = self.0.room.lock();
         room.options.capacity = capacity;
@@ -285,15 +275,15 @@ impl BlockCache {
         self.each(|shard, at, of| shard.set_capacity(share(capacity as u64, of, at)));
     }
 
-    /// Changes whether the capacity is a strict limit. From then on, blocks in use
-    /// count as far as they are still in the cache.
+    /// Changes whether the capacity is a strict limit. Blocks in use count from then on if they
+    /// are still in the cache.
     pub fn set_strict_capacity_limit(&self, strict: bool) {
         let mut room = self.0.room.lock();
         room.options.strict_capacity_limit = strict;
         self.each(|shard, _, _| shard.set_strict_capacity_limit(strict));
     }
 
-    /// Changes every shard; `change` gets its number and how many there are.
+    /// Calls `change` for every shard, with its number and the number of shards.
     fn each(&self, change: impl Fn(&mut Shard, usize, usize)) {
         let shards = &self.0.shards;
         for (at, shard) in shards.iter().enumerate() {
@@ -302,7 +292,7 @@ impl BlockCache {
     }
 }
 
-/// How many shards there are, for a cache of about so many blocks.
+/// The number of shards of a cache of about `items` blocks.
 fn shard_count(bits: i32, items: usize) -> usize {
     if let Ok(bits) = u32::try_from(bits) {
         return 1 << bits;
@@ -315,7 +305,7 @@ fn shard_count(bits: i32, items: usize) -> usize {
     count
 }
 
-/// The part of `total` that shard `at` of so many has.
+/// The part of `total` that belongs to shard `at`, of `shards` shards.
 fn share(total: u64, shards: usize, at: usize) -> u64 {
     let shards = shards as u64;
     total / shards + u64::from((at as u64) < total % shards)

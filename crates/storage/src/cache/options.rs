@@ -1,23 +1,23 @@
 //! Options of a block cache.
 
-/// How a cache is made. The names and defaults are those of RocksDB's LRU cache.
+/// Options of a block cache. Names and defaults are those of RocksDB's LRU cache.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CacheOptions {
-    /// Bytes it may hold, an estimate of the bookkeeping included. 0 keeps
-    /// nothing. Default 0.
+    /// The most bytes it may hold, including an estimate of the bookkeeping. 0 keeps nothing.
+    /// Default 0.
     pub capacity: usize,
     /// Base-2 logarithm of the number of shards, at most [`MAX_SHARD_BITS`].
-    /// Negative: as many as suit the processors and the capacity. Default -1.
+    /// A negative value chooses a number that suits the processors and the capacity. Default -1.
     pub num_shard_bits: i32,
-    /// Whether blocks that are in use count and stay, and an insertion fails
-    /// that they leave no room for. Default false.
+    /// Whether blocks in use count and stay, and an insertion fails if they leave no room for it.
+    /// Default false.
     pub strict_capacity_limit: bool,
-    /// The part of the capacity, 0 to 1, that blocks of high priority cannot be
-    /// driven out of by others. Default 0.5.
+    /// The part of the capacity, 0 to 1, from which other blocks cannot evict blocks of high
+    /// priority. Default 0.5.
     pub high_pri_pool_ratio: f64,
 }
 
-/// The most that [`CacheOptions::num_shard_bits`] may be.
+/// The largest value of [`CacheOptions::num_shard_bits`].
 pub const MAX_SHARD_BITS: i32 = 19;
 
 impl Default for CacheOptions {
@@ -32,7 +32,7 @@ impl Default for CacheOptions {
 }
 
 impl CacheOptions {
-    /// A capacity, and otherwise the defaults.
+    /// Options with this capacity, and defaults otherwise.
     pub fn with_capacity(capacity: usize) -> Self {
         CacheOptions {
             capacity,
@@ -45,8 +45,7 @@ impl CacheOptions {
         self.num_shard_bits <= MAX_SHARD_BITS && (0.0..=1.0).contains(&self.high_pri_pool_ratio)
     }
 
-    /// The same options, each within its range: the nearest value that is, or the
-    /// default instead of no number.
+    /// The same options, each clamped to its range. NaN becomes the default.
     #[must_use]
     pub fn clamped(mut self) -> Self {
         self.num_shard_bits = self.num_shard_bits.min(MAX_SHARD_BITS);

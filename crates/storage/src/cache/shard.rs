@@ -1,18 +1,16 @@
-//! One shard of a block cache: what it holds, and what may be evicted of it.
+//! One shard of a block cache: its entries, and which of them may be evicted.
 //!
-//! The order of eviction is `quick_cache`'s; this file adds which entries it has
-//! to pass over. Three kinds of them: charges; of a strict cache the blocks that
-//! somebody uses; and blocks of high priority, as long as all of those in the
-//! shard fit into its pool. Blocks of high priority beyond the pool are evicted
-//! as others are.
+//! `quick_cache` decides the order of eviction. This file decides which entries it must skip:
+//! charges; blocks in use, if the cache has a strict limit; and blocks of high priority, as long as
+//! all of them in the shard fit into its pool. If they exceed the pool, they are evicted like other
+//! blocks.
 //!
 //! Invariants:
-//! * C1: after each call the entries weigh no more than the capacity, except for
-//!   charges, and blocks of a strict cache that are in use.
-//! * C2: a strict cache takes no block that leaves it above its capacity, and
-//!   evicts none that is in use: the blocks in use that it was given never
-//!   outgrow the room that charges have left them, unless the charges grew or the
-//!   capacity shrank afterwards.
+//! * C1: after each call the entries weigh no more than the capacity, except for charges and for
+//!   blocks in use of a strict cache.
+//! * C2: a strict cache accepts no block that would leave it above its capacity, and evicts no
+//!   block in use. So its blocks in use never exceed the room that charges left when they were
+//!   inserted, unless the charges grew or the capacity shrank afterwards.
 
 use super::options::CacheOptions;
 use super::spare::class;
@@ -25,14 +23,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use whitewater_concurrent::prefetch;
 
-/// Bytes an entry is charged besides its block. A slot of the table has 80, and
-/// there are twice as many or three times: half as many as there are blocks remember
-/// what was evicted, and the table grows by doubling. The index to it has 15 for
-/// each block, and what shares the block among its readers 32. The allocator has 8
-/// for each piece.
+/// The bytes that an entry counts besides its block. A slot of the hash table has 80 bytes, and
+/// there are two to three slots per block: one slot for two blocks remembers an evicted key, and
+/// the table grows by doubling. The index has 15 bytes per block, the reference count that readers
+/// share has 32, and the allocator adds 8 per allocation.
 pub(super) const ENTRY_OVERHEAD: usize = 240;
 
-/// Where a block stands, and the hash of that.
+/// The file and offset of a block, and their hash.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BlockKey {
     pub file: u64,
@@ -54,14 +51,14 @@ impl Hash for BlockKey {
     }
 }
 
-/// The key of a shard's charge. No file has number 0.
+/// The key of a shard's charge. No file has the id 0.
 const CHARGE: BlockKey = BlockKey {
     file: 0,
     offset: 0,
     hash: 0,
 };
 
-/// Takes the hash that keys bring along.
+/// A hasher that returns the hash stored in the key.
 #[derive(Default, Clone)]
 pub(super) struct Hashed(u64);
 
@@ -70,7 +67,7 @@ impl Hasher for Hashed {
         self.0
     }
     fn write(&mut self, bytes: &[u8]) {
-        // Keys write a number; whatever else is folded in.
+        // Keys write one number. Anything else is folded in.
         for &byte in bytes {
             self.0 = self.0.rotate_left(8) ^ u64::from(byte);
         }
@@ -87,13 +84,13 @@ impl BuildHasher for Hashed {
     }
 }
 
-/// What a shard holds.
+/// An entry of a shard.
 pub(super) enum Entry {
     Block {
         bytes: Bytes,
         high: bool,
     },
-    /// So many bytes less for blocks.
+    /// A charge: this many bytes are not available for blocks.
     Charge(u64),
 }
 
@@ -105,7 +102,7 @@ impl Entry {
         }
     }
 
-    /// The block, if it is one.
+    /// The block, if the entry is one.
     pub(super) fn into_block(self) -> Option<Bytes> {
         match self {
             Entry::Block { bytes, .. } => Some(bytes),
@@ -113,7 +110,7 @@ impl Entry {
         }
     }
 
-    /// Whether somebody besides the cache holds the block.
+    /// Whether a reader holds the block besides the cache.
     fn is_in_use(&self) -> bool {
         match self {
             // An empty block has no memory that could be shared.
@@ -123,7 +120,7 @@ impl Entry {
     }
 }
 
-/// What the cache is charged for a block.
+/// The weight of a block in the cache.
 pub(super) fn weight(block: &Bytes) -> u64 {
     (class(block.len()) + ENTRY_OVERHEAD) as u64
 }
@@ -136,19 +133,18 @@ impl Weighter<BlockKey, Entry> for ByBytes {
     }
 }
 
-/// What decides on eviction. Shared with `quick_cache`'s part of the shard, and
-/// used under the shard's lock only: the atomics publish nothing, each is written
-/// by [`Shard`] and by evictions and read by evictions, relaxed.
+/// Decides what may be evicted. Shared with `quick_cache`'s part of the shard, and used only under
+/// the shard's lock. The atomics publish nothing: each is written by [`Shard`] and by evictions,
+/// and read by evictions, relaxed.
 #[derive(Default)]
 struct Policy {
-    /// Whether blocks in use stay.
+    /// Whether blocks in use must stay: the limit is strict.
     strict: AtomicBool,
-    /// Whether blocks of high priority have lost their privilege for now, as
-    /// nothing else is left to evict.
+    /// Whether blocks of high priority may be evicted for now, because nothing else is left.
     levels: AtomicBool,
     /// Bytes of the blocks of high priority.
     high: AtomicU64,
-    /// Bytes of them that others cannot drive out.
+    /// Bytes of such blocks that other blocks cannot evict.
     pool: AtomicU64,
 }
 
@@ -173,8 +169,7 @@ impl Policy {
 
 struct Keeper(Arc<Policy>);
 
-/// The entries that one call evicts, to be dealt with without the lock: mostly none
-/// or some.
+/// The entries that one call evicts, usually few or none, to be processed without the lock.
 pub(super) type Evicted = SmallVec<[Entry; 8]>;
 
 impl Lifecycle<BlockKey, Entry> for Keeper {
@@ -202,8 +197,7 @@ pub(super) struct Shard {
 }
 
 impl Shard {
-    /// A shard for `capacity` bytes and about `items` blocks; the other options
-    /// are those of the cache.
+    /// A shard for `capacity` bytes and about `items` blocks. `options` are those of the cache.
     pub fn new(capacity: u64, items: usize, options: &CacheOptions) -> Self {
         let policy = Arc::new(Policy::default());
         policy
@@ -216,8 +210,8 @@ impl Shard {
             .expect("both of what it needs is set");
         let keeper = Keeper(Arc::clone(&policy));
         let mut entries = Cache::with_options(layout, ByBytes, Hashed::default(), keeper);
-        // While the shard is empty, so that the charge counts among what has
-        // proved its worth, and leaves newcomers their part of the room.
+        // Inserted into the empty shard, so that the charge is in the queue of entries that were
+        // used again, and leaves new entries their part of the room.
         entries.insert(CHARGE, Entry::Charge(0));
         let mut shard = Shard {
             entries,
@@ -234,8 +228,8 @@ impl Shard {
     pub fn get(&self, key: &BlockKey) -> Option<Bytes> {
         match self.entries.get(key)? {
             Entry::Block { bytes, .. } => {
-                // Readers begin with a block's end. Sharing it is a locked
-                // instruction, which later reads would wait for.
+                // Readers begin at the end of a block, so it is prefetched. Sharing the block is a
+                // locked instruction, for which later reads would wait.
                 prefetch::for_reading(bytes.as_ptr().wrapping_add(bytes.len().saturating_sub(8)));
                 Some(bytes.clone())
             }
@@ -243,7 +237,7 @@ impl Shard {
         }
     }
 
-    /// The same, which eviction does not take for a use.
+    /// The block of `key`, without counting the access for eviction.
     pub fn peek(&self, key: &BlockKey) -> Option<Bytes> {
         match self.entries.peek(key)? {
             Entry::Block { bytes, .. } => Some(bytes.clone()),
@@ -251,9 +245,9 @@ impl Shard {
         }
     }
 
-    /// Takes a block in, or finds that it is there, and gives back the one to use.
-    /// A block without room is not kept. `None` if the cache is strict and has no
-    /// room; then the block must not be used.
+    /// Inserts a block unless it is there already, and returns the block to use. A block without
+    /// room is not kept. `None` if the cache is strict and has no room; then the block must not
+    /// be used.
     pub fn insert(
         &mut self,
         key: BlockKey,
@@ -271,8 +265,8 @@ impl Shard {
         self.policy.grow(&entry);
         self.entries.insert_with_lifecycle(key, entry, evicted);
         if high {
-            // Counts as asked for, so that eviction moves it out of the short queue
-            // of newcomers and does not pass over it again and again.
+            // Counts as an access, so that eviction moves the entry out of the short queue of new
+            // entries, instead of skipping it again and again.
             self.entries.get(&key);
         }
         self.settle();
@@ -286,7 +280,7 @@ impl Shard {
         Some(block)
     }
 
-    /// Takes the block of `key` out.
+    /// Removes the block of `key`.
     pub fn remove(&mut self, key: &BlockKey) -> Option<Bytes> {
         let (_, entry) = self.entries.remove(key)?;
         self.policy.shrink(&entry);
@@ -296,7 +290,7 @@ impl Shard {
         }
     }
 
-    /// Takes so many bytes of room for something else, instead of those before.
+    /// Sets the charge to this many bytes.
     pub fn charge(&mut self, bytes: u64) {
         self.charged = bytes;
         self.evict();
@@ -319,7 +313,7 @@ impl Shard {
         self.policy.pool.store(pool as u64, Ordering::Relaxed);
     }
 
-    /// Upholds C1 where the pool stands in the way.
+    /// Upholds C1 if the pool prevents evictions.
     fn settle(&mut self) {
         if self.is_over() {
             self.policy.levels.store(true, Ordering::Relaxed);
@@ -333,7 +327,7 @@ impl Shard {
         self.entries.insert(CHARGE, Entry::Charge(self.charged));
     }
 
-    /// Whether the entries weigh more than they may.
+    /// Whether the entries weigh more than the capacity.
     pub fn is_over(&self) -> bool {
         self.entries.weight() > self.entries.capacity()
     }
@@ -343,8 +337,7 @@ impl Shard {
         self.entries.weight()
     }
 
-    /// Bytes of the blocks that somebody uses, and of charges. Looks at every
-    /// block.
+    /// Bytes of the blocks in use, and of charges. Visits every block.
     pub fn pinned_usage(&self) -> u64 {
         let entries = self.entries.iter().map(|(_, entry)| entry);
         entries.filter(|e| e.is_in_use()).map(Entry::weight).sum()

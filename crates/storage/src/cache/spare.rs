@@ -1,15 +1,13 @@
-//! Memory of blocks that were evicted, for the blocks that the same thread reads
-//! next.
+//! Reuses the memory of evicted blocks for the next blocks that the same thread reads.
 //!
-//! A full cache evicts about as much as it takes in. If what a thread evicts went
-//! to the allocator, and that which it takes in came from there, then allocators
-//! with parts for single threads (glibc's has) would let the part of one grow while
-//! that of another is full of holes, and the cache might take twice its capacity
-//! or more. So a thread fills again what it has evicted, and what it has too much of
-//! is there for others.
+//! A full cache evicts about as many bytes as it inserts. Assume that evicted memory went back to
+//! the allocator, and new memory came from there. Allocators with an arena per thread, such as
+//! glibc's, would then let one thread's arena grow while another one is full of holes, and the
+//! cache might take twice its capacity or more. So a thread reuses the memory of the blocks that it
+//! has evicted, and passes what it has too much of on to other threads.
 //!
-//! Memory comes in *classes*, sixteen to a power of two, so that it fits the next
-//! block of about that size.
+//! Memory has *size classes*, sixteen per power of two, so that it fits another block of about the
+//! same size.
 
 use bytes::Bytes;
 use parking_lot::Mutex;
@@ -17,14 +15,14 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use whitewater_concurrent::scratch;
 
-/// Bytes that a thread keeps, at most. Evictions come in bursts.
+/// The most bytes that a thread keeps. It keeps several blocks because evictions come in bursts.
 const MOST: usize = 64 << 10;
 
-/// What a thread keeps, the oldest first.
+/// The memory that a thread keeps, oldest first.
 #[derive(Default)]
 struct Kept {
     pieces: Vec<Vec<u8>>,
-    /// Bytes of all of them.
+    /// Bytes in all.
     bytes: usize,
 }
 
@@ -49,7 +47,7 @@ impl Kept {
         piece
     }
 
-    /// Where there is one of this class.
+    /// The index of a piece of this size class.
     fn find(&self, class: usize) -> Option<usize> {
         self.pieces
             .iter()
@@ -57,13 +55,14 @@ impl Kept {
     }
 }
 
-/// The bytes taken for a block of `len` bytes: a thirty-second more on average.
+/// The size class for a block of `len` bytes, in bytes: a thirty-second more on average.
 pub(crate) fn class(len: usize) -> usize {
     let step = (len.max(1).next_power_of_two() / 32).max(16);
     len.next_multiple_of(step)
 }
 
-/// Empty memory for a block of `len` bytes: what is there of this class, or nothing.
+/// Kept memory, emptied, for a block of `len` bytes; `None` if the thread has none of its size
+/// class.
 pub(crate) fn take(len: usize) -> Option<Vec<u8>> {
     if len > MOST {
         return None;
@@ -74,7 +73,7 @@ pub(crate) fn take(len: usize) -> Option<Vec<u8>> {
     found
 }
 
-/// A block that stands in memory of its own.
+/// A copy of a block in memory of its own.
 pub(crate) fn copy(block: &[u8]) -> Bytes {
     let memory = take(block.len());
     let mut memory = memory.unwrap_or_else(|| Vec::with_capacity(class(block.len())));
@@ -82,7 +81,7 @@ pub(crate) fn copy(block: &[u8]) -> Bytes {
     memory.into()
 }
 
-/// What threads had too much of, by class; a part of the cache.
+/// Memory that threads had too much of, by size class. Part of the cache.
 #[derive(Default)]
 pub(super) struct Store(Mutex<Stored>);
 
@@ -93,9 +92,8 @@ struct Stored {
 }
 
 impl Store {
-    /// Keeps the memory of evicted blocks, `most` bytes in the store, and sees to it
-    /// that this thread has some for the next block like the one of `len` bytes that
-    /// it has cached.
+    /// Keeps the memory of evicted blocks, at most `most` bytes in the store, and makes sure that
+    /// this thread has memory for another block of `len` bytes, the size that it just cached.
     pub fn recycle(&self, evicted: impl Iterator<Item = Bytes>, len: usize, most: usize) {
         let mut kept = scratch::take(&KEPT);
         evicted.filter_map(memory_of).for_each(|m| kept.push(m));
@@ -130,8 +128,7 @@ impl Stored {
     }
 }
 
-/// The memory of a block, empty, if nobody else uses it and it has the size of its
-/// class.
+/// The memory of a block, emptied, if no reader uses it and it has the size of its class.
 fn memory_of(block: Bytes) -> Option<Vec<u8>> {
     if block.len() > MOST || block.is_empty() || !block.is_unique() {
         return None;
