@@ -1,10 +1,10 @@
 //! Write batches in RocksDB's representation: one logical WAL record.
 //!
-//! `u64 sequence | u32 count | operations`; the format is in
-//! `docs/format/wal.md`. The sequence is filled in when the batch commits.
+//! `u64 sequence | u32 count | operations`; `docs/format/wal.md` describes the format. The sequence
+//! number is filled in when the batch commits.
 //!
-//! A batch may be *protected*: then it has a checksum of each entry, made of
-//! what was pushed and not of the bytes it became ([`crate::protection`]).
+//! A batch may be *protected*: it then has a checksum of each entry, computed from what was pushed
+//! and not from the bytes of the batch ([`crate::protection`]).
 
 use crate::coding::{
     get_fixed32, get_length_prefixed, get_varint32, put_length_prefixed, put_varint32, varint_len,
@@ -17,14 +17,14 @@ use crate::protection::KvSum;
 /// Bytes before the first operation.
 pub const HEADER_SIZE: usize = 12;
 
-/// Bytes that no batch exceeds which is accepted, header included.
+/// The largest batch that is accepted, in bytes, including the header.
 pub const MAX_SIZE: u64 = 4 << 30;
 
-/// Bytes that end the value of an entry of type `ValuePreferredSeqno`: when it was
-/// written, in seconds since 1970.
+/// The size of the time at the end of the value of an entry of type `ValuePreferredSeqno`: when it
+/// was written, in seconds since 1970.
 pub const TIME_SIZE: usize = 8;
 
-/// Tags that stand only in batches.
+/// Tags that occur only in batches.
 mod tags {
     pub const LOG_DATA: u8 = 0x03;
     pub const NOOP: u8 = 0x0d;
@@ -42,12 +42,12 @@ mod tags {
 /// One operation of a batch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op<'a> {
-    /// An operation that takes a sequence number and goes to a memtable. For
+    /// An operation that takes a sequence number and is inserted into a memtable. For
     /// `RangeDeletion`, `key` and `value` are the begin and end keys.
     Entry {
         /// Column family id.
         cf: u32,
-        /// What it is.
+        /// Its type.
         ty: ValueType,
         /// User key.
         key: &'a [u8],
@@ -64,7 +64,8 @@ pub enum Op<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     rep: Vec<u8>,
-    /// Of the entries, in order, if it is protected: as [`KvSum::in_batch`].
+    /// The checksums of the entries, in order, if the batch is protected; see
+    /// [`KvSum::in_batch`].
     sums: Option<Vec<u64>>,
 }
 
@@ -77,13 +78,13 @@ impl Default for Batch {
     }
 }
 
-/// Whether an operation of type `ty` has a value, in a batch.
+/// Whether an operation of type `ty` has a value in a batch.
 #[inline]
 pub fn has_value(ty: ValueType) -> bool {
     !matches!(ty, ValueType::Deletion | ValueType::SingleDeletion)
 }
 
-/// Bytes that [`Batch::push`] adds.
+/// The number of bytes that [`Batch::push`] adds.
 #[inline]
 pub fn entry_size(cf: u32, ty: ValueType, key: &[u8], value: &[u8]) -> usize {
     let prefixed = |bytes: &[u8]| varint_len(bytes.len() as u64) + bytes.len();
@@ -93,27 +94,27 @@ pub fn entry_size(cf: u32, ty: ValueType, key: &[u8], value: &[u8]) -> usize {
 }
 
 impl Batch {
-    /// An empty batch with room for `bytes`.
+    /// An empty batch with a capacity of `bytes`.
     pub fn with_capacity(bytes: usize) -> Self {
         let mut rep = Vec::with_capacity(bytes.max(HEADER_SIZE));
         rep.resize(HEADER_SIZE, 0);
         Batch { rep, sums: None }
     }
 
-    /// A batch from its bytes, wholly checked.
+    /// A batch from its bytes, which are checked completely.
     ///
     /// # Errors
-    /// `Corruption` when the bytes are not a batch.
+    /// `Corruption` if the bytes are not a batch.
     pub fn from_bytes(rep: Vec<u8>) -> Result<Self> {
         check(&rep)?;
         Ok(Batch { rep, sums: None })
     }
 
-    /// Keeps a checksum of each entry from now on, those that are there
-    /// included.
+    /// Protects the batch: from now on it has a checksum of each entry, including the existing
+    /// ones.
     ///
     /// # Errors
-    /// `Corruption` when it is not a batch any more.
+    /// `Corruption` if its bytes are no longer a batch.
     pub fn protect(&mut self) -> Result<()> {
         if self.sums.is_none() {
             let sums = entries(&self.rep).map(|entry| {
@@ -125,22 +126,22 @@ impl Batch {
         Ok(())
     }
 
-    /// Keeps no checksums, from now on.
+    /// Drops the checksums and keeps none from now on.
     #[inline]
     pub fn unprotect(&mut self) {
         self.sums = None;
     }
 
-    /// Whether it keeps checksums.
+    /// Whether the batch is protected.
     #[inline]
     pub fn is_protected(&self) -> bool {
         self.sums.is_some()
     }
 
-    /// Compares its entries with their checksums, if there are any.
+    /// Compares the entries with their checksums, if the batch is protected.
     ///
     /// # Errors
-    /// `Corruption` saying which entry is not what was pushed.
+    /// `Corruption` naming the entry that is not what was pushed.
     #[inline]
     pub fn verify(&self) -> Result<()> {
         match &self.sums {
@@ -170,15 +171,15 @@ impl Batch {
         Ok(())
     }
 
-    /// The checksum of entry `at`, the first of which is 0, if there is one;
-    /// `cf` and `ty` are what its bytes say.
+    /// The checksum of entry `at`, counted from 0, if the batch is protected. `cf` and `ty` are
+    /// those in its bytes.
     #[inline]
     pub fn sum(&self, at: usize, cf: u32, ty: ValueType) -> Option<KvSum> {
         let sum = self.sums.as_ref()?.get(at)?;
         Some(KvSum::from_batch(*sum, cf, ty))
     }
 
-    /// The bytes, header included.
+    /// The bytes, including the header.
     pub fn bytes(&self) -> &[u8] {
         &self.rep
     }
@@ -189,8 +190,7 @@ impl Batch {
         &mut self.rep
     }
 
-    /// Forgets all operations but keeps the memory, and stays protected if it
-    /// is.
+    /// Removes all operations, but keeps the memory and the protection.
     pub fn clear(&mut self) {
         self.rep.truncate(HEADER_SIZE);
         self.rep[..HEADER_SIZE].fill(0);
@@ -259,12 +259,12 @@ impl Batch {
     }
 }
 
-/// The sequence number in a batch's header (0 when too short).
+/// The sequence number in the header of a batch; 0 if it is too short.
 pub fn sequence(rep: &[u8]) -> SequenceNumber {
     rep.first_chunk::<8>().map_or(0, |b| u64::from_le_bytes(*b))
 }
 
-/// The count in a batch's header (0 when too short).
+/// The count in the header of a batch; 0 if it is too short.
 pub fn count(rep: &[u8]) -> u32 {
     rep.get(8..HEADER_SIZE)
         .and_then(|mut b| get_fixed32(&mut b))
@@ -279,8 +279,8 @@ pub fn ops(rep: &[u8]) -> Ops<'_> {
     }
 }
 
-/// The operations of the batch `rep` that take a number: column family, type,
-/// key and value.
+/// The operations of the batch `rep` that take a sequence number: column family, type, key and
+/// value.
 fn entries(rep: &[u8]) -> impl Iterator<Item = Result<(u32, ValueType, &[u8], &[u8])>> {
     ops(rep).filter_map(|op| match op {
         Ok(Op::Entry { cf, ty, key, value }) => Some(Ok((cf, ty, key, value))),
@@ -289,10 +289,10 @@ fn entries(rep: &[u8]) -> impl Iterator<Item = Result<(u32, ValueType, &[u8], &[
     })
 }
 
-/// Checks that `rep` is a whole batch whose count is right.
+/// Checks that `rep` is a complete batch with the right count.
 ///
 /// # Errors
-/// `Corruption` saying what is wrong, `NotSupported` for two-phase markers.
+/// `Corruption` saying what is wrong; `NotSupported` for two-phase markers.
 pub fn check(rep: &[u8]) -> Result<()> {
     if rep.len() < HEADER_SIZE {
         return Err(Error::corruption(format_args!(
@@ -315,14 +315,14 @@ pub fn check(rep: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// [`check`] of a batch in a log, whose entries have numbers, too.
+/// [`check`] for a batch in a log, whose entries also have sequence numbers.
 ///
 /// # Errors
-/// Those of [`check`]; `Corruption` for numbers that no entry of a database has.
+/// As [`check`], and `Corruption` for sequence numbers that no entry of a database can have.
 pub fn check_logged(rep: &[u8]) -> Result<()> {
     check(rep)?;
     let (first, count) = (sequence(rep), u64::from(count(rep)));
-    // Log data alone takes a number.
+    // A batch of log data alone takes one sequence number.
     match first.checked_add(count.max(1)) {
         Some(next) if next <= MAX_SEQUENCE_AT_OPEN => Ok(()),
         _ => Err(Error::corruption(format_args!(
@@ -331,7 +331,7 @@ pub fn check_logged(rep: &[u8]) -> Result<()> {
     }
 }
 
-/// Iterates over operations; ends after the first error.
+/// Iterates over operations, and ends after the first error.
 #[derive(Debug, Clone)]
 pub struct Ops<'a> {
     rest: &'a [u8],

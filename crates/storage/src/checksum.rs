@@ -1,9 +1,8 @@
 //! Checksums of blocks and log records.
 //!
-//! Block checksums cover the payload and the compression-type byte after it.
-//! From format version 6 on a value derived from the file and the block's
-//! offset is added (see [`context`]), so that a block read from the wrong
-//! place does not pass.
+//! Block checksums cover the payload and the byte of the compression type after it. From format
+//! version 6 on, a value derived from the file and the block's offset is added (see [`context`]),
+//! so that a block read from the wrong position does not pass.
 
 use twox_hash::{XxHash3_64, XxHash32, XxHash64};
 
@@ -56,8 +55,7 @@ pub fn masked_crc32c(data: &[u8]) -> u32 {
     mask_crc(crc32c::crc32c(data))
 }
 
-/// The checksum of `data`, whose last byte is the compression type when
-/// `data` is a block.
+/// The checksum of `data`. If `data` is a block, its last byte is the compression type.
 pub fn checksum(ty: ChecksumType, data: &[u8]) -> u32 {
     match data.split_last() {
         Some((&last, head)) => block_checksum(ty, head, last),
@@ -70,8 +68,7 @@ pub fn checksum(ty: ChecksumType, data: &[u8]) -> u32 {
     }
 }
 
-/// The checksum of the bytes `payload` followed by `last`, which need not
-/// stand next to each other in memory.
+/// The checksum of the bytes `payload` followed by `last`, which need not be adjacent in memory.
 pub fn block_checksum(ty: ChecksumType, payload: &[u8], last: u8) -> u32 {
     use std::hash::Hasher;
     match ty {
@@ -95,8 +92,8 @@ pub fn block_checksum(ty: ChecksumType, payload: &[u8], last: u8) -> u32 {
     }
 }
 
-/// What format versions 6 and up add to the checksum of the block at
-/// `offset`, for a file whose footer says `base`; 0 when `base` is 0.
+/// The value that format versions 6 and up add to the checksum of the block at `offset`, in a file
+/// whose footer has `base`; 0 if `base` is 0.
 pub fn context(base: u32, offset: u64) -> u32 {
     if base == 0 {
         return 0;

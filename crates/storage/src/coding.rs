@@ -42,7 +42,7 @@ pub fn put_varsigned64(dst: &mut Vec<u8>, v: i64) {
 /// Appends a varint32 length and the bytes.
 ///
 /// # Panics
-/// When `s` is longer than `u32::MAX` bytes; callers bound sizes before.
+/// If `s` is longer than `u32::MAX` bytes. Callers check sizes before.
 pub fn put_length_prefixed(dst: &mut Vec<u8>, s: &[u8]) {
     let len = u32::try_from(s.len()).expect("callers bound sizes below 4 GiB");
     put_varint32(dst, len);

@@ -1,25 +1,24 @@
 //! Wide-column entities: several named values under one key.
 //!
-//! An entity is stored as the value of an entry of type `WideColumnEntity`.
-//! Columns are sorted by name; the one without a name is the *default column*,
-//! which plain reads see. Version 1 has its values in place; in version 2 a
-//! column may be a [blob index](crate::blob::BlobIndex).
+//! An entity is stored as the value of an entry of type `WideColumnEntity`. Columns are sorted by
+//! name. The column without a name is the *default column*, which plain reads return. Version 1
+//! holds its values in place; in version 2 a column may be a [blob index](crate::blob::BlobIndex).
 
 use crate::coding::{get_length_prefixed, get_varint32, put_length_prefixed, put_varint32};
 use crate::error::{Error, Result};
 use std::ops::Range;
 
-/// A column's value is in place.
+/// The type of a column whose value is in place.
 const INLINE: u8 = 0x01;
-/// A column's value is in a blob file.
+/// The type of a column whose value is in a blob file.
 const BLOB: u8 = 0x11;
 
-/// Where a column's value is.
+/// The location of a column's value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ColumnValue {
-    /// These bytes of the entity.
+    /// The value is these bytes of the entity.
     Inline(Range<usize>),
-    /// Where the blob index in these bytes of the entity says.
+    /// These bytes of the entity are a blob index, which points to the value.
     Blob(Range<usize>),
 }
 
@@ -32,11 +31,11 @@ pub struct Column<'a> {
     pub value: ColumnValue,
 }
 
-/// The default column's value; `None` when there is no such column. Columns are
-/// sorted by name, so it can only be the first.
+/// The value of the default column; `None` if there is no such column. It can only be the first
+/// column, because columns are sorted by name.
 ///
 /// # Errors
-/// `Corruption` for bytes that are no entity, `NotSupported` for newer layouts.
+/// `Corruption` for bytes that are not an entity; `NotSupported` for newer versions.
 pub fn default_column(entity: &[u8]) -> Result<Option<ColumnValue>> {
     let first = Columns::new(entity)?.next().transpose()?;
     Ok(first.filter(|c| c.name.is_empty()).map(|c| c.value))
@@ -57,7 +56,7 @@ pub fn columns(entity: &[u8]) -> Result<Vec<Column<'_>>> {
     }
 }
 
-/// An entity of version 1 of these names and values, which are sorted by name.
+/// Encodes an entity of version 1. The columns must be sorted by name.
 pub fn encode(columns: &[(&[u8], &[u8])]) -> Vec<u8> {
     let mut dst = Vec::new();
     put_varint32(&mut dst, 1);
@@ -72,18 +71,18 @@ pub fn encode(columns: &[(&[u8], &[u8])]) -> Vec<u8> {
     dst
 }
 
-/// Takes an entity apart, column by column.
+/// Decodes an entity column by column.
 struct Columns<'a> {
     encoding: Encoding<'a>,
     left: usize,
-    /// Where the next value begins.
+    /// The offset of the next value.
     at: usize,
     end: usize,
 }
 
-/// What describes the columns that are left.
+/// The descriptions of the remaining columns, by version.
 enum Encoding<'a> {
-    /// Name, prefixed with its length, and value size of each.
+    /// For each column its name, prefixed with its length, and the size of its value.
     V1(&'a [u8]),
     V2 {
         types: &'a [u8],
@@ -106,8 +105,8 @@ impl<'a> Columns<'a> {
                 "wide-column entity of version {version}"
             )));
         }
-        // Every column takes at least two bytes, so the count is bounded by the
-        // bytes at hand before anything loops over it.
+        // Every column takes at least two bytes, so the bytes bound the count before any loop
+        // over it.
         if count > src.len() / 2 {
             return Err(bad());
         }

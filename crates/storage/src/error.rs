@@ -1,9 +1,8 @@
-//! The error type shared by every layer.
+//! The error type that all layers share.
 //!
-//! An [`Error`] carries a kind and a message for humans; where a file is to
-//! blame it also names the file and, when known, the byte offset. The text
-//! starts with the prefix RocksDB uses for the kind (`Corruption: `,
-//! `IO error: `, ...), so code that matches on such prefixes keeps working.
+//! An [`Error`] has a kind and a message for humans. If a file is the cause, it also names the file
+//! and, if known, the byte offset. The text starts with RocksDB's prefix for the kind
+//! (`Corruption: `, `IO error: `, ...), so that code which matches these prefixes keeps working.
 
 use std::fmt;
 use std::io;
@@ -13,16 +12,16 @@ use std::sync::Arc;
 /// A result with Whitewater's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What went wrong, in RocksDB's classes.
+/// The kind of an error, as RocksDB classifies them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The key, file or object does not exist.
     NotFound,
     /// Stored bytes contradict their checksum or format.
     Corruption,
-    /// The operation or option is not available in this build or mode.
+    /// The operation or option is not supported in this build or mode.
     NotSupported,
-    /// The caller passed something that cannot be honoured.
+    /// The caller passed an argument that cannot be honoured.
     InvalidArgument,
     /// The file system reported a failure.
     IOError,
@@ -51,7 +50,7 @@ pub enum ErrorKind {
 }
 
 impl ErrorKind {
-    /// The text RocksDB prints before the colon.
+    /// The text that RocksDB prints before the colon.
     fn prefix(self) -> &'static str {
         match self {
             ErrorKind::NotFound => "NotFound",
@@ -74,25 +73,26 @@ impl ErrorKind {
     }
 }
 
-/// How much of a database a failure of it stops, in RocksDB's grades.
+/// How much of a database a failure stops, in RocksDB's grades.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 #[non_exhaustive]
 pub enum Severity {
-    /// Only the call that met it.
+    /// It stops only the call that met it.
     #[default]
     NoError,
-    /// Nothing: flushes or compactions are tried again by themselves.
+    /// It stops nothing: flushes or compactions are retried automatically.
     SoftError,
-    /// Writes, flushes and compactions, until the database is resumed.
+    /// It stops writes, flushes and compactions, until the database is resumed.
     HardError,
-    /// The same, until the database is opened anew.
+    /// It stops writes, flushes and compactions, until the database is opened again.
     FatalError,
-    /// The same, and opening it anew may not help: stored data are damaged.
+    /// It stops writes, flushes and compactions, and opening the database again may not help:
+    /// stored data is damaged.
     UnrecoverableError,
 }
 
 impl Severity {
-    /// RocksDB's words.
+    /// RocksDB's text for the severity.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -111,8 +111,8 @@ impl fmt::Display for Severity {
     }
 }
 
-/// An error of the storage engine. Cheap to clone: one background failure is
-/// handed to every writer it concerns.
+/// An error of the storage engine. Clones are cheap, because one background failure is returned to
+/// every writer that it concerns.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error(Arc<Repr>);
 
@@ -141,7 +141,7 @@ impl Error {
         }))
     }
 
-    /// Corrupt content of `file`; `offset` is where the bad bytes start.
+    /// Corrupt content of `file`; the bad bytes start at `offset`.
     pub fn corruption_in(file: &Path, offset: u64, what: impl fmt::Display) -> Self {
         Error(Arc::new(Repr {
             kind: ErrorKind::Corruption,
@@ -157,24 +157,23 @@ impl Error {
         }))
     }
 
-    /// Corrupt content whose place the caller does not know; the layer that
-    /// does adds it with [`Error::in_file`].
+    /// Corrupt content whose file and offset the caller does not know. The layer that knows them
+    /// adds them with [`Error::in_file`].
     pub fn corruption(what: impl fmt::Display) -> Self {
         Error::new(ErrorKind::Corruption, what)
     }
 
-    /// Something the caller passed that cannot be honoured.
+    /// An argument that cannot be honoured.
     pub fn invalid(what: impl fmt::Display) -> Self {
         Error::new(ErrorKind::InvalidArgument, what)
     }
 
-    /// An option, format or operation that is not available.
+    /// An option, format or operation that is not supported.
     pub fn not_supported(what: impl fmt::Display) -> Self {
         Error::new(ErrorKind::NotSupported, what)
     }
 
-    /// There is no room for something under a limit of memory. `Aborted`, and
-    /// worded, as in RocksDB.
+    /// A memory limit that leaves no room. The kind is `Aborted`, and the message is RocksDB's.
     pub fn memory_limit(what: impl fmt::Display) -> Self {
         let mut e = Error::new(
             ErrorKind::Aborted,
@@ -197,7 +196,7 @@ impl Error {
         }))
     }
 
-    /// Adds the file, and the offset when known, to an error that lacks them.
+    /// Adds the file, and the offset if known, to an error that lacks them.
     #[must_use]
     pub fn in_file(mut self, file: &Path, offset: Option<u64>) -> Self {
         if self.0.file.is_none() {
@@ -213,55 +212,54 @@ impl Error {
         self
     }
 
-    /// The class of the failure.
+    /// The kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The file to blame, when one is known.
+    /// The file that caused the error, if known.
     pub fn file(&self) -> Option<&Path> {
         self.0.file.as_deref()
     }
 
-    /// The byte offset in [`Error::file`], when known.
+    /// The byte offset in [`Error::file`], if known.
     pub fn offset(&self) -> Option<u64> {
         self.0.offset
     }
 
-    /// The operating system's class of an I/O failure.
+    /// The operating system's kind of an I/O failure.
     pub fn io_kind(&self) -> Option<io::ErrorKind> {
         self.0.io
     }
 
-    /// The same error, known to be of this severity.
+    /// The same error with this severity.
     #[must_use]
     pub fn with_severity(mut self, severity: Severity) -> Self {
         Arc::make_mut(&mut self.0).severity = severity;
         self
     }
 
-    /// How much of the database the failure stopped that a call reports:
-    /// [`Severity::NoError`] when it concerns that call alone.
+    /// How much of the database the failure stopped. [`Severity::NoError`] if it concerns only the
+    /// call that returned it.
     pub fn severity(&self) -> Severity {
         self.0.severity
     }
 
-    /// Whether there was no room on the device, or in a quota.
+    /// Whether the device or a quota was full.
     pub fn is_no_space(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         matches!(self.0.io, Some(StorageFull | QuotaExceeded))
     }
 
-    /// Whether there was no room under a limit of memory, such as that of a
+    /// Whether a memory limit left no room, such as that of a
     /// [strict](crate::cache::CacheOptions::strict_capacity_limit) cache.
     pub fn is_memory_limit(&self) -> bool {
         self.0.memory_limit
     }
 
-    /// Whether the same call may succeed later, without the database being
-    /// resumed or opened anew: it met a stall (`Incomplete`), a conflict
-    /// (`Busy`, `TryAgain`), a deadline, a limit of memory, or a failure of the
-    /// file system that stopped nothing but this call, or that is being retried.
+    /// Whether the same call may succeed later without resuming or reopening the database. That is
+    /// so after a stall (`Incomplete`), a conflict (`Busy`, `TryAgain`), a deadline, a memory
+    /// limit, and a failure of the file system that stopped only this call or is being retried.
     pub fn is_retryable(&self) -> bool {
         match self.0.kind {
             ErrorKind::Incomplete | ErrorKind::Busy | ErrorKind::TryAgain | ErrorKind::TimedOut => {

@@ -1,8 +1,8 @@
-//! Checksums of whole files, as the manifest may have one for each table.
+//! Checksums of whole files. The manifest may have one for each table.
 //!
-//! Blocks have checksums of their own; those of files also tell of bytes between
-//! blocks, and of a whole file that was exchanged for another. A manifest says by
-//! name how a checksum was made. RocksDB brings one way along, which is known here.
+//! Blocks have their own checksums. The checksum of a file also covers bytes between blocks, and
+//! reveals that a whole file was exchanged for another. The manifest has the name of the checksum
+//! function. RocksDB comes with one function, which is implemented here.
 
 use crate::error::{Error, Result};
 use crate::fs::Fs;
@@ -13,25 +13,25 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The name of RocksDB's `FileChecksumGenCrc32cFactory` in manifests.
 pub const CRC32C: &[u8] = b"FileChecksumCrc32c";
 
-/// Bytes that are read at a time.
+/// How many bytes are read at a time.
 const CHUNK: usize = 256 << 10;
 
-/// The CRC-32C of a file that grows.
+/// The CRC-32C of a growing file.
 #[derive(Debug, Default)]
 pub struct Digest {
-    /// Written by: whoever writes the file. Read by the same thread in the end
-    /// (relaxed). Publishes nothing.
+    /// Written by: the thread that writes the file. Read by: the same thread at the end (relaxed).
+    /// Publishes nothing.
     sum: AtomicU32,
 }
 
 impl Digest {
-    /// Takes in what comes next in the file.
+    /// Adds the next bytes of the file.
     pub fn add(&self, data: &[u8]) {
         let sum = crc32c::crc32c_append(self.sum.load(Ordering::Relaxed), data);
         self.sum.store(sum, Ordering::Relaxed);
     }
 
-    /// The checksum so far, as manifests have it: big-endian, not masked.
+    /// The checksum so far in the manifest's form: big-endian, not masked.
     pub fn sum(&self) -> Vec<u8> {
         self.sum.load(Ordering::Relaxed).to_be_bytes().to_vec()
     }
@@ -40,7 +40,7 @@ impl Digest {
 /// The CRC-32C of a file.
 ///
 /// # Errors
-/// Those of reading it.
+/// Errors of reading the file.
 pub fn of(fs: &dyn Fs, path: &Path) -> Result<Vec<u8>> {
     let mut file = fs.open_sequential(path)?;
     let mut chunk = vec![0; CHUNK];
@@ -53,11 +53,11 @@ pub fn of(fs: &dyn Fs, path: &Path) -> Result<Vec<u8>> {
     }
 }
 
-/// Whether the file at `path` is the one that the manifest knows; `false` when it
-/// has no checksum of it, or one that is not known here.
+/// Compares the file at `path` with its checksum in the manifest. `false` if the manifest has no
+/// checksum, or one of an unknown function.
 ///
 /// # Errors
-/// `Corruption` naming the file, those of reading it.
+/// `Corruption` naming the file, if the checksum differs; errors of reading the file.
 pub fn check(fs: &dyn Fs, path: &Path, meta: &FileMetaData) -> Result<bool> {
     if meta.file_checksum_func_name != CRC32C {
         return Ok(false);

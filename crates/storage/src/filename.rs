@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-/// A name with a larger number is none of a database's.
+/// The largest number in a name. A file with a larger number does not belong to a database.
 pub const MAX_NUMBER: u64 = u64::MAX / 2;
 
-/// A database that has files with larger numbers is not opened, so that there is
-/// always a next number.
+/// The largest file number with which a database can be opened, so that there is always a next
+/// number.
 pub const MAX_NUMBER_AT_OPEN: u64 = MAX_NUMBER / 2;
 
-/// What a file name says the file is.
+/// The type of a file, from its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileType {
     /// `NNNNNN.log`
@@ -49,7 +49,7 @@ impl FileType {
     }
 }
 
-/// Parses a name (not a path); `None` for names that are not the database's.
+/// Parses a name (not a path); `None` for names that do not belong to a database.
 pub fn parse(name: &str) -> Option<FileType> {
     let number = |s: &str| {
         (!s.is_empty() && s.bytes().all(|b| b.is_ascii_digit()))
@@ -92,7 +92,7 @@ pub fn wal(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{number:06}.log"))
 }
 
-/// The directory of logs that were archived, in that of the logs.
+/// The directory of archived logs, in the directory of the logs.
 pub fn archive(wal_dir: &Path) -> PathBuf {
     wal_dir.join("archive")
 }
@@ -122,7 +122,7 @@ pub fn temp(dir: &Path, number: u64) -> PathBuf {
     dir.join(format!("{number:06}.dbtmp"))
 }
 
-/// Path of `CURRENT`, which names the manifest in force.
+/// Path of `CURRENT`, which names the current manifest.
 pub fn current(dir: &Path) -> PathBuf {
     dir.join("CURRENT")
 }

@@ -1,14 +1,13 @@
-//! The iterator every source of internal keys offers.
+//! The interface of iterators over internal keys.
 
 use crate::error::Result;
 
 /// A cursor over internal keys in internal order.
 ///
-/// After a positioning call either `valid()` holds and `key()`/`value()` may
-/// be read, or the cursor is past an end or failed; `status()` tells the two
-/// apart. `key()` and `value()` stay good until the cursor moves. Calling
-/// `next`, `prev`, `key` or `value` while `!valid()` is a bug of the caller:
-/// implementations may panic.
+/// After a positioning call, either `valid()` holds and `key()` and `value()` may be read, or the
+/// cursor is past an end or has failed; `status()` tells the two apart. `key()` and `value()` stay
+/// valid until the cursor moves. Calling `next`, `prev`, `key` or `value` while `!valid()` is a bug
+/// of the caller, and implementations may panic.
 pub trait InternalIterator: Send + Sync {
     /// Whether the cursor stands on an entry.
     fn valid(&self) -> bool;
@@ -28,43 +27,41 @@ pub trait InternalIterator: Send + Sync {
     fn key(&self) -> &[u8];
     /// The value.
     fn value(&self) -> &[u8];
-    /// The first failure met, if any. A failed cursor is not valid.
+    /// The first failure, if any. A failed cursor is not valid.
     fn status(&self) -> Result<()>;
-    /// Whether, from the next `seek` or `seek_for_prev` on, the caller looks
-    /// at no entry outside the prefix of the key sought, so that a source that
-    /// groups keys by prefix may leave the others out. Off at first; sources
-    /// to which prefixes mean nothing do nothing.
+    /// Sets whether, from the next `seek` or `seek_for_prev` on, the caller looks only at entries
+    /// with the prefix of the key it seeks. A source that groups keys by prefix may then leave
+    /// others out. Off by default. Sources without prefixes ignore it.
     fn keep_to_prefix(&mut self, _on: bool) {}
-    /// This cursor as one that moves from user key to user key, if it can do
-    /// so faster than version by version.
+    /// This cursor as a [`KeyCursor`], if it can move from user key to user key faster than
+    /// version by version.
     fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
         None
     }
-    /// This cursor as one over several sources, if it is one.
+    /// This cursor as a [`MergedCursor`], if it is over several sources.
     fn merged(&mut self) -> Option<&mut dyn MergedCursor> {
         None
     }
 }
 
-/// Movements of an [`InternalIterator`] that is valid, past versions nobody
-/// wants to see.
+/// Movements of a valid [`InternalIterator`] that skip versions.
 pub trait KeyCursor {
     /// Moves to the first entry of the next user key.
     fn next_key(&mut self);
-    /// Moves to the first entry of the user key before.
+    /// Moves to the first entry of the previous user key.
     fn prev_key(&mut self);
     /// Moves, within the user key, to the newest entry whose tag is at or below
     /// `upto`. Returns `false`, and stays on the user key, if there is none.
     fn newest(&mut self, upto: u64) -> bool;
 }
 
-/// An [`InternalIterator`] over sources in the order of their age, newest first.
+/// An [`InternalIterator`] over several sources, ordered by age, newest first.
 pub trait MergedCursor {
-    /// The place of the source whose entry it stands on; only while valid.
+    /// The index of the source of the current entry; only while valid.
     fn source(&self) -> usize;
-    /// Passes, in the sources behind the place `newest`, all entries before the internal
-    /// key `target`, or behind it if not `forward`, in which direction it goes. Does
-    /// nothing and returns `false` if it does not stand on such an entry.
+    /// Skips, in the sources after the index `newest`, all entries before the internal key
+    /// `target` if `forward`, or all entries after it if not. Does nothing and returns `false` if
+    /// the current entry is not one of these.
     fn pass_older(&mut self, newest: usize, target: &[u8], forward: bool) -> bool;
 }
 

@@ -9,25 +9,24 @@ use crate::error::{Error, Result};
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-/// A position in the one order of all writes. Only the low 56 bits are used.
+/// The position of a write in the order of all writes. Only the low 56 bits are used.
 pub type SequenceNumber = u64;
 
 /// The largest sequence number.
 pub const MAX_SEQUENCE: SequenceNumber = (1 << 56) - 1;
 
-/// A database that has got this far is not opened, so that there is always a next
-/// number: only damage leads there.
+/// The largest sequence number with which a database can be opened, so that there is always a next
+/// number. Only damage leads to larger ones.
 pub const MAX_SEQUENCE_AT_OPEN: SequenceNumber = MAX_SEQUENCE / 2;
 
-/// Bytes a tag adds to a user key.
+/// The number of bytes that a tag adds to a user key.
 pub const TAG_SIZE: usize = 8;
 
 /// The type in the tag of a seek target: no smaller than any stored type, so
 /// the target sorts before every entry of its key and sequence.
 pub const SEEK_TYPE: u8 = 0x18;
 
-/// What an entry of a memtable or table is. The discriminants are on disk and
-/// never change.
+/// The type of an entry of a memtable or table. The discriminants are on disk and never change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum ValueType {
@@ -52,8 +51,7 @@ pub enum ValueType {
 }
 
 impl ValueType {
-    /// The type stored as `b`, or `None` for one that never stands in a
-    /// memtable or table.
+    /// The type stored as `b`, or `None` for one that never occurs in a memtable or table.
     pub fn from_u8(b: u8) -> Option<Self> {
         Some(match b {
             0x00 => ValueType::Deletion,
@@ -116,21 +114,21 @@ pub fn sequence(ikey: &[u8]) -> SequenceNumber {
     tag(ikey) >> 8
 }
 
-/// An internal key taken apart.
+/// A decoded internal key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParsedKey<'a> {
-    /// The key as the user wrote it.
+    /// The user key.
     pub user_key: &'a [u8],
-    /// When it was written.
+    /// The sequence number.
     pub seq: SequenceNumber,
-    /// What was written.
+    /// The type of the entry.
     pub ty: ValueType,
 }
 
-/// Takes an internal key apart.
+/// Decodes an internal key.
 ///
 /// # Errors
-/// `Corruption` when it is shorter than a tag or its type is unknown.
+/// `Corruption` if it is shorter than a tag or its type is unknown.
 #[inline]
 pub fn parse_internal_key(ikey: &[u8]) -> Result<ParsedKey<'_>> {
     let Some((user_key, tag)) = ikey.split_last_chunk::<TAG_SIZE>() else {
@@ -167,9 +165,8 @@ pub trait Comparator: Send + Sync + 'static {
     /// May shorten `start` to any key in `[start, limit)`.
     fn shorten_separator(&self, _start: &mut Vec<u8>, _limit: &[u8]) {}
 
-    /// Bytes of the timestamp that every user key ends with; 0 for none. Keys
-    /// that differ in their timestamps alone are versions of one key, and the
-    /// newest comes first.
+    /// The size in bytes of the timestamp at the end of every user key; 0 for none. Keys that
+    /// differ only in their timestamps are versions of one key, and the newest comes first.
     fn timestamp_size(&self) -> usize {
         0
     }
@@ -179,8 +176,7 @@ pub trait Comparator: Send + Sync + 'static {
         a.cmp(b)
     }
 
-    /// Orders two user keys, of which each has a timestamp or not, without
-    /// their timestamps.
+    /// Orders two user keys without their timestamps. Each may have one or not.
     fn compare_without_timestamps(
         &self,
         a: &[u8],
@@ -192,16 +188,16 @@ pub trait Comparator: Send + Sync + 'static {
     }
 }
 
-/// The comparator of a column family. The two built-in orders are variants so
-/// that hot loops compare without a virtual call.
+/// The comparator of a column family. The two built-in orders are variants, so that hot loops
+/// compare without a virtual call.
 #[derive(Clone, Default)]
 pub enum UserComparator {
-    /// Unsigned bytes, shorter first.
+    /// Orders keys by unsigned bytes; a prefix comes first.
     #[default]
     Bytewise,
     /// The reverse of `Bytewise`.
     ReverseBytewise,
-    /// An order the user supplies.
+    /// An order supplied by the user.
     Custom(Arc<dyn Comparator>),
 }
 
@@ -215,7 +211,7 @@ impl UserComparator {
         }
     }
 
-    /// Whether it is one of the two orders that call only equal bytes equal.
+    /// Whether it is a built-in order. In these, only equal bytes are equal keys.
     #[inline]
     pub fn is_builtin(&self) -> bool {
         !matches!(self, UserComparator::Custom(_))
@@ -248,8 +244,8 @@ impl UserComparator {
         }
     }
 
-    /// Orders two user keys without their timestamps, if they have any: equal
-    /// are the versions of one key.
+    /// Orders two user keys without their timestamps, if they have any. Versions of one key are
+    /// equal.
     #[inline]
     pub fn compare_keys(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
@@ -271,7 +267,7 @@ impl UserComparator {
         }
     }
 
-    /// Orders two user keys that have no timestamps, whatever stored ones have.
+    /// Orders two user keys that have no timestamps, even if stored keys have them.
     #[inline]
     pub fn compare_bounds(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
@@ -282,22 +278,22 @@ impl UserComparator {
         }
     }
 
-    /// A stored user key without its timestamp. Nothing is left of one that is
-    /// too short to have one, which only a damaged file holds.
+    /// A stored user key without its timestamp. It is empty if the key is too short to have one,
+    /// which happens only in damaged files.
     #[inline]
     pub fn without_timestamp<'k>(&self, stored: &'k [u8]) -> &'k [u8] {
         &stored[..stored.len().saturating_sub(self.timestamp_size())]
     }
 
-    /// Where the versions of `key`, which has no timestamp, begin: `key` with
-    /// the newest timestamp there can be, as RocksDB has it.
+    /// The position where the versions of `key`, which has no timestamp, begin: `key` with the
+    /// newest possible timestamp, as in RocksDB.
     pub fn first_version(&self, key: &[u8]) -> Vec<u8> {
         let mut version = key.to_vec();
         version.resize(key.len() + self.timestamp_size(), 0xff);
         version
     }
 
-    /// Where the versions of `key` end: `key` with the oldest timestamp.
+    /// The position where the versions of `key` end: `key` with the oldest timestamp.
     pub fn last_version(&self, key: &[u8]) -> Vec<u8> {
         let mut version = key.to_vec();
         version.resize(key.len() + self.timestamp_size(), 0);
@@ -334,8 +330,8 @@ fn shorten_bytewise(start: &mut Vec<u8>, limit: &[u8]) {
         start[diff] += 1;
         start.truncate(diff + 1);
     } else {
-        // The incremented byte would equal the end of `limit`: keep it, and
-        // raise the first later byte that can be raised.
+        // The incremented byte would equal the end of `limit`: keep it, and increment the first
+        // later byte that can be incremented.
         if let Some(i) = (diff + 1..start.len()).find(|&i| start[i] != 0xff) {
             start[i] += 1;
             start.truncate(i + 1);

@@ -15,8 +15,8 @@
 //! All formats are RocksDB's; `docs/format/` describes them.
 //!
 //! This crate knows no memtables and no column families, and has no threads except those that
-//! compress the blocks of a table. It turns values into bytes and bytes into values. It never trusts
-//! a byte it reads: no file content makes it panic.
+//! compress the blocks of a table. It turns values into bytes and bytes into values. It never
+//! trusts a byte it reads: no file content makes it panic.
 
 // Allowed in one file only: `fs/map/mod.rs`, which stores into mapped files.
 #![deny(unsafe_code)]

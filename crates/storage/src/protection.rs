@@ -1,19 +1,18 @@
-//! Checksums of single entries, which go with them from where they are made to
-//! where they are stored.
+//! Checksums of single entries, which accompany them from the call that makes them to their
+//! storage.
 //!
-//! What an entry is differs on its way: in a batch it has a column family, in a
-//! memtable a number. So a checksum is made of parts, one for the key and value
-//! and one for each of the others, that are put in and taken out: whoever hands
-//! an entry on changes the parts that change and leaves the rest, and so need
-//! not trust the bytes in hand. Damage done on the way, whenever that was,
-//! shows where the checksum is compared at last.
+//! An entry has different attributes on its way: in a batch it has a column family, in a memtable a
+//! sequence number. So a checksum consists of parts, one for key and value and one for each
+//! attribute, which can be added and removed. Code that passes an entry on exchanges the parts that
+//! change and keeps the others, and so need not trust the bytes it has. Damage at any point on the
+//! way shows when the checksum is finally compared.
 //!
-//! Parts are XXH3 hashes with seeds of their own, combined by exclusive or.
+//! Each part is an XXH3 hash with its own seed; parts are combined by exclusive or.
 
 use crate::key::ValueType;
 use twox_hash::XxHash3_64;
 
-/// What parts are made for, as seeds.
+/// The seeds of the parts.
 mod seeds {
     pub const KEY: u64 = 0x4b45_5900;
     pub const TYPE: u64 = 0x5459_5045;
@@ -26,28 +25,26 @@ mod seeds {
 pub struct KvSum(u64);
 
 impl KvSum {
-    /// Of these bytes.
+    /// The checksum of this key and value.
     #[inline]
     pub fn of(key: &[u8], value: &[u8]) -> Self {
         let seed = XxHash3_64::oneshot_with_seed(seeds::KEY, key);
         KvSum(XxHash3_64::oneshot_with_seed(seed, value))
     }
 
-    /// Of an operation of type `ty` on the column family `cf`, as batches keep
-    /// it.
+    /// The checksum of an operation of type `ty` on the column family `cf`, as batches keep it.
     #[inline]
     pub fn in_batch(self, cf: u32, ty: ValueType) -> u64 {
         self.0 ^ part(seeds::FAMILY, cf.into()) ^ part(seeds::TYPE, ty as u64)
     }
 
-    /// What `sum` was [made](Self::in_batch) of.
+    /// The checksum from which `sum` was [made](Self::in_batch).
     #[inline]
     pub fn from_batch(sum: u64, cf: u32, ty: ValueType) -> Self {
         KvSum(KvSum(sum).in_batch(cf, ty))
     }
 
-    /// Of an entry with `tag`, its sequence number and type, as memtables keep
-    /// it.
+    /// The checksum of an entry with this tag (sequence number and type), as memtables keep it.
     #[inline]
     pub fn in_memtable(self, tag: u64) -> u64 {
         self.0 ^ part(seeds::TAG, tag)

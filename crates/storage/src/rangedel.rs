@@ -1,14 +1,14 @@
-//! Range tombstones as plain values.
+//! Range tombstones.
 
 use crate::key::SequenceNumber;
 
-/// Deletes every key in `[start, end)` written before `seq`.
+/// A range tombstone: deletes every key in `[start, end)` written before `seq`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RangeTombstone {
-    /// First user key covered.
+    /// The first user key of the range.
     pub start: Vec<u8>,
-    /// First user key past the range.
+    /// The first user key after the range.
     pub end: Vec<u8>,
-    /// Covers entries with sequence numbers strictly below this one.
+    /// Entries with smaller sequence numbers are deleted.
     pub seq: SequenceNumber,
 }

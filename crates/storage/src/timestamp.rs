@@ -1,8 +1,7 @@
-//! The comparator of byte-wise keys with a timestamp of 64 bits.
+//! The comparator of bytewise keys with a timestamp of 64 bits.
 //!
-//! User keys end with the timestamp, a little-endian `u64`. Keys ascend, and of
-//! one key the newest version comes first. RocksDB has the order under the same
-//! name.
+//! User keys end with the timestamp, a little-endian `u64`. Keys ascend; of the versions of one
+//! key, the newest comes first. RocksDB has this comparator under the same name.
 
 use crate::key::Comparator;
 use std::cmp::Ordering;
@@ -10,11 +9,11 @@ use std::cmp::Ordering;
 /// Bytes of a timestamp.
 const SIZE: usize = size_of::<u64>();
 
-/// Byte-wise keys, each with a `u64` of time at its end.
+/// Orders bytewise keys that end with a `u64` timestamp.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct BytewiseWithU64Timestamp;
 
-/// A key and the number it ends with; a damaged one may be too short for that.
+/// Splits a key into key and timestamp. A damaged key may be too short for one.
 fn split(key: &[u8]) -> (&[u8], u64) {
     match key.split_last_chunk::<SIZE>() {
         Some((key, time)) => (key, u64::from_le_bytes(*time)),

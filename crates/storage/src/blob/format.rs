@@ -24,12 +24,12 @@ pub fn record_len(key: u64, value: u64) -> Option<u64> {
     RECORD_HEADER_LEN.checked_add(key)?.checked_add(value)
 }
 
-/// What a file begins with.
+/// The header of a blob file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlobHeader {
     /// The column family its values belong to.
     pub column_family: u32,
-    /// Compression of the values, as stored.
+    /// The stored compression type of the values.
     pub compression: u8,
 }
 
@@ -37,7 +37,7 @@ impl BlobHeader {
     /// Decodes a header.
     ///
     /// # Errors
-    /// `Corruption` for other bytes, `NotSupported` for a newer version and for
+    /// `Corruption` for bytes that are not a header; `NotSupported` for a newer version, and for
     /// values with expiration times.
     pub fn decode(mut src: &[u8]) -> Result<BlobHeader> {
         let bad = || Error::corruption("bad header of a blob file");
@@ -81,14 +81,14 @@ impl BlobHeader {
     }
 }
 
-/// What stands before a key and its value.
+/// The header of a record, which precedes a key and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordHeader {
     /// Bytes of the key.
     pub key_len: u64,
     /// Stored bytes of the value.
     pub value_len: u64,
-    /// Unix seconds; 0 is never.
+    /// When the value expires, in Unix seconds; 0 for never.
     pub expiration: u64,
     /// Checksum of key and value, masked.
     pub checksum: u32,
@@ -108,8 +108,7 @@ impl RecordHeader {
     /// Decodes a record's header.
     ///
     /// # Errors
-    /// `Corruption` when its checksum does not fit, `NotSupported` for an
-    /// expiration time.
+    /// `Corruption` if its checksum does not match; `NotSupported` for an expiration time.
     pub fn decode(src: &[u8]) -> Result<RecordHeader> {
         let bad = || Error::corruption("bad header of a blob");
         let (sizes, mut sums) = src.split_at_checked(24).ok_or_else(bad)?;
@@ -144,7 +143,7 @@ impl RecordHeader {
         dst
     }
 
-    /// Whether `key` and the stored `value` are the record's.
+    /// Whether `key` and the stored `value` belong to this record.
     pub fn fits(&self, key: &[u8], value: &[u8]) -> bool {
         self.key_len == key.len() as u64
             && self.value_len == value.len() as u64
@@ -156,7 +155,7 @@ fn body_checksum(key: &[u8], value: &[u8]) -> u32 {
     mask_crc(crc32c::crc32c_append(crc32c::crc32c(key), value))
 }
 
-/// What a complete file ends with.
+/// The footer of a complete blob file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlobFooter {
     /// Records in the file.
@@ -167,7 +166,7 @@ impl BlobFooter {
     /// Decodes a footer.
     ///
     /// # Errors
-    /// `Corruption` for other bytes and when its checksum does not fit.
+    /// `Corruption` for bytes that are not a footer, or if its checksum does not match.
     pub fn decode(src: &[u8]) -> Result<BlobFooter> {
         let bad = || Error::corruption("bad footer of a blob file");
         if src.len() as u64 != FOOTER_LEN {

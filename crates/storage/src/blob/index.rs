@@ -1,4 +1,4 @@
-//! What a table holds in place of a value.
+//! The blob index, which a table holds instead of a value.
 
 use crate::coding::{get_varint64, put_varint64};
 use crate::error::{Error, Result};
@@ -10,16 +10,16 @@ const BLOB: u8 = 1;
 /// First byte of an index: a value in a blob file, with an expiration time.
 const BLOB_TTL: u8 = 2;
 
-/// Where a value is in a blob file.
+/// The location of a value in a blob file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlobPlace {
     /// Number of the blob file; not 0.
     pub file: u64,
-    /// Where the value's bytes begin in the file.
+    /// The offset of the value in the file.
     pub offset: u64,
-    /// Stored bytes of the value.
+    /// The stored size of the value in bytes.
     pub size: u64,
-    /// Compression of the value, as stored.
+    /// The stored compression type of the value.
     pub compression: u8,
 }
 
@@ -36,8 +36,8 @@ impl BlobIndex {
     /// Decodes an index, which is all of `src`.
     ///
     /// # Errors
-    /// `Corruption` for bytes that are no index, `NotSupported` for a value in
-    /// the table's own file (number 0).
+    /// `Corruption` for bytes that are not an index; `NotSupported` for a value in the table's own
+    /// file (number 0).
     pub fn decode(src: &[u8]) -> Result<BlobIndex> {
         let bad = |what: &str| Error::corruption(format_args!("blob index: {what}"));
         let (kind, mut rest) = src.split_first().ok_or_else(|| bad("empty"))?;
@@ -63,7 +63,7 @@ impl BlobIndex {
         }))
     }
 
-    /// The place that `src` points to.
+    /// The location that the index `src` points to.
     ///
     /// # Errors
     /// As [`BlobIndex::decode`], and `NotSupported` for a value with an
@@ -77,7 +77,7 @@ impl BlobIndex {
 }
 
 impl BlobPlace {
-    /// Appends the index of this place to `dst`.
+    /// Appends the index of this location to `dst`.
     pub fn encode(&self, dst: &mut Vec<u8>) {
         dst.push(BLOB);
         put_varint64(dst, self.file);

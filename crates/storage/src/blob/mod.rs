@@ -1,14 +1,14 @@
-//! Blob files: values that stand outside the tables which refer to them.
+//! Blob files: values that are stored outside of the tables that refer to them.
 //!
-//! A table's entry of type `BlobIndex` holds a [`BlobIndex`] in place of its
-//! value: file, offset, size and compression. The file holds records of key and
-//! value, each under checksums, between a header and a footer. [`mod@format`] has
-//! the bytes of these, [`BlobFileReader`] takes values out of a file. Which
-//! files there are and how much of them is garbage is the manifest's business.
-//! The format is in `docs/format/blob.md`.
+//! An entry of type `BlobIndex` in a table holds a [`BlobIndex`] (`index`) instead of its value:
+//! file, offset, size and compression. `references` finds all blobs that an entry refers to. A blob
+//! file holds records of key and value with checksums, between a header and a footer.
+//! [`mod@format`] (`format`) encodes these; [`BlobFileReader`] (`reader`) reads values from a file.
+//! The manifest knows which files there are and how much of them is garbage. `docs/format/blob.md`
+//! describes the format.
 //!
-//! Values with an expiration time, which only RocksDB's older stacked BlobDB
-//! writes, are refused by name.
+//! Values with an expiration time, which only RocksDB's older stacked BlobDB writes, are refused
+//! with an error that says so.
 
 pub mod format;
 mod index;

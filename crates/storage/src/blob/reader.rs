@@ -1,4 +1,4 @@
-//! Takes values out of a blob file.
+//! Reads values from a blob file.
 
 use super::BlobPlace;
 use super::format::{
@@ -10,15 +10,15 @@ use crate::sst::decompress_value;
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// No value is larger: lengths of entries are 32 bits.
+/// The largest value in bytes: lengths of entries have 32 bits.
 const MAX_VALUE: u64 = u32::MAX as u64;
 
-/// An open blob file. Nothing of it is kept in memory.
+/// An open blob file. None of its content is kept in memory.
 #[derive(Debug)]
 pub struct BlobFileReader {
     file: Arc<dyn RandomAccessFile>,
     header: BlobHeader,
-    /// Where the records end: at the footer.
+    /// Where the records end and the footer begins.
     end: u64,
 }
 
@@ -49,7 +49,7 @@ impl BlobFileReader {
         self.header.column_family
     }
 
-    /// The number of records, as the footer has it, and their bytes.
+    /// The number of records, from the footer, and their bytes.
     ///
     /// # Errors
     /// As [`BlobFileReader::open`].
@@ -59,8 +59,8 @@ impl BlobFileReader {
         Ok((footer.count, self.end - HEADER_LEN))
     }
 
-    /// The value of `user_key` at `place`. The whole record is read and checked:
-    /// its header, that it is this key's, and key and value.
+    /// The value of `user_key` at `place`. Reads and checks the whole record: its header, that it
+    /// belongs to this key, and the checksum of key and value.
     ///
     /// # Errors
     /// Those of the file; `Corruption` and `NotSupported` naming file and
@@ -72,7 +72,7 @@ impl BlobFileReader {
         let start = (place.offset.checked_sub(before)).filter(|&start| start >= HEADER_LEN);
         let start = start.ok_or_else(|| at("a blob before the first record"))?;
         let end = place.offset.checked_add(place.size);
-        // Bounds what is allocated by the size of the file.
+        // Bounds the allocation by the size of the file.
         if end.is_none_or(|end| end > self.end) || place.size > MAX_VALUE {
             return Err(at("a blob behind the last record"));
         }

@@ -1,11 +1,11 @@
-//! Which blobs an entry of a table refers to.
+//! Finds the blobs that an entry of a table refers to.
 
 use super::{BlobIndex, BlobPlace};
 use crate::entity::{self, ColumnValue};
 use crate::error::Result;
 use crate::key::ValueType;
 
-/// The version of entities that refer to nothing.
+/// The version of entities that cannot refer to blobs.
 const ENTITY_IN_PLACE: u8 = 1;
 
 /// Whether entries of the type stored as `ty` can refer to blobs.

@@ -1,25 +1,24 @@
-//! How much a thread measures.
+//! The level of measuring: how much a thread measures.
 
 use std::cell::Cell;
 
-/// How much the calling thread measures of what it does. Each level includes
-/// those before it.
+/// How much a thread measures of what it does. Each level includes the levels before it.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 #[repr(i32)]
 pub enum PerfStatsLevel {
-    /// No setting; as [`Disable`](Self::Disable).
+    /// Not set; the same as [`Disable`](Self::Disable).
     Uninitialized = 0,
-    /// Nothing. Every thread starts with this.
+    /// Nothing is measured. Every thread starts with this level.
     Disable,
     /// Counts and bytes.
     EnableCount,
-    /// Times, but for the waits for mutexes.
+    /// Times, except for waiting for mutexes.
     EnableTimeExceptForMutex,
-    /// The same: no metric of this list is of processor time.
+    /// The same as the level before: no metric here is of processor time.
     EnableTimeAndCPUTimeExceptForMutex,
     /// Everything.
     EnableTime,
-    /// The end of the list; as [`EnableTime`](Self::EnableTime).
+    /// The end of the list; the same as [`EnableTime`](Self::EnableTime).
     OutOfBound,
 }
 
@@ -27,8 +26,7 @@ thread_local! {
     static LEVEL: Cell<PerfStatsLevel> = const { Cell::new(PerfStatsLevel::Disable) };
 }
 
-/// Sets how much the calling thread measures from now on. What it has measured
-/// so far stays.
+/// Sets how much the calling thread measures from now on. Earlier measurements stay.
 pub fn set_perf_stats(lvl: PerfStatsLevel) {
     LEVEL.set(lvl);
 }

@@ -4,7 +4,7 @@ use super::PerfStatsLevel;
 
 macro_rules! metrics {
     ($($(#[doc = $doc:literal])* $name:ident = $number:literal $text:literal,)*) => {
-        /// What a thread measures.
+        /// A metric of a thread.
         #[derive(Debug, Copy, Clone, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         #[repr(i32)]
@@ -15,7 +15,7 @@ macro_rules! metrics {
         }
 
         impl PerfMetric {
-            /// Every metric with the name it has in reports, by number.
+            /// Every metric with its name in reports, by number.
             pub const ALL: [(PerfMetric, &'static str); 68] = [$((PerfMetric::$name, $text),)*];
         }
     };
@@ -26,7 +26,7 @@ metrics! {
     UserKeyComparisonCount = 0 "user_key_comparison_count",
     /// Blocks found in the block cache.
     BlockCacheHitCount = 1 "block_cache_hit_count",
-    /// Reads of table files for a block; with read-ahead, one of them brings several.
+    /// Reads of table files for blocks; one read-ahead brings several blocks.
     BlockReadCount = 2 "block_read_count",
     /// Bytes of these reads.
     BlockReadByte = 3 "block_read_byte",
@@ -40,24 +40,24 @@ metrics! {
     GetReadBytes = 7 "get_read_bytes",
     /// Bytes of values that look-ups of many keys returned.
     MultigetReadBytes = 8 "multiget_read_bytes",
-    /// Bytes of keys and values that iterators came to stand on.
+    /// Bytes of keys and values at the positions of iterators.
     IterReadBytes = 9 "iter_read_bytes",
-    /// Entries that iterators passed because a newer one of the same key hides them or deleted it; an
-    /// iterator over one memtable passes them unseen.
+    /// Entries that iterators skipped because a newer entry of the same key hides them or deleted
+    /// the key. An iterator over one memtable skips them uncounted.
     InternalKeySkippedCount = 10 "internal_key_skipped_count",
-    /// Keys that iterators passed because their newest visible entry deletes them.
+    /// Keys that iterators skipped because their newest visible entry deletes them.
     InternalDeleteSkippedCount = 11 "internal_delete_skipped_count",
-    /// Entries that iterators passed because they are newer than what the iterator sees.
+    /// Entries that iterators skipped because they are newer than the iterator's snapshot.
     InternalRecentSkippedCount = 12 "internal_recent_skipped_count",
     /// Merge operands that reads applied.
     InternalMergeCount = 13 "internal_merge_count",
-    /// Time in which look-ups chose what they see. Nanoseconds.
+    /// Time in which lookups chose their snapshot. Nanoseconds.
     GetSnapshotTime = 14 "get_snapshot_time",
     /// Time of look-ups in memtables. Nanoseconds.
     GetFromMemtableTime = 15 "get_from_memtable_time",
-    /// Memtables that look-ups asked.
+    /// Memtables that lookups searched.
     GetFromMemtableCount = 16 "get_from_memtable_count",
-    /// Time of look-ups after the answer was found, merges included. Nanoseconds.
+    /// Time of lookups after the answer was found, including merges. Nanoseconds.
     GetPostProcessTime = 17 "get_post_process_time",
     /// Time of look-ups in tables. Nanoseconds.
     GetFromOutputFilesTime = 18 "get_from_output_files_time",
@@ -164,7 +164,7 @@ metrics! {
 }
 
 impl PerfMetric {
-    /// The least level that asks for the time of this metric.
+    /// The lowest level that measures the time of this metric.
     #[inline]
     pub(super) const fn level(self) -> PerfStatsLevel {
         match self {

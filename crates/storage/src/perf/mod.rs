@@ -1,14 +1,13 @@
-//! What one thread's calls into the database did and how long it took:
-//! RocksDB's perf context.
+//! RocksDB's perf context: what the calls of one thread into the database did, and how long they
+//! took.
 //!
-//! Every thread has counters of its own, one per [`PerfMetric`], and a
-//! [`PerfStatsLevel`] that says which of them it keeps. Nothing is shared, so
-//! nothing is atomic. At [`PerfStatsLevel::Disable`], where every thread
-//! starts, [`count`] and [`timer`] cost one load of a thread-local and a branch;
-//! the clock is read only when the level asks for the time.
+//! Every thread has its own counters, one per [`PerfMetric`] (`metric`), and a [`PerfStatsLevel`]
+//! (`level`) that says which of them it updates. Nothing is shared, so nothing is atomic. At
+//! [`PerfStatsLevel::Disable`], where every thread starts, [`count`] and [`timer`](fn@timer) cost
+//! one load of a thread-local and a branch. The clock is read only if the level measures times.
 //!
-//! The counters are here, below the engine, because reading blocks counts, too.
-//! Users see them through the engine's `perf` module.
+//! The counters are in this crate because reading blocks counts, too. Users see them through the
+//! engine's `perf` module.
 
 mod level;
 mod metric;
@@ -28,7 +27,7 @@ thread_local! {
     static VALUES: [Cell<u64>; METRICS] = const { [const { Cell::new(0) }; METRICS] };
 }
 
-/// Adds `n` to a metric that counts, if the thread's level asks for counts.
+/// Adds `n` to a counting metric, if the thread's level includes counts.
 #[inline]
 pub fn count(metric: PerfMetric, n: u64) {
     if counts() {
@@ -36,7 +35,7 @@ pub fn count(metric: PerfMetric, n: u64) {
     }
 }
 
-/// Whether the thread's level asks for counts.
+/// Whether the thread's level includes counts.
 #[inline]
 pub fn counts() -> bool {
     level::at_least(PerfStatsLevel::EnableCount)
@@ -51,8 +50,8 @@ fn add(metric: PerfMetric, n: u64) {
     });
 }
 
-/// The calling thread's value of `metric`; 0 for
-/// [`PerfMetric::TotalMetricCount`], which is none.
+/// The calling thread's value of `metric`; 0 for [`PerfMetric::TotalMetricCount`], which is not a
+/// metric.
 pub fn value(metric: PerfMetric) -> u64 {
     VALUES.with(|values| values.get(metric as usize).map_or(0, Cell::get))
 }

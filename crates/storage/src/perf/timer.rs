@@ -1,15 +1,15 @@
-//! Timing a step.
+//! Measures the time of a step.
 
 use super::level::at_least;
 use super::{PerfMetric, add};
 use std::time::Instant;
 
-/// Adds the time from its making to its end to a metric. Made by [`timer`].
+/// Adds the time from its creation to its end to a metric. Created by [`timer`].
 #[derive(Debug)]
 #[must_use = "it measures until it is dropped"]
 pub struct Timer {
     metric: PerfMetric,
-    /// Unset when the level does not ask for the time.
+    /// Unset if the level does not measure this time.
     start: Option<Instant>,
 }
 
@@ -34,14 +34,14 @@ fn finish(metric: PerfMetric, start: Instant) {
     add(metric, u64::try_from(nanos).unwrap_or(u64::MAX));
 }
 
-/// Measures until what it returns is dropped, if the thread's level asks for
-/// the metric. Nanoseconds.
+/// Measures the time until the result is dropped, if the thread's level includes the metric.
+/// Nanoseconds.
 #[inline]
 pub fn timer(metric: PerfMetric) -> Timer {
     timer_if(true, metric)
 }
 
-/// [`timer`] if `wanted`, else one that measures nothing.
+/// [`timer`] if `wanted`, otherwise a timer that measures nothing.
 #[inline]
 pub fn timer_if(wanted: bool, metric: PerfMetric) -> Timer {
     let wanted = wanted && wants(metric);
@@ -51,14 +51,13 @@ pub fn timer_if(wanted: bool, metric: PerfMetric) -> Timer {
     }
 }
 
-/// Whether the thread's level asks for the time of `metric`.
+/// Whether the thread's level measures the time of `metric`.
 #[inline]
 pub fn wants(metric: PerfMetric) -> bool {
     at_least(metric.level())
 }
 
-/// Adds a time that was measured already, if the level asks for it.
-/// Nanoseconds.
+/// Adds a time that was measured already, if the level measures it. Nanoseconds.
 #[inline]
 pub fn add_nanos(metric: PerfMetric, nanos: u64) {
     if wants(metric) {
