@@ -1,24 +1,21 @@
-//! What it costs to put a record, and to sync one, by kind of file.
+//! Measures the cost of writing a record and of syncing it, by kind of file.
 //!
 //! `cargo bench -p whitewater-storage --bench segment -- [puts|syncs|shared] [dir]...`
-//! measures in each directory (default: the system's for temporary files, and
-//! `/dev/shm`), on one line per combination. Figures are the least of several
-//! runs'.
+//! measures in each directory (default: the system's directory for temporary files, and
+//! `/dev/shm`), and prints one line per combination. Figures are the least of several runs.
 //!
-//! * `write_at`: copying bytes to a place, 157 or 1,031 of them; `put`: framing
-//!   and checksum as well. A place is taken by compare-and-exchange, which is
-//!   part of the time. Time is per record and thread: processor time, and time on
-//!   the clock, which tells waiting as well, and who else uses the machine.
-//! * warm: the file was extended to its length; cold: it was allocated in
-//!   another life and never written, so that the first touch of each page finds
-//!   none; recycled: written and synced in another life, by the same kind of
-//!   access, and still in memory.
-//! * sync: put a record and sync, over and over, in space as `extend` leaves it,
-//!   a megabyte at a time: only allocated, initialized, or a file full of old
-//!   records.
-//! * shared: threads put a record each, the last one syncs for all and wakes them,
-//!   over and over: what a database with synced writes can reach at most, as it
-//!   does more than that. The median of the runs.
+//! * `write_at`: copies 157 or 1,031 bytes to a reserved range; `put`: adds framing and checksum.
+//!   The range is reserved by compare-and-exchange, which is part of the time. Times are per record
+//!   and thread: processor time, and elapsed time, which includes waiting and other load of the
+//!   machine.
+//! * warm: the file was extended to its length. cold: it was allocated in a previous use and never
+//!   written, so that the first access to each page finds none. recycled: it was written and synced
+//!   in a previous use, by the same kind of access, and is still in memory.
+//! * sync: writes a record and syncs, repeatedly, in space as `extend` leaves it, a megabyte at a
+//!   time: only allocated, initialized, or in a file full of old records.
+//! * shared: each thread writes a record, the last one syncs for all and wakes them, repeatedly.
+//!   This is an upper bound for a database with synced writes, which does more than that. The
+//!   figure is the median of the runs.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};

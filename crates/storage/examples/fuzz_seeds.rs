@@ -1,12 +1,12 @@
-//! Writes first inputs for the fuzz targets.
+//! Writes initial inputs for the fuzz targets.
 //!
 //! ```sh
 //! cargo run -p whitewater-storage --features fuzzing --example fuzz_seeds -- fuzz/corpus DATABASE...
 //! ```
 //!
-//! takes the files of the databases apart; inputs are named by their hash, so
-//! that the same one is there once. Long inputs that say nothing new are left
-//! out: of a target's inputs of one database, only the shortest few are taken.
+//! splits the files of the databases into inputs. Inputs are named by their hash, so that each
+//! exists only once. Of the inputs that one database gives for a target, only the shortest few are
+//! kept.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use std::{env, fs, io};
 use twox_hash::XxHash64;
 use whitewater_storage::fuzzing::seeds;
 
-/// Inputs of one target out of one database.
+/// How many inputs are kept per target and database.
 const KEPT: usize = 4;
 
 fn main() -> io::Result<()> {

@@ -1,15 +1,15 @@
 //! First-error latch.
 //!
-//! After a failed write or sync, the content of the disk is unknown: the system may have dropped the
-//! bytes and then report success for the next sync. So the first failure of a call that changes
+//! After a failed write or sync, the content of the disk is unknown: the system may have dropped
+//! the bytes and then report success for the next sync. So the first failure of a call that changes
 //! files latches. Every later such call fails with the same error, until the database is opened
 //! again on a new [`LatchFs`]. Reads go on.
 //!
 //! Failures of these calls latch: creating, appending, flushing, syncing, truncating, renaming, and
 //! syncing a directory. Failures of removing, linking and making directories do not latch, because
 //! they leave nothing in doubt; but these calls, too, fail once another failure has latched. The
-//! same holds for extending a shared file, which may be tried again once the disk has room; the next
-//! write finds a failed sync in it.
+//! same holds for extending a shared file, which may be tried again once the disk has room; the
+//! next write finds a failed sync in it.
 
 use super::{Fs, SharedFile, SharedOptions, WritableFile};
 use crate::delegate_fs;

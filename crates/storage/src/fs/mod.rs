@@ -1,11 +1,11 @@
 //! The file system interface of the engine.
 //!
-//! All I/O of the engine goes through [`Fs`], so that a test can substitute an in-memory file system
-//! with crash clones, or a fault injector.
+//! All I/O of the engine goes through [`Fs`], so that a test can substitute an in-memory file
+//! system with crash clones, or a fault injector.
 //!
 //! * `os`, [`os::OsFs`]: the operating system's files. `map`: a file mapped into memory.
-//! * `mem`, [`mem::MemFs`]: files in memory. It tells written from synced bytes, and makes clones of
-//!   itself as a crash would leave it.
+//! * `mem`, [`mem::MemFs`]: files in memory. It tells written from synced bytes, and makes clones
+//!   of itself as a crash would leave it.
 //! * `fault`, [`fault::FaultFs`]: wraps a file system, and makes operations fail by rule.
 //! * `latch`, [`latch::LatchFs`]: wraps a file system, and repeats the first failed write or sync.
 //! * `names`, [`names::NamesFs`]: wraps a file system, and never syncs a directory again after a

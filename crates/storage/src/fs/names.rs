@@ -9,8 +9,8 @@
 //! database is opened again on a new [`NamesFs`].
 //!
 //! Directories that a database [holds](NamesFs::hold) stay open, as in RocksDB. They are synced by
-//! their descriptors, even if they were renamed or removed meanwhile. Others are opened by path each
-//! time.
+//! their descriptors, even if they were renamed or removed meanwhile. Others are opened by path
+//! each time.
 //!
 //! Everything else is passed on to the wrapped file system.
 

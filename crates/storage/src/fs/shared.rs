@@ -4,8 +4,8 @@
 //! the ranges: a file neither hands them out nor checks that they are disjoint. Overlapping writes
 //! leave any mixture of their bytes in the overlap, and never touch anything else.
 //!
-//! Length and content are separate: [`SharedFile::extend`] makes room, and that is where a full disk
-//! or a refused mapping shows. [`SharedFile::write_at`] then only copies bytes.
+//! Length and content are separate: [`SharedFile::extend`] makes room, and that is where a full
+//! disk or a refused mapping shows. [`SharedFile::write_at`] then only copies bytes.
 
 use crate::error::{Error, Result};
 use std::fmt::Debug;

@@ -1,4 +1,4 @@
-//! Targets for blob files and for what refers to them.
+//! Targets for blob files, and for entries that refer to them.
 
 use super::InMemory;
 use crate::blob::format::{HEADER_LEN, RECORD_HEADER_LEN, RecordHeader};
@@ -7,8 +7,7 @@ use crate::entity::{self, ColumnValue};
 use crate::key::ValueType;
 use std::sync::Arc;
 
-/// A blob file: every record that its header leads to is asked for, under every
-/// compression.
+/// A blob file: reads every record that the headers lead to, with every compression.
 pub fn blob_file(data: &[u8]) {
     let Ok(reader) = BlobFileReader::open(Arc::new(InMemory::new(data))) else {
         return;
@@ -45,7 +44,7 @@ pub fn blob_file(data: &[u8]) {
     }
 }
 
-/// A blob index, which is looked for in no file.
+/// A blob index, without a file.
 pub fn blob_index(data: &[u8]) {
     let Ok(BlobIndex::At(place)) = BlobIndex::decode(data) else {
         return;

@@ -1,4 +1,4 @@
-//! Makes checksums fit damaged files, so that damage gets past them.
+//! Corrects the checksums of damaged files, so that the damage gets past them.
 
 use crate::blob::format::{FOOTER_LEN, HEADER_LEN, RECORD_HEADER_LEN};
 use crate::checksum::{mask_crc, masked_crc32c};
@@ -6,8 +6,8 @@ use crate::filename::{self, FileType};
 use crate::sst::fuzzing::without_checksums;
 use crate::wal::fuzzing::refit;
 
-/// Makes the checksums of a file fit its bytes; `name` says what it is. Tables
-/// get a footer that asks for none, where that is possible.
+/// Corrects the checksums of a file; `name` says what file it is. Tables get a footer without block
+/// checksums, if possible.
 pub fn fit_checksums(name: &str, bytes: &mut [u8]) {
     match filename::parse(name) {
         Some(FileType::Wal(_) | FileType::Manifest(_)) => refit(bytes),
@@ -17,7 +17,7 @@ pub fn fit_checksums(name: &str, bytes: &mut [u8]) {
     }
 }
 
-/// Ends `bytes` with the checksum of all before.
+/// Replaces the end of `bytes` by the checksum of the bytes before.
 fn seal(bytes: &mut [u8]) {
     if let Some((body, sum)) = bytes.split_last_chunk_mut::<4>() {
         *sum = masked_crc32c(body).to_le_bytes();

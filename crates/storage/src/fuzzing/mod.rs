@@ -1,10 +1,10 @@
-//! What fuzzers run: one function per decoder of bytes from a disk.
+//! Fuzz targets: one function per decoder of bytes from a disk.
 //!
-//! A target takes any bytes, decodes them and checks what must hold whatever
-//! they are: no panic, an end to every walk, and that what was understood
-//! survives being written and read again. The fuzzer's own crate is `fuzz/`;
-//! `tests/it/fuzz.rs` runs every target over the stored corpora, in each test
-//! run. [`seeds`] takes files apart into first inputs.
+//! A target decodes arbitrary bytes and checks what must hold for all bytes: there is no panic,
+//! every walk ends, and decoded values survive being encoded and decoded again. The fuzzer's own
+//! crate is `fuzz/`. In each test run, `tests/it/fuzz.rs` runs every target over the stored
+//! corpora. [`seeds`] splits files into initial inputs. `blob`: targets for blob files.
+//! `checksums`: corrects checksums, so that damage gets past them.
 
 mod blob;
 mod checksums;
@@ -24,7 +24,7 @@ use bytes::Bytes;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A decoder and what is checked of it.
+/// A decoder with its checks.
 pub type Target = fn(&[u8]);
 
 /// Every target by name; `fuzz/corpus/` has a folder for each.
@@ -47,7 +47,7 @@ pub const TARGETS: &[(&str, Target)] = &[
 /// Runs one target.
 ///
 /// # Panics
-/// When what must hold does not, or there is no target called `name`.
+/// If a check fails, or there is no target called `name`.
 pub fn run(name: &str, data: &[u8]) {
     run_of(TARGETS, name, data);
 }
@@ -55,7 +55,7 @@ pub fn run(name: &str, data: &[u8]) {
 /// Runs the target called `name` of `targets`.
 ///
 /// # Panics
-/// When what must hold does not, or there is none.
+/// If a check fails, or there is no such target.
 pub fn run_of(targets: &[(&str, Target)], name: &str, data: &[u8]) {
     match targets.iter().find(|(known, _)| *known == name) {
         Some((_, target)) => target(data),
@@ -66,7 +66,7 @@ pub fn run_of(targets: &[(&str, Target)], name: &str, data: &[u8]) {
 /// Runs each of `targets` over its folder in `corpora`.
 ///
 /// # Panics
-/// When what must hold does not, naming the input; when a folder has none.
+/// If a check fails, naming the input, or if a folder has no inputs.
 pub fn replay(corpora: &Path, targets: &[(&str, Target)]) {
     for (name, target) in targets {
         let inputs = files(&corpora.join(name));
@@ -80,10 +80,10 @@ pub fn replay(corpora: &Path, targets: &[(&str, Target)]) {
     }
 }
 
-/// What is in the folder `dir`, by name.
+/// The files in the folder `dir`, by name.
 ///
 /// # Panics
-/// When it cannot be read.
+/// If it cannot be read.
 pub fn files(dir: &Path) -> Vec<PathBuf> {
     let mut out: Vec<PathBuf> = match std::fs::read_dir(dir) {
         Ok(entries) => entries.map(|e| e.expect("readable").path()).collect(),
@@ -93,10 +93,10 @@ pub fn files(dir: &Path) -> Vec<PathBuf> {
     out
 }
 
-/// Entries looked at in one direction: a table may repeat a block many times.
+/// The most entries visited in one direction, because a table may repeat a block many times.
 const MAX_ENTRIES: usize = 20_000;
 
-/// A log: four bytes of its number, then the file.
+/// A log: four bytes with its number, then the file.
 pub fn wal(data: &[u8]) {
     let Some((number, data)) = data.split_first_chunk::<4>() else {
         return;
@@ -159,7 +159,7 @@ pub fn write_batch(data: &[u8]) {
     assert_eq!(batch::check(again.bytes()), Ok(()));
 }
 
-/// Takes the operations of a batch until one is none.
+/// Decodes the operations of a batch up to the first bad one.
 fn walk_batch(data: &[u8]) {
     let mut left = data.len() + 1;
     for op in batch::ops(data) {
@@ -195,8 +195,8 @@ pub fn edit(data: &[u8]) {
     assert_eq!(again.as_ref(), Ok(&edit));
 }
 
-/// A whole table. Where the footer allows, blocks are read unchecked, so that
-/// damage gets past the checksums.
+/// A whole table. If the footer allows it, blocks are read without checksums, so that damage gets
+/// past them.
 pub fn table(data: &[u8]) {
     let mut bytes = data.to_vec();
     sst::without_checksums(&mut bytes);
@@ -237,7 +237,7 @@ pub fn table(data: &[u8]) {
     }
 }
 
-/// How fuzzed tables are opened.
+/// The options for opening fuzzed tables.
 pub(crate) fn reader_options() -> TableReaderOptions {
     TableReaderOptions {
         file_number: 1,

@@ -1,4 +1,4 @@
-//! First inputs for the targets, out of files that an engine wrote.
+//! Initial inputs for the targets, made from files that an engine wrote.
 
 use super::{InMemory, reader_options};
 use crate::key::{self, ValueType};
@@ -8,16 +8,16 @@ use crate::sst::{Table, TableReadOptions};
 use crate::wal::{LogReader, ReadOutcome};
 use std::sync::Arc;
 
-/// Records of a file that become inputs of their own.
+/// How many records of a file become inputs of their own.
 const RECORDS: usize = 8;
 
-/// Longest input, in bytes; longer ones are cut where that leaves an input.
+/// The longest input in bytes. Longer ones are cut if that leaves a valid input.
 pub const MAX_LEN: usize = 24 << 10;
 
 /// An input: its target and the bytes.
 pub type Seed = (&'static str, Vec<u8>);
 
-/// The inputs in a file called `name`.
+/// The inputs that a file called `name` gives.
 pub fn of_file(name: &str, data: &[u8]) -> Vec<Seed> {
     let mut out = Vec::new();
     if let Some(number) = name.strip_suffix(".log") {

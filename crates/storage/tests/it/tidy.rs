@@ -1,9 +1,11 @@
-//! The source tree of `sst` is laid out in floors: a file imports from its own floor and from
-//! lower ones only.
+//! Rules of the source tree.
 //!
-//! The scan is a simple one. It takes the paths that start with `crate::` or `super::`, in `use`
-//! declarations and elsewhere, and leaves out comments, files named `tests.rs` and everything from
-//! `mod tests {` on: tests may use what they need.
+//! The files of `sst` stand on floors: a file imports only from lower floors, and from its own
+//! room. Every folder has a `mod.rs`, and its head names the modules in it.
+//!
+//! The scan for imports is a simple one. It takes the paths that start with `crate::` or `super::`,
+//! in `use` declarations and elsewhere, and leaves out comments, files named `tests.rs` and
+//! everything from `mod tests {` on: tests may use what they need.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -26,7 +28,7 @@ const FLOORS: &[&[&str]] = &[
     ],
     &["options::table_options", "options::read_options"],
     &["options::table_builder_options"],
-    // Reading and writing do not know each other: `WINGS`.
+    // `read` and `write` do not import from each other: see `WINGS`.
     &[
         "read::read_buffer",
         "read::readahead",
@@ -277,6 +279,40 @@ fn imports_upward_are_found() {
     );
     assert_eq!(code_lines("a // b\nmod tests {\nc").count(), 1);
 }
+
+/// Each module is named in the head of the file that declares it, in all of the crate.
+#[test]
+fn heads_name_every_module() {
+    let src = src();
+    let mut missing = Vec::new();
+    for file in rust_files(&src) {
+        let source = fs::read_to_string(&file).expect("a source");
+        let is_head = |line: &&str| line.starts_with("//!") || line.starts_with("#![");
+        let head: String = source.lines().take_while(is_head).collect();
+        for line in source.lines() {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let name = match words[..] {
+                ["mod", name] | [_, "mod", name] if !line.starts_with(' ') => name,
+                _ => continue,
+            };
+            let Some(name) = name.strip_suffix(';') else {
+                continue;
+            };
+            let known = ["tests", "fuzzing"].contains(&name)
+                || head.contains(&format!("`{name}`"))
+                || head.contains(&format!("[`{name}`]"));
+            if !known {
+                missing.push(format!("{}: `{name}`", file.display()));
+            }
+        }
+    }
+    assert!(
+        missing.is_empty(),
+        "not in the head:\n{}\n",
+        missing.join("\n")
+    );
+}
+
 /// Folders have a `mod.rs`; there is no `name.rs` beside a folder `name`.
 #[test]
 fn folders_have_a_mod_file() {

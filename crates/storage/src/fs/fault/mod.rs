@@ -2,8 +2,8 @@
 //!
 //! [`FaultFs`] counts every operation by kind, and makes those fail that a [`Rule`] picks. A sweep
 //! over "the n-th operation fails", n = 1, 2, ..., ends when no failure was injected.
-//! [`FaultFs::start_recording`] records the operations of a run without faults, which are those that
-//! can be made to fail.
+//! [`FaultFs::start_recording`] records the operations of a run without faults, which are those
+//! that can be made to fail.
 //!
 //! An injected failure means that the operation did not happen, with two exceptions:
 //! [`Fault::ShortWrite`] writes half of the bytes, and after a failed sync the wrapped file system

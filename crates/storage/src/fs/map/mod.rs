@@ -1,8 +1,8 @@
 //! The bytes of a file as memory. This is the only file of the crate with unsafe code.
 //!
-//! A [`Mapping`] covers a file with windows of [`WINDOW`] bytes, which are mapped on request and kept
-//! until the mapping is dropped. A window may reach beyond the end of the file. Touching it there
-//! kills the process, so callers store only below a length that the file is known to have.
+//! A [`Mapping`] covers a file with windows of [`WINDOW`] bytes, which are mapped on request and
+//! kept until the mapping is dropped. A window may reach beyond the end of the file. Touching it
+//! there kills the process, so callers store only below a length that the file is known to have.
 //!
 //! The memory is shared with other threads that store to it, with other mappings of the file and
 //! with the kernel. So there is never a reference to its bytes, and it is accessed only by relaxed
@@ -147,8 +147,8 @@ fn touch(window: &MmapRaw, at: u64, len: u64) {
     }
 }
 
-/// Stores the value of `word` back into it, and returns the value. Afterwards the page is known to be
-/// writable, and has taken its write fault.
+/// Stores the value of `word` back into it, and returns the value. Afterwards the page is known to
+/// be writable, and has taken its write fault.
 ///
 /// The compiler must not know that nothing changes. It turns `fetch_or(0)` into a fence and a load,
 /// or into nothing if the result is unused. A load takes only a read fault, and works in pages that

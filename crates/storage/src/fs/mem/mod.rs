@@ -13,9 +13,9 @@
 //!   be longer than its kept bytes; lost bytes read as zeros, or as the previous content.
 //! * After a failed sync ([`WritableFile::forget_unsynced`]) the unsynced bytes
 //!   stay readable, but no later sync makes them durable.
-//! * Making a directory is durable after `sync_dir` of its parent, of itself or of a directory below
-//!   it, as on file systems with an ordered journal. Sync a directory before renaming it: `sync_dir`
-//!   does not find operations made under an older name.
+//! * Making a directory is durable after `sync_dir` of its parent, of itself or of a directory
+//!   below it, as on file systems with an ordered journal. Sync a directory before renaming it:
+//!   `sync_dir` does not find operations made under an older name.
 //!
 //! The death of the process alone loses no written bytes: [`MemFs::after_kill`]. If no sync has
 //! failed, that is [`MemFs::crash_clone`] with everything kept.

@@ -1,8 +1,8 @@
 //! Files that bypass the system's page cache (`O_DIRECT`).
 //!
 //! The system then accepts only whole blocks, at offsets and addresses that are multiples of a
-//! block. A writer collects bytes in an aligned buffer, pads the last block with zeros, and cuts the
-//! file to its length. A reader reads the blocks that contain the requested range.
+//! block. A writer collects bytes in an aligned buffer, pads the last block with zeros, and cuts
+//! the file to its length. A reader reads the blocks that contain the requested range.
 
 use super::named;
 use super::opening::{NONBLOCK, check_is_file};

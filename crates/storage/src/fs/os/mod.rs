@@ -1,7 +1,8 @@
 //! The operating system's file system.
 //!
-//! Writes are not buffered: an append is one `write` call, or several if the system writes less than
-//! it was given. Files are opened close-on-exec. Reads of whole files front to back are buffered.
+//! Writes are not buffered: an append is one `write` call, or several if the system writes less
+//! than it was given. Files are opened close-on-exec. Reads of whole files front to back are
+//! buffered.
 //!
 //! A path may lead to something that is not a file. So opening never waits, as it would for the
 //! other end of a FIFO, and only regular files are read, because a device may have no end.

@@ -5,7 +5,8 @@ use std::io;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 
-/// Makes `options` open a FIFO or a device without waiting, or fail. Regular files are not affected.
+/// Makes `options` open a FIFO or a device without waiting, or fail. Regular files are not
+/// affected.
 pub(super) fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     options.custom_flags(NONBLOCK)
 }
