@@ -36,6 +36,7 @@ pub const PLACES: [(&str, usize, u64); 11] = [
     ("cores128", 128, 8),
 ];
 
+// Long: a table with a row for each proposal.
 fn candidates() -> Vec<Proposal> {
     const TAIL: &str = "write/generation.rs, Generation::reserve";
     const MARKS: &str = "concurrent/publish/mod.rs, Publication::slots";

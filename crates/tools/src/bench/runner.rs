@@ -379,6 +379,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         })
     }
 
+    // Long: what the threads share, their start, and their end, in one scope.
     fn run_threads(&mut self, job: &Job) -> Result<(Stats, Timeline)> {
         let threads = job.threads + usize::from(job.benchmark.beside.is_some());
         let first_seed = self.seed.wrapping_add(self.threads_started).wrapping_add(1);

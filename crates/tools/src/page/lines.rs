@@ -99,6 +99,7 @@ impl Lines {
         bottom..top.log10().ceil().max(bottom + 1.0)
     }
 
+    // Long: one drawing, from its frame to its labels.
     fn draw(&self, root: &Area<'_>) -> std::result::Result<(), String> {
         let (width, heights) = (self.width(), self.heights());
         let floor = heights.start;

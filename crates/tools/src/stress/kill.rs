@@ -349,6 +349,7 @@ pub fn work(args: &Args, dir: &Path) -> Result<(), String> {
     result
 }
 
+// Long: one life of a worker, from its start to its last line.
 fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
     let mut lines = io::stdin().lines();
     let mut line = || {

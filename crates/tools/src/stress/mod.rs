@@ -146,6 +146,7 @@ impl Mode {
     }
 }
 
+// Long: the arguments, the rounds and the summary of one run.
 fn run(args: &Args) -> Result<(), String> {
     // A child process always gets a directory: it could not remove one of its own.
     let (dir, mut temporary) = match &args.dir {

@@ -63,6 +63,7 @@ struct Left {
 }
 
 /// Continues from what the last cut left, until the next one. Returns what that left.
+// Long: one life of a database, from one power cut to the next.
 fn live(
     args: &Args,
     options: &RandomOptions,

@@ -100,10 +100,10 @@ impl Env {
     }
 
     /// Has the pool for compactions be of `num_threads` threads, from 1 to 1024 (other
-    /// numbers count as the nearest of these), from now on, also while databases are open: more than any of them wants let several
-    /// compact at a time, fewer bound them all. A database that is opened later and
-    /// wants more (or asks for more) raises the number, as in RocksDB. Threads that
-    /// the system does not let start are missing until the next database is opened.
+    /// numbers count as the nearest of these), from now on, also while databases are open: more
+    /// than any of them wants let several compact at a time, fewer bound them all. A database that
+    /// is opened later and wants more (or asks for more) raises the number, as in RocksDB. Threads
+    /// that the system does not let start are missing until the next database is opened.
     pub fn set_background_threads(&mut self, num_threads: i32) {
         self.pools.set_threads(Priority::Low, num_threads);
     }

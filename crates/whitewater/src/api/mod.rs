@@ -3,6 +3,14 @@
 //! A thin layer: it converts types, keeps lifetimes and turns option builders
 //! into the engine's options. It holds no state of its own but column family
 //! handles.
+//!
+//! * `db`: the handle, [`options`]: what it is opened with, `env`: threads it shares;
+//!   `column_family`, `snapshot`, `iterator`, `iter_range`, `wal_iterator`, `pinnable`,
+//!   `write_batch`, `sst_file_writer`, [`checkpoint`]: what one gets from it or gives it.
+//! * [`compaction_filter`], [`compaction_filter_factory`], [`merge_operator`],
+//!   `slice_transform`: user code.
+//! * [`properties`], [`statistics`], [`perf`], `memory_usage`: figures.
+//! * `c_str`, `prop_name`: texts as arguments.
 
 pub(crate) mod c_str;
 pub mod checkpoint;

@@ -42,7 +42,8 @@ pub const MEMTABLE: &PropName = &PropName::constant(c"whitewater.memtable");
 pub const STATS: &PropName = &PropName::constant(c"rocksdb.stats");
 /// Text: the table files of every level.
 pub const SSTABLES: &PropName = &PropName::constant(c"rocksdb.sstables");
-/// Text: column family statistics with the file histogram. The capitals are those of the `rocksdb` crate.
+/// Text: column family statistics with the file histogram. The capitals are those of the `rocksdb`
+/// crate.
 pub const CFSTATS: &PropName = &PropName::constant(c"rocksdb.CFSTATS");
 /// Text: column family statistics, level by level.
 pub const CFSTATS_NO_FILE_HISTOGRAM: &PropName =

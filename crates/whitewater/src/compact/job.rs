@@ -118,6 +118,7 @@ fn inputs(compaction: &Compaction) -> impl Iterator<Item = (u32, &Arc<TableFile>
         .flat_map(|(level, files)| files.iter().map(move |f| (*level as u32, f)))
 }
 
+// Long: the parts of a job share what is opened for all of them.
 fn rewrite(
     compaction: &Compaction,
     ctx: &OutputContext<'_>,

@@ -130,8 +130,8 @@ pub(super) fn clip(
 
 /// Runs `work` for each part between `cuts`, each but the first on a thread of
 /// its own, and returns what each made, in key order. `work` is handed which part
-/// it is, from 0 on, and a flag that says when it need not go on. `undo` is called with what parts made, if
-/// one of them fails.
+/// it is, from 0 on, and a flag that says when it need not go on. `undo` is called with what parts
+/// made, if one of them fails.
 ///
 /// # Errors
 /// That of the part that failed first; `Aborted` if it panicked.

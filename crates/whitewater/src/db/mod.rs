@@ -1,12 +1,27 @@
 //! The database, stage by stage of its life.
 //!
 //! [`Engine`] is the whole of it behind the public API, which only converts
-//! types and keeps lifetimes. Its methods are spread over the files below by
-//! stage: [`open`], `read_only`, `secondary`, `repair`, `recover`, `writes`, `reads`, `maintain` (flush, compaction,
-//! column families), `stalls`, `failure`, `resume`, `budget`, `properties`, `metrics`, [`files`] (deleting what is obsolete), and
-//! `close` here.
+//! types and keeps lifetimes. Its methods are spread over the files below.
 //!
-//! Threads: callers' threads write and read; `jobs` runs flushes and
+//! * Opening: [`open`], `recover`, `missed_logs` (logs that an opening passed over); other
+//!   ways to open: `read_only`, `secondary` (both are `reader`s), [`ttl`]; `repair`.
+//! * Writing: [`writes`]; `merge_folding` (merges stored as values), [`timestamps`];
+//!   `switch` (new memtables, a new log, a new generation), `switch_guard` (the time
+//!   in which no generation is open); `stalls`, `budget` (a shared limit on the memory of
+//!   memtables).
+//! * Reading: [`reads`], [`updates`] (the logs, as batches).
+//! * Flushes and compactions: [`background`] runs them; `flush_request` and `manual` ask
+//!   for them; `scheduled_work` finds what is due by time.
+//! * Column families, tables and options: `column_families`, [`ingest`], `checkpoint`,
+//!   `change` (options of an open database), [`options_file`].
+//! * Failures: [`failure`], `resume`; [`integrity`] and [`scrub`] look for damage.
+//! * Files: [`obsolete_files`] (deleting what nothing needs), `pending_outputs` (keeping what
+//!   jobs write), [`archive`] (of logs), `direct_io`.
+//! * What it says of itself: [`inspect`], `properties`, [`internal_stats`], `stats_dump`,
+//!   `write_stats`, `metrics`, `events` (for listeners).
+//! * [`state`]: what the database mutex guards. Closing is here.
+//!
+//! Threads: callers' threads write and read; [`background`] runs flushes and
 //! compactions on the threads of the environment. Lock order: `docs/locks.md`.
 
 pub(crate) mod archive;

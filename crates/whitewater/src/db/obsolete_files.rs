@@ -204,7 +204,8 @@ impl Engine {
         self.obsolete.put_back_blobs(failed);
     }
 
-    /// Deletes logs below `min_needed`, which the manifest has recorded. With an archive, they go there.
+    /// Deletes logs below `min_needed`, which the manifest has recorded. With an archive, they go
+    /// there.
     pub(crate) fn purge_obsolete_logs(&self, min_needed: u64) {
         if self.options.archives_logs() {
             // A switch that is under way may still have to cut its old log,
@@ -360,7 +361,7 @@ pub(crate) struct Needed<'a> {
     pub manifest: u64,
     /// Logs below this are not needed.
     pub min_log: u64,
-    /// Whether such logs may have been passed over (L3 of `astray`).
+    /// Whether such logs may have been passed over (L3 of `missed_logs`).
     pub moved: bool,
     /// Logs that this opening has replayed, which were not passed over.
     pub replayed: &'a [u64],

@@ -62,6 +62,7 @@ impl Engine {
     /// does not exist (or does, with `error_if_exists`), column families not
     /// listed or not existing; `IOError` when another opener holds the lock;
     /// `Corruption` naming file and offset.
+    // Long: the steps of an opening, in their order.
     pub fn open(
         dir: &Path,
         options: DbOptions,
@@ -137,7 +138,7 @@ impl Engine {
         };
         let engine = opening.finish(recovered, lock)?;
         // Last: an opening that failed has not made a copy a database of its own
-        // (`astray`).
+        // (`missed_logs`).
         let started = match has_identity {
             true => Ok(()),
             false => write_identity(&*engine.fs, dir, &db_id),
@@ -230,6 +231,7 @@ pub(super) struct Opening<'a> {
 }
 
 impl Opening<'_> {
+    // Long: the steps after recovery, in their order, and what each failure undoes.
     fn finish(
         self,
         recovered: Recovered,
@@ -287,7 +289,7 @@ impl Opening<'_> {
         }
         let wal_number = self.versions.new_file_number();
         let record = || self.record_recovery(&recovered, &replayed, wal_number);
-        // Before there is a log, which the next opening would find (L2 of `astray`).
+        // Before there is a log, which the next opening would find (L2 of `missed_logs`).
         let early = match self.logs {
             Logs::Missed => Some(record()?),
             Logs::Found => None,
@@ -361,7 +363,7 @@ impl Opening<'_> {
 
     /// Records what replay wrote: from here on the replayed logs are obsolete.
     /// Where there are none of those that are needed, records that, too (L2 of
-    /// `astray`). All in one step: a log that is not missed any more is one whose
+    /// `missed_logs`). All in one step: a log that is not missed any more is one whose
     /// tables are there.
     fn record_recovery(
         &self,
@@ -466,6 +468,7 @@ impl Opening<'_> {
         clippy::too_many_arguments,
         reason = "the parts of an engine, once each"
     )]
+    // Long: one line for each field of the engine.
     pub(super) fn into_engine(
         self,
         state: DbState,

@@ -97,6 +97,7 @@ impl Engine {
         })
     }
 
+    // Long: the path of a look-up through all sources, which is kept in one function for speed.
     #[inline]
     fn look_up_in(
         &self,

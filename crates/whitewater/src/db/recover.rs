@@ -221,6 +221,7 @@ impl LogReplay<'_> {
         Ok(())
     }
 
+    // Long: one loop over records, with what each kind of damage means.
     fn replay(&self, log: OpenedLog, progress: &mut Progress) -> Result<()> {
         let OpenedLog { number, file, size } = log;
         let path = filename::wal(self.wal_dir, number);

@@ -5,6 +5,8 @@
 //! panic, and that options which were understood survive being written and read
 //! again. The fuzzer's own crate is `fuzz/`; `tests/it/fuzz.rs` runs every
 //! target over the stored corpora, in each test run.
+//!
+//! `database` has the target for whole databases.
 
 mod database;
 

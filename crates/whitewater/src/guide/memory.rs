@@ -55,5 +55,5 @@
 //! [`ESTIMATE_TABLE_READERS_MEM`](crate::properties::ESTIMATE_TABLE_READERS_MEM) and
 //! [`BLOCK_CACHE_USAGE`](crate::properties::BLOCK_CACHE_USAGE). A memtable that an iterator holds
 //! counts in `SIZE_ALL_MEM_TABLES` after its flush, and not in
-//! [`CUR_SIZE_ALL_MEM_TABLES`](crate::properties::CUR_SIZE_ALL_MEM_TABLES): where the two differ for
-//! long, look for an iterator that is kept.
+//! [`CUR_SIZE_ALL_MEM_TABLES`](crate::properties::CUR_SIZE_ALL_MEM_TABLES): where the two differ
+//! for long, look for an iterator that is kept.

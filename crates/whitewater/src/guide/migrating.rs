@@ -19,7 +19,8 @@
 //!   [`perf::set_perf_stats`](crate::perf::set_perf_stats).
 //!
 //! The crate's Cargo features exist as well. Those that say how C++ is built change nothing. For
-//! a *dependency* that uses the `rocksdb` crate, see the folder `crates/rocksdb` of the source tree.
+//! a *dependency* that uses the `rocksdb` crate, see the folder `crates/rocksdb` of the source
+//! tree.
 //!
 //! # The database
 //!
@@ -60,6 +61,7 @@
 //! # The way back
 //!
 //! RocksDB opens a database that Whitewater has written as long as the options ask for nothing
-//! that its version does not know. [`set_format_version`](crate::BlockBasedOptions::set_format_version)
-//! and [`set_wal_compression_type`](crate::Options::set_wal_compression_type) say which versions they
+//! that its version does not know.
+//! [`set_format_version`](crate::BlockBasedOptions::set_format_version) and
+//! [`set_wal_compression_type`](crate::Options::set_wal_compression_type) say which versions they
 //! need. RocksDB 7.8 is the oldest version that the defaults are tested with.

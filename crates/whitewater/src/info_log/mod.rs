@@ -1,10 +1,11 @@
 //! The info log: the file LOG, for people and for tools that read RocksDB's.
 //!
 //! One line per event, with the UTC time, the thread, and the level where it is
-//! not `Info`. It begins with the options ([`dump`]). Jobs have numbers: `[family] [JOB 3] ...`; what tools look for is
-//! on lines `EVENT_LOG_v1 {...}` ([`event`]). Instead of the file, lines may go to
-//! a logger of the user. With the cargo feature `tracing`, they go to its subscriber,
-//! too. Failures to write are ignored: it is not data.
+//! not `Info`. It begins with the options ([`dump`]). Jobs have numbers:
+//! `[family] [JOB 3] ...`; what tools look for is on lines `EVENT_LOG_v1 {...}`
+//! ([`event`]). Instead of the file (`file`), lines may go to a logger of the user. With
+//! the cargo feature `tracing`, they go to its subscriber, too. Failures to write are
+//! ignored: it is not data.
 
 pub(crate) mod dump;
 pub(crate) mod event;
@@ -61,7 +62,8 @@ impl InfoLog {
         }
     }
 
-    /// The log of an instance of the database in `dir` that writes no file: the user's logger or nothing.
+    /// The log of an instance of the database in `dir` that writes no file: the user's logger or
+    /// nothing.
     pub fn without_file(dir: &Path, options: &DbOptions) -> Self {
         let logger = options.info_logger.as_ref();
         InfoLog::new(

@@ -56,6 +56,7 @@
 //! # }
 //! ```
 
+// `info` has the structs that listeners get, `event` what is sent to their thread.
 pub(crate) mod event;
 mod info;
 

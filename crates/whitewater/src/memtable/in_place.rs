@@ -110,7 +110,8 @@ pub(super) fn has_handle(tag: u64) -> bool {
 impl Memtable {
     /// Lets the newest entry of `user_key` have `value`, if it is a value that
     /// is not shorter, and no range tombstone hides it. `sum` is the checksum
-    /// that came with it, if one did; `seq` is the number of the write; nothing with a higher one is there.
+    /// that came with it, if one did; `seq` is the number of the write; nothing with a higher one
+    /// is there.
     pub(super) fn overwrite(
         &self,
         values: &Values,

@@ -6,7 +6,11 @@
 //! entries in one phase; entries that were [`located`] beforehand are linked
 //! ([`two_phase`]). A merge may be stored as the value it results in (`fold`). Options
 //! add a Bloom filter of keys (`filter`) and checksums of entries (`protection`), and
-//! the memory may be charged to a [`budget`].
+//! the memory may be charged to a [budget](crate::write_buffer_manager).
+//!
+//! Representations (`rep`): `art`, `skip_list`, `vector`, `hash_skip_list` and
+//! `hash_link_list` (`hash` is what these two share); `order` is the order of keys as they
+//! see it. `inserter` adds [`operations`] to them.
 //!
 //! Invariants:
 //! * M1: entries are only added, never changed or removed, except values with

@@ -31,8 +31,8 @@ pub enum CommitProtocol {
     /// write of a key may appear below a merge operand that was read already.
     /// Kept: a write that has returned is seen by all reads that start then,
     /// each key that is not merged is linearizable by itself, the log is in
-    /// order, and recovery restores whole batches. An insert that fails leaves a part of its batch readable
-    /// and stops the database.
+    /// order, and recovery restores whole batches. An insert that fails leaves a part of its batch
+    /// readable and stops the database.
     Unordered,
 }
 

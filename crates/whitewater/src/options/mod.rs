@@ -5,7 +5,10 @@
 //!   RocksDB's names; [`file`]: options files.
 //! * [`compaction`]: compaction styles and their options.
 //! * [`metrics`]: how statistics are published.
-//! * [`prefix`]: prefix extractors; `memtable`: memtables by their names.
+//! * [`prefix`]: prefix extractors; [`memtable_kind`]: the structures of memtables;
+//!   `memtable`: their names.
+//! * [`commit_protocol`]: how concurrent writes are committed.
+//! * [`cache`]: block caches; [`file_checksum`]: checksums of whole tables.
 //! * [`compression`]: which compression a table gets.
 //! * [`sanitize`]: which values are corrected, which are hints and which are
 //!   refused (by `validate`): one rule for all.
@@ -162,7 +165,8 @@ option_struct! {
         /// Most bytes of batches committed as one group, up to 64 MiB; more counts
         /// as that. Bytes.
         max_write_batch_group_size_bytes: usize = 1 << 20, into 1..=usize::MAX;
-        /// Rate of writes while they are slowed down. Bytes per second; 0 is the rate limiter's, or 16 MiB.
+        /// Rate of writes while they are slowed down. Bytes per second; 0 is the rate limiter's, or
+        /// 16 MiB.
         delayed_write_rate: u64 = 0, changes live;
         /// Retries in a row of a failed flush or compaction before writes are
         /// refused. 0 is none.

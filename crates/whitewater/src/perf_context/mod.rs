@@ -3,6 +3,8 @@
 //! For the engine there are `count`, `timer`, `timer_if` and `add_nanos`: a load
 //! of a thread-local and a branch when the level does not ask for the metric;
 //! and `step` for the steps of a write.
+//!
+//! `context` reads the figures of a thread; `step` times the steps of a write.
 
 mod context;
 mod step;

@@ -1,19 +1,14 @@
 //! Reading: point look-ups and iterators over memtables and tables.
 //!
-//! * [`merge`]: the merge operator and how operands are combined.
-//! * [`rangedel`]: range tombstones, fragmented for look-ups.
-//! * [`cover`]: what those of an iterator's sources delete where it is;
+//! * [`cover`]: what the range tombstones of an iterator's sources delete where it is;
 //!   [`tombstones`]: those of a job's tables.
 //! * [`blob`]: values that stand in blob files.
-//! * [`payload`]: what an entry's type and bytes mean.
-//! * [`get`]: the state of one point look-up.
 //! * [`merging`]: many sorted sources as one.
 //! * [`level`]: the tables of a version as sources; [`level_iter`]: one sorted
 //!   level as one source.
 //! * [`all_prefixes`]: a source where prefixes have changed.
 //! * [`db_iter`]: user keys and values out of internal ones.
 //! * [`estimate`]: what can be said without reading data blocks.
-//! * [`table_cache`]: open tables by file.
 
 pub(crate) mod all_prefixes;
 pub(crate) mod blob;

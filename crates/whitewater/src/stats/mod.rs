@@ -4,6 +4,13 @@
 //! counts in one of a few shards, each on cache lines of its own, so that
 //! counting does not make threads wait for one another; reading adds them up.
 //! A shard makes room for a histogram when it first records a value.
+//!
+//! * `ticker`, `histogram`: the names; `names`: finding one by its text.
+//! * `buckets`: the numbers of a histogram; `data`: what is shown of them.
+//! * `level`: how much is collected; `stopwatch`: times for histograms.
+//! * `tables`: counting what tables report; `latencies`: reads of tables by level;
+//!   `activity`: what a thread reads tables for.
+//! * `job_stats`: what flushes and compactions amount to.
 
 mod activity;
 mod buckets;

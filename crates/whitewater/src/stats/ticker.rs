@@ -278,6 +278,7 @@ named_enum! {
 
 impl Ticker {
     /// Whether this engine counts it.
+    // Long: a list of tickers.
     pub const fn is_collected(&self) -> bool {
         matches!(
             self,

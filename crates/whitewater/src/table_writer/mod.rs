@@ -1,7 +1,15 @@
-//! Writes a merged stream into tables.
+//! Writes a merged stream into tables, for flushes, compactions, recovery and repair.
 //!
-//! The drop rules are [`crate::table_writer::merge_rules`]'s; this module decides where one
-//! table ends and the next begins, and what the manifest says of each.
+//! The drop rules are [`merge_rules`]'s; this module decides where one table ends and the
+//! next begins, and what the manifest says of each.
+//!
+//! * [`merge_rules`]: which entries a merge drops or keeps.
+//! * [`source`]: the entries of a part of the keys, until the job is cancelled.
+//! * `output_file`: a table's file: rate limiter and write-back; `read_back`: reads it
+//!   again, where `paranoid_file_checks` asks for that.
+//! * `grandparents`: ends tables that would overlap too much below.
+//! * `blob_flow`: counts the blobs that are dropped.
+//! * `deletions`: finds tables with many deletions in them.
 //!
 //! Invariants:
 //! * I1: a cut falls between two user keys, never inside one.
@@ -404,6 +412,7 @@ impl Outputs<'_> {
         self.ctx.comparator.user.compare_keys(a, b) != Ordering::Equal
     }
 
+    // Long: one line for each option of the table.
     fn create_table(&mut self) -> Result<OpenOutput> {
         let ctx = self.ctx;
         self.overlap.restart();

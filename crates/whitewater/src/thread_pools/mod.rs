@@ -1,13 +1,16 @@
 //! The pools of an environment, which its databases share, as in RocksDB.
 //!
 //! Flushes have high priority, compactions low, those to the last level the lowest, if
-//! there are threads for that; databases that ask for other niceness
-//! of these have other pools, for the system lets no thread become less nice. A pool
-//! has as many threads as the database that wants most of them, or as
-//! [`Env`](crate::Env) was told. One more pool, of one thread, does what is due by
-//! time.
+//! there are threads for that; databases that ask for other niceness of these have other
+//! pools, for the system lets no thread become less nice. A pool has as many threads as
+//! the database that wants most of them, or as [`Env`](crate::Env) was told. One more
+//! pool, of one thread, does what is due by time. A pool knows a database as a
+//! [`PoolClient`], which looks for jobs itself.
 //!
 //! The threads of a pool end with the last database that uses it.
+//!
+//! * [`pool`]: the threads of one priority, and the databases they work for.
+//! * [`owner`]: for which database a thread works.
 
 pub(crate) mod owner;
 pub(crate) mod pool;
@@ -118,8 +121,8 @@ impl Pools {
     }
 
     /// Has each pool for `priority` be of `threads` threads, at least one, but for
-    /// [`Priority::Bottom`], and at most [`MOST`]. Starts those that are missing where databases are open,
-    /// as far as the system lets it.
+    /// [`Priority::Bottom`], and at most [`MOST`]. Starts those that are missing where databases
+    /// are open, as far as the system lets it.
     pub fn set_threads(&self, priority: Priority, threads: i32) {
         let mut threads = usize::try_from(threads).unwrap_or(0).min(MOST);
         if priority == Priority::Bottom {

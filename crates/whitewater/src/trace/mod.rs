@@ -7,6 +7,8 @@
 //! lines of the log are within them. Without the feature all of it is nothing.
 //!
 //! Targets and levels are listed in `docs/observability.md`.
+//!
+//! `events` writes the events and the lines.
 
 #[cfg(feature = "tracing")]
 mod events;

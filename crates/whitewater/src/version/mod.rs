@@ -5,7 +5,9 @@
 //! * [`blobs`]: the blob files of a version.
 //! * [`builder`]: a version and edits make the next version.
 //! * [`set`]: all column families' current versions and the manifest;
-//!   [`replay`] reads it back.
+//!   `replay` reads it back; [`tracked`]: the logs that it names.
+//! * [`table_cache`]: open tables by file; [`counted_file`]: their files, whose reads are
+//!   counted.
 
 pub(crate) mod blobs;
 pub(crate) mod builder;

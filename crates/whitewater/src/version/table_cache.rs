@@ -1,8 +1,8 @@
 //! Open tables and blob files by file.
 //!
 //! With a negative `max_open_files` a table, once opened, stays open in its
-//! [`TableFile`] and goes with it, also when the option changes later. Otherwise the least used tables are closed;
-//! readers that still hold one keep it alive.
+//! [`TableFile`] and goes with it, also when the option changes later. Otherwise the least used
+//! tables are closed; readers that still hold one keep it alive.
 
 use super::counted_file::{Counted, CountedFile};
 use crate::entry::range_tombstones::FragmentedTombstones;

@@ -1,8 +1,8 @@
 //! The commit sequence.
 //!
 //! A write goes through ten steps, whatever the protocol. This list owns their names:
-//! code, timers ([`Step`](crate::perf_context::Step)), sync points ([`Point`](crate::sync_points::Point))
-//! and documents use the same words.
+//! code, timers ([`Step`](crate::perf_context::Step)), sync points
+//! ([`Point`](crate::sync_points::Point)) and documents use the same words.
 //!
 //! 1. *check*: refuse what could not be applied (`db::writes`).
 //! 2. *admit*: wait out write stalls ([`admit`], [`stall`]). A writer that sleeps here
@@ -33,6 +33,10 @@
 //! before it is finished. It waits for lower numbers only, and no writer waits for higher
 //! ones, so there is no cycle. If an earlier write fails, it fails, too. A group with such
 //! a batch is inserted by its leader, in the group's order.
+//!
+//! [`request`] is what is to be written, [`record`] what of it the log gets, [`wal`] the log.
+//!
+//! `memtable_map` has the memtables of a generation.
 //!
 //! Invariants:
 //! * C1: sequence order is log order is publication order.

@@ -21,7 +21,7 @@ pub(crate) struct WriteFlags {
     pub no_slowdown: bool,
     /// Give way to compactions when they are behind.
     pub low_pri: bool,
-    /// The insert reads everything before it (`db::fold`), so it begins only when all of
+    /// The insert reads everything before it (`db::merge_folding`), so it begins only when all of
     /// that is in the memtables.
     pub reads_own_prefix: bool,
 }

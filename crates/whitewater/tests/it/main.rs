@@ -60,6 +60,7 @@ mod statistics;
 mod styles;
 mod subcompactions;
 mod tables;
+mod tidy;
 mod timestamps;
 mod ttl;
 mod user_code;

@@ -26,6 +26,7 @@ impl VersionEdit {
     }
 
     /// Decodes the payload of `f.tag`.
+    // Long: one arm for each tag of the format.
     fn decode_field(&mut self, f: &mut Fields<'_>) -> Result<()> {
         match f.tag {
             tags::COMPARATOR => self.comparator = Some(f.text("comparator name")?),

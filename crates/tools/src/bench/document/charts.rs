@@ -129,6 +129,7 @@ impl Document<'_> {
         })
     }
 
+    // Long: one chart, from its title to its lines.
     fn over_time(&self, table: &Table<'_>, benchmark: usize) -> Option<Section> {
         let last = table.values.len().checked_sub(1)?;
         let lines = |figure: fn(&Point) -> f64| -> Vec<(String, Vec<(f64, f64)>)> {
@@ -262,6 +263,7 @@ fn name_of(label: &str, operation: Operation, row: &Row) -> String {
 
 /// Throughput by the values of a flag, and its ratios to the first
 /// configuration.
+// Long: one chart, from its title to its lines.
 fn sweep(table: &Table<'_>, benchmark: usize, flag: &str) -> Section {
     let rate = |configuration, value| table.rate(benchmark, configuration, value);
     let ratio = |configuration, value| {

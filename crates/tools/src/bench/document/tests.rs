@@ -48,6 +48,7 @@ fn json_and_page_have_every_row() {
     assert!(html.contains("<td>2,000</td><td>-</td><td>1,000 .. 3,000</td>"));
 }
 
+// Long: the figures that go in and the page that comes out.
 #[test]
 fn a_sweep_has_throughput_ratios_and_latencies() {
     let flags = Flags {

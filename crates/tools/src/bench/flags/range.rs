@@ -66,6 +66,7 @@ impl Flags {
     }
 
     /// Numbers with a lower bound, and none above that their type does not have.
+    // Long: a table with a row for each flag.
     fn check_least(&self) -> Result<()> {
         let unsigned = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
         for (name, value, least) in [

@@ -229,7 +229,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///     db.put(format!("{key:04}"), [key as u8; 100])?;
     /// }
     /// db.flush()?;
-    /// let sizes = db.get_approximate_sizes(&[Range::new(b"0000", b"0500"), Range::new(b"5", b"6")]);
+    /// let ranges = [Range::new(b"0000", b"0500"), Range::new(b"5", b"6")];
+    /// let sizes = db.get_approximate_sizes(&ranges);
     /// assert!(sizes[0] > 0);
     /// assert_eq!(sizes[1], 0);
     /// # Ok::<(), whitewater::Error>(())

@@ -2,10 +2,9 @@
 //!
 //! [`DBCommon`] converts types and keeps lifetimes; the work is done by
 //! `Engine`. Its methods by file: `open` (opening, listing, destroying),
-//! `read_only`, `secondary` and `ttl` (other
-//! ways to open), `reads`, `writes`, `iterators`, `families` (creating and dropping column
-//! families in both thread modes), `control` (flushes, compactions) and
-//! `inspect` (properties, files).
+//! `read_only`, `secondary` and `ttl` (other ways to open), `reads`, `writes`, `iterators`,
+//! `families` (creating and dropping column families in both thread modes), `control`
+//! (flushes, compactions), `ingest` (tables from outside) and `inspect` (properties, files).
 //!
 //! Invariant A1: whatever borrows from the database (iterators, snapshots,
 //! pinned values, column family handles) is gone before the engine is closed;

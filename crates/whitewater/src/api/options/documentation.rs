@@ -301,6 +301,7 @@ fn is_blessing() -> bool {
     env::var_os("WHITEWATER_BLESS").is_some()
 }
 
+// Long: each kind of line of the documentation, one after the other.
 #[test]
 fn setters_say_what_the_table_says() {
     let rows = rows();

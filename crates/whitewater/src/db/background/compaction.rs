@@ -180,6 +180,7 @@ impl Engine {
         outcome
     }
 
+    // Long: the order of its steps is what keeps files and readers safe.
     fn compact(
         &self,
         cf: &Arc<ColumnFamilyData>,

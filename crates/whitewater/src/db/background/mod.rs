@@ -1,10 +1,10 @@
 //! Background threads: flushes and compactions.
 //!
-//! The threads are those of [`Pools`], which the databases of an environment share: one
-//! pool for flushes, one for compactions, one for what is due by time. A thread that
-//! looks at a database takes one job at a time. A job that failed with an I/O error
-//! leaves its inputs as they were and nothing of its output, and is tried again
-//! after a while; other failures stop the database (`db::failure`).
+//! The threads are those of the [pools](crate::thread_pools), which the databases of an
+//! environment share: one pool for flushes, one for compactions, one for what is due by time.
+//! A thread that looks at a database takes one job at a time ([`flush`], [`compaction`]). A
+//! job that failed with an I/O error leaves its inputs as they were and nothing of its output,
+//! and is tried again after a while; other failures stop the database (`db::failure`).
 
 pub(crate) mod compaction;
 pub(crate) mod flush;

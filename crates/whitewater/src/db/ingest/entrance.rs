@@ -37,6 +37,7 @@ pub(super) struct Entrance<'a> {
 impl Entrance<'_> {
     /// Lets all of `incoming` in, with `next` as the memtable of later writes;
     /// returns their levels and the last number that is taken.
+    // Long: the steps while writers are kept out, in their order.
     pub fn admit(
         &self,
         mut incoming: Incoming<'_>,

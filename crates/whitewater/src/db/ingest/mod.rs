@@ -26,13 +26,16 @@
 //! Invariants:
 //! * G1: nobody reads a later write without the tables. A reader who has the
 //!   version without them has the memtable before, which nobody writes to any
-//!   more (V1 of `db::cf`), so it ends at what came before them.
+//!   more (V1 of `column_family`), so it ends at what came before them.
 //! * G2: their numbers were given to no write: writers are out when they are
 //!   taken, and the next generation begins behind them (T3 of
 //!   `write::generation`).
 //! * G3: a call that fails leaves nothing but files that no version names, and
 //!   removes those; after a failed manifest write, which stops the database,
 //!   they stay as long as some manifest may name them.
+//!
+//! `incoming` is tables that have a name and no place yet, `entrance` what is done while
+//! writers are kept out.
 
 mod entrance;
 mod incoming;
@@ -142,6 +145,7 @@ impl Engine {
     }
 
     /// Keeps writers out while the tables come in; returns their levels.
+    // Long: the steps of an ingestion and what each failure undoes.
     fn let_in(
         self: &Arc<Self>,
         cf: &Arc<ColumnFamilyData>,

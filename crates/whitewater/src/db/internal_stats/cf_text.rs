@@ -181,6 +181,7 @@ fn ratio(of: u64, to: u64) -> f64 {
 }
 
 /// `rocksdb.cfstats-no-file-histogram`.
+// Long: RocksDB's text, line by line.
 pub(in crate::db) fn text(cf: &CfState) -> String {
     let stats = &cf.stats;
     let before = &stats.dumped;

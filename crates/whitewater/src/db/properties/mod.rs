@@ -2,6 +2,8 @@
 //!
 //! A property that takes more than the database mutex (opening tables, dropping
 //! what nobody else holds) is found without it.
+//!
+//! `tables` finds those that are about tables.
 
 mod tables;
 

@@ -44,6 +44,8 @@
 //!
 //! What is behind damage in a log counts, also behind a gap that the death of the
 //! process left, where opening the database stops.
+//!
+//! `tables` reads the tables, `logs` makes tables of the logs, `old` reads the old manifest.
 
 mod logs;
 mod old;

@@ -176,6 +176,7 @@ impl Repair<'_> {
         Ok(only_here)
     }
 
+    // Long: one pass over a table, with what each finding means.
     fn scan(&self, path: &Path) -> Result<Option<Scanned>> {
         let name = path.file_name().and_then(|name| name.to_str());
         let number = match name.and_then(filename::parse) {

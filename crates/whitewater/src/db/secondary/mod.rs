@@ -193,6 +193,7 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::open_read_only`].
+    // Long: the steps of an opening, in their order.
     pub fn open_secondary(
         dir: &Path,
         own_dir: &Path,

@@ -1,4 +1,6 @@
-//! What only shows with a hand inside the engine.
+//! What only shows with a hand inside the engine: `in_place` updates, `large` batches, `merges`,
+//! `pools` of threads, `protection` of entries, `resumptions`, `switches`, `threads`,
+//! `unordered` writes and `versions`.
 
 mod in_place;
 mod large;

@@ -35,6 +35,7 @@ impl DbIter {
         self.find_forward(Run::Older)
     }
 
+    // Long: one loop with an arm for each kind of entry.
     fn find_forward(&mut self, mut run: Run) -> Result<Position> {
         let mut passed = 0;
         let mut sought = false;

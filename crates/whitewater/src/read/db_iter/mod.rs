@@ -15,6 +15,9 @@
 //!   bound, is shown.
 //! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside
 //!   it, and sources are asked to keep to it only while it does.
+//!
+//! `jump` goes past what range tombstones delete; `versions` is about keys with timestamps;
+//! `measure` counts and times what calls do.
 
 mod forward;
 mod jump;

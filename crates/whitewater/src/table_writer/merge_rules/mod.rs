@@ -22,6 +22,9 @@
 //! References to blobs, wide columns and values with a preferred sequence number
 //! are values, and are kept as they are. A blob is read where its value is asked
 //! for: by a filter, by a merge, and where it is to leave its file.
+//!
+//! `rules` says what the rules depend on, and what they say of one entry alone; `folds` merges
+//! operands; `single` handles single deletions.
 
 mod folds;
 mod rules;

@@ -390,6 +390,7 @@ fn recover_from(edits: &[VersionEdit]) -> Result<(VersionSet, Recovered)> {
     open_limited(&manifest_of(edits)?, 1 << 30)
 }
 
+// Long: a table of manifests.
 #[test]
 fn incomplete_and_impossible_manifests_are_corruption() {
     let start = VersionEdit {

@@ -8,6 +8,8 @@
 //! families, one flush runs at a time, and the manifest gets its tables as one
 //! atomic group. A switch hands over all its memtables under the database mutex,
 //! so what a flush finds there are whole switches, and with them whole batches.
+//!
+//! `below` is the entries of a memtable up to a number.
 
 mod below;
 
