@@ -126,7 +126,7 @@ impl Engine {
         let due = self.hide_failed(last, end);
         let number = self.versions.new_file_number();
         let log = self.wal.create(number)?;
-        let begun = self.wal.begin_anew(&log, last);
+        let begun = self.wal.begin_successor(&log, last);
         let start = begun.and_then(|start| {
             self.begin_anew(&due, &log, end)?;
             Ok(start)

@@ -1,20 +1,18 @@
-//! The Bloom filter over a memtable's keys (seed 000; RocksDB's rules).
+//! The Bloom filter over a memtable's keys, by RocksDB's rules.
 //!
 //! It takes `memtable_prefix_bloom_size_ratio` of the write buffer. With
-//! `memtable_whole_key_filtering` it holds whole keys, with a prefix extractor
-//! the prefixes of keys that have one. A point look-up asks for the whole key
-//! if these are in it, else for its prefix, and skips the representation when
-//! told "no". An iterator that keeps to a prefix does the same when it is
-//! sought ([`Filtered`]).
+//! `memtable_whole_key_filtering` it holds whole keys, with a prefix extractor the
+//! prefixes of keys that have one. A point look-up asks for the whole key if the filter
+//! holds those, else for the prefix, and skips the representation on a "no". An iterator
+//! that stays within a prefix does the same when it seeks ([`Filtered`]).
 //!
 //! Invariants:
-//! * F1: the bits of an entry are set before the entry is inserted, so before
-//!   its sequence number is published. A reader at a published number that
-//!   misses them looks for an entry that is not there: see the ordering of
-//!   [`DynamicBloom`].
-//! * F2: range tombstones are not in it. They are asked before it is.
-//! * F3: entries of every other type are: a deletion or a merge operand hides
-//!   what is older, and must not be passed over.
+//! * F1: the bits of an entry are set before the entry is inserted, and so before its
+//!   sequence number is published. A reader at a published number therefore finds them:
+//!   see the ordering of [`DynamicBloom`].
+//! * F2: range tombstones are not in it, and are searched before it is asked.
+//! * F3: entries of every other type are in it: a deletion or a merge operand hides older
+//!   entries, and must not be skipped.
 
 use crate::options::CfOptions;
 use crate::options::prefix::PrefixExtractor;
@@ -27,24 +25,24 @@ use whitewater_storage::Result;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, KeyCursor};
 use whitewater_storage::key::user_key;
 
-/// Keys whose blocks are asked for before the first is written.
+/// Keys whose blocks of the filter are prefetched before the first is written.
 const AT_ONCE: usize = 64;
 
-/// Keeps the hashes of prefixes apart from those of whole keys.
+/// Makes the hashes of prefixes differ from those of whole keys.
 const PREFIX_SEED: u64 = 0x7072_6566_6978;
 
-/// Which keys a memtable may hold.
+/// The filter of a memtable.
 #[derive(Debug)]
 pub(super) struct KeyFilter {
     bloom: DynamicBloom,
     whole_key: bool,
     prefix: Option<PrefixExtractor>,
-    /// Bytes at the end of user keys that are no part of what it holds.
+    /// Bytes at the end of user keys that are not hashed.
     timestamp_size: usize,
 }
 
 impl KeyFilter {
-    /// The filter that `options` ask for, if they do.
+    /// The filter that `options` ask for, if they ask for one.
     pub fn new(options: &CfOptions) -> Option<Arc<Self>> {
         let share = options.memtable_prefix_bloom_size_ratio;
         let bytes = (options.write_buffer_size as f64 * share) as usize;
@@ -66,7 +64,7 @@ impl KeyFilter {
         self.bloom.memory_bytes()
     }
 
-    /// Whether it holds prefixes as `extractor` takes them.
+    /// Whether it holds the prefixes of `extractor`.
     pub fn has_prefixes_of(&self, extractor: &PrefixExtractor) -> bool {
         self.prefix
             .as_ref()
@@ -87,7 +85,7 @@ impl KeyFilter {
                 }
                 hashes.extend(self.prefix_hash(key));
             }
-            // Keys without prefixes give none.
+            // Keys without prefixes have no hash.
             if at_end {
                 return;
             }
@@ -98,8 +96,7 @@ impl KeyFilter {
         }
     }
 
-    /// Prepares to ask for `user_key`: the processor begins to load what
-    /// [`Question::may_contain`] will look at.
+    /// A question about `user_key`. Prefetches what [`Question::may_contain`] reads.
     pub fn about(&self, user_key: &[u8]) -> Question<'_> {
         let hash = if self.whole_key {
             Some(self.hash_of(user_key))
@@ -115,8 +112,8 @@ impl KeyFilter {
         }
     }
 
-    /// Whether the memtable may hold points with the prefix of `user_key`;
-    /// true when that has none.
+    /// Whether the memtable may hold points with the prefix of `user_key`; true if the key
+    /// has no prefix.
     pub fn may_contain_prefix_of(&self, user_key: &[u8]) -> bool {
         self.prefix_hash(user_key)
             .is_none_or(|hash| ask(&self.bloom, hash))
@@ -135,7 +132,7 @@ impl KeyFilter {
 /// A question to a filter about one key.
 pub(super) struct Question<'a> {
     bloom: &'a DynamicBloom,
-    /// `None` for a key the filter knows nothing about.
+    /// `None` for a key that the filter does not cover.
     hash: Option<u64>,
 }
 
@@ -162,14 +159,14 @@ fn key_hash(user_key: &[u8]) -> u64 {
     XxHash3_64::oneshot(user_key)
 }
 
-/// A memtable's cursor that, while its user keeps to a prefix, is past the end
-/// after a seek to a prefix that the memtable does not hold.
+/// A memtable's cursor. While its user stays within a prefix, it is past the end after a
+/// seek to a prefix that the memtable does not hold.
 pub(super) struct Filtered {
     inner: BoxedIterator,
     filter: Arc<KeyFilter>,
-    /// The user looks at nothing outside the prefix of the key sought.
+    /// The user stays within the prefix of the key it seeks.
     keeps_to_prefix: bool,
-    /// The last seek found that there is nothing; `inner` stands anywhere.
+    /// The last seek was skipped, and the position of `inner` means nothing.
     nothing: bool,
 }
 
@@ -183,7 +180,7 @@ impl Filtered {
         }
     }
 
-    /// Whether a seek to `target` can be left out.
+    /// Whether a seek to `target` can be skipped.
     fn leave_out(&mut self, target: &[u8]) -> bool {
         self.nothing = self.keeps_to_prefix && !self.filter.may_contain_prefix_of(user_key(target));
         self.nothing

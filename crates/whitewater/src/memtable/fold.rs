@@ -1,24 +1,22 @@
-//! Limiting the merges of a key that lie on each other
-//! (`max_successive_merges`).
+//! Limiting the successive merges of a key (`max_successive_merges`).
 //!
-//! A read goes down through all operands of a key to the value they apply to.
-//! Where a memtable limits them, the merge that is one too many is stored as
-//! the value it comes to; reads end there. The log keeps the merge.
+//! A read passes through all operands of a key down to the value that they apply to. A
+//! memtable with a limit stores the merge that exceeds it as the resulting value, where
+//! reads then end. The log keeps the merge.
 //!
-//! Whoever inserts such a batch has waited until everything before it is
-//! inserted (`WriteFlags::reads_own_prefix`), so what is counted and read does not
-//! depend on who runs when. Replay of a log does not fold: what it makes is
-//! written to tables at once.
+//! Such a batch is inserted once everything before it is inserted
+//! (`WriteFlags::reads_own_prefix`), so the result does not depend on the order in which
+//! threads run. Replay of a log does not fold: its memtables are written to tables at once.
 
 use super::Memtable;
 use bytes::Bytes;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, ValueType, pack_tag};
 
-/// Finds out what a merge comes to.
+/// Computes the value that a merge results in.
 pub(crate) trait Fold {
-    /// The value of `user_key` once `operand` is applied with the number `seq`,
-    /// to be stored in `memtable`; `None` if that cannot be told, or not be
-    /// stored: the operand is then stored as such.
+    /// The value of `user_key` once `operand` is applied with the number `seq`, to be stored
+    /// in `memtable`. `None` if it cannot be computed or stored; the operand is then
+    /// stored as such.
     fn fold(
         &self,
         memtable: &Memtable,
@@ -29,16 +27,16 @@ pub(crate) trait Fold {
 }
 
 impl Memtable {
-    /// Whether as many merges as may lie on each other are the newest entries
-    /// of `user_key` before `seq`.
+    /// Whether the newest entries of `user_key` before `seq` are as many merges as the limit
+    /// allows.
     pub(super) fn has_enough_merges(&self, user_key: &[u8], seq: SequenceNumber) -> bool {
         self.successive_merges(user_key, seq, self.max_successive_merges)
             == self.max_successive_merges
     }
 
-    /// Merges that are the newest entries of `user_key` before `seq`, counted
-    /// up to `most`, at least 1. Range tombstones are not looked at, as in
-    /// RocksDB: what they hide is still walked over.
+    /// The number of merges that are the newest entries of `user_key` before `seq`, counted
+    /// up to `most`, at least 1. As in RocksDB, range tombstones are ignored: reads pass
+    /// over the entries that they hide.
     pub(crate) fn successive_merges(
         &self,
         user_key: &[u8],

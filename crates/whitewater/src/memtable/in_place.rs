@@ -1,22 +1,19 @@
-//! Values that are overwritten in place (`inplace_update_support`).
+//! Values that are updated in place (`inplace_update_support`).
 //!
-//! The representation keeps, as the value of such an entry, a *handle*: where
-//! in [`Values`] the bytes are. Representations stay as they are, and never
-//! change what they hold; the bytes that change are behind locks, a stripe of
-//! them each, and are copied out under the lock. Nobody gets a reference.
+//! As the value of such an entry, the representation stores a *handle*: where in
+//! [`Values`] the bytes are. Representations never change what they hold. The bytes that
+//! change are in stripes, each behind a lock, and are copied out under it.
 //!
-//! A put whose value is not longer than what the newest entry of its key has
-//! now, and that finds a value there, takes that entry's bytes over, and its
-//! sequence number is in the log alone. So there is one entry of a key that is
-//! put again and again, and no way to read what it held before.
+//! If the newest entry of a key is a value, a put of a value that is not longer stores its
+//! bytes there; its sequence number is in the log alone. So a key that is put again and
+//! again has one entry, and its earlier values cannot be read.
 //!
 //! Invariants:
-//! * U1: one thread at a time inserts: between looking at a key's newest entry
-//!   and overwriting it nothing gets on top. Options that let several insert
-//!   are refused.
-//! * U2: a handle is in the representation only once its bytes are here.
-//! * U3: entries of type `Value` have handles, all others have not. With
-//!   checksums, the bytes end with the one of the entry as it is now.
+//! * U1: one thread at a time inserts, so no entry is added between reading a key's newest
+//!   entry and updating it. Options that let several threads insert are refused.
+//! * U2: a handle is in the representation only once its bytes are stored here.
+//! * U3: entries of type `Value` have handles, all others have none. With checksums, the
+//!   bytes end with the checksum of the entry as it is now.
 
 use super::rep::Entry;
 use super::{Memtable, ValueType};
@@ -30,21 +27,21 @@ use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, tag};
 use whitewater_storage::protection::KvSum;
 
-/// Where a value is: its stripe, and its place there.
+/// Where a value is: its stripe, and its index there.
 pub(super) type Handle = [u8; 8];
 
-/// Bytes that a value takes beside its own: its place in the stripe, and what
-/// an allocation costs.
-const PLACE: usize = size_of::<Vec<u8>>() + 16;
+/// Bytes that a value takes beside its own: its slot in the stripe, and the overhead of an
+/// allocation.
+const SLOT: usize = size_of::<Vec<u8>>() + 16;
 
 /// The values of a memtable.
 #[derive(Debug)]
 pub(super) struct Values {
-    /// Chosen by the hash of the key. Readers hold a lock while they copy one
-    /// value, the writer while it copies one in; nothing is locked inside.
+    /// Chosen by the hash of the key. A lock is held to copy one value out or in, and
+    /// nothing is locked inside.
     stripes: Box<[RwLock<Vec<Vec<u8>>>]>,
-    /// What the values take. Written by: the writer. Read by: whoever asks for
-    /// a memtable's size. Publishes nothing, so relaxed.
+    /// Bytes that the values take. Written by: the writer. Read by: threads that ask for
+    /// the memtable's size. Publishes nothing, so relaxed.
     bytes: AtomicUsize,
 }
 
@@ -57,23 +54,23 @@ impl Values {
         }
     }
 
-    /// Keeps `bytes` for an entry of `user_key` that is about to be inserted.
+    /// Stores `bytes` for an entry of `user_key` that is about to be inserted.
     pub fn store(&self, user_key: &[u8], bytes: &[u8]) -> Handle {
         let stripe = XxHash3_64::oneshot(user_key) % self.stripes.len() as u64;
         let mut values = self.stripes[stripe as usize].write();
         // A write buffer has no room for so many.
-        let place = u32::try_from(values.len()).expect("fewer values than 2^32");
+        let index = u32::try_from(values.len()).expect("fewer values than 2^32");
         values.push(bytes.to_vec());
         drop(values);
-        self.bytes.fetch_add(bytes.len() + PLACE, Ordering::Relaxed);
-        (u64::from(place) << 32 | stripe).to_le_bytes()
+        self.bytes.fetch_add(bytes.len() + SLOT, Ordering::Relaxed);
+        (u64::from(index) << 32 | stripe).to_le_bytes()
     }
 
-    /// Puts `bytes` in the place of those at `handle`, unless they are longer.
+    /// Replaces the bytes at `handle` by `bytes`, unless these are longer.
     fn overwrite(&self, handle: Handle, bytes: &[u8]) -> bool {
-        let (stripe, place) = self.locate(handle);
+        let (stripe, index) = self.find(handle);
         let mut values = stripe.write();
-        let value = &mut values[place];
+        let value = &mut values[index];
         if bytes.len() > value.len() {
             return false;
         }
@@ -85,18 +82,18 @@ impl Values {
     /// A copy of the bytes at `handle`, which is a stored value.
     pub fn copy(&self, handle: &[u8]) -> Vec<u8> {
         let handle = handle.try_into().expect("a handle");
-        let (stripe, place) = self.locate(handle);
-        stripe.read()[place].clone()
+        let (stripe, index) = self.find(handle);
+        stripe.read()[index].clone()
     }
 
-    fn locate(&self, handle: Handle) -> (&RwLock<Vec<Vec<u8>>>, usize) {
+    fn find(&self, handle: Handle) -> (&RwLock<Vec<Vec<u8>>>, usize) {
         let packed = u64::from_le_bytes(handle);
-        let (stripe, place) = (packed as u32, packed >> 32);
-        (&self.stripes[stripe as usize], place as usize)
+        let (stripe, index) = (packed as u32, packed >> 32);
+        (&self.stripes[stripe as usize], index as usize)
     }
 
-    /// Bytes that the values take. The locks are not counted, as in RocksDB:
-    /// small memtables would be full of them.
+    /// Bytes that the values take. As in RocksDB, the locks are not counted: they would
+    /// fill small memtables.
     pub fn memory_bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
@@ -108,10 +105,9 @@ pub(super) fn has_handle(tag: u64) -> bool {
 }
 
 impl Memtable {
-    /// Lets the newest entry of `user_key` have `value`, if it is a value that
-    /// is not shorter, and no range tombstone hides it. `sum` is the checksum
-    /// that came with it, if one did; `seq` is the number of the write; nothing with a higher one
-    /// is there.
+    /// Stores `value` in the newest entry of `user_key`, if that is a value at least as
+    /// long and no range tombstone hides it. `sum` is the checksum of the entry in its
+    /// batch, if it had one. `seq` is the number of the write; no entry has a higher one.
     pub(super) fn overwrite(
         &self,
         values: &Values,
@@ -120,8 +116,8 @@ impl Memtable {
         sum: Option<KvSum>,
         seq: SequenceNumber,
     ) -> bool {
-        // The entry keeps its key, which its checksum covers: that may have
-        // other bytes than this one.
+        // The entry keeps its key, which its checksum covers, and which may have other
+        // bytes than this one.
         if self.protection.is_on() && !self.comparator.is_builtin() {
             return false;
         }
@@ -152,8 +148,8 @@ impl Memtable {
         values.overwrite(handle, &protected)
     }
 
-    /// Whether a range tombstone hides the entry of `user_key` with the number
-    /// `entry` from who reads at `seq`. If that cannot be told, it may.
+    /// Whether a range tombstone may hide the entry of `user_key` with the number `entry`
+    /// from a reader at `seq`.
     fn hides(&self, user_key: &[u8], entry: SequenceNumber, seq: SequenceNumber) -> bool {
         match self.tombstones() {
             Ok(None) => false,
@@ -163,8 +159,8 @@ impl Memtable {
     }
 }
 
-/// A memtable's cursor that shows the values behind handles: each a copy, made
-/// when it is first asked for and kept until the cursor moves.
+/// A memtable's cursor that shows the values behind handles. Each is a copy, made when it
+/// is first needed and kept until the cursor moves.
 pub(super) struct Copying {
     inner: BoxedIterator,
     values: Arc<Values>,
@@ -180,7 +176,7 @@ impl Copying {
         }
     }
 
-    /// The inner cursor, to be moved.
+    /// The inner cursor, for a move.
     fn moved(&mut self) -> &mut BoxedIterator {
         self.copy.take();
         &mut self.inner

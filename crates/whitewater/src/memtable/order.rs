@@ -1,10 +1,10 @@
-//! The order of a column family as the structures see it.
+//! The order of a column family, for the structures.
 
 use std::cmp::Ordering;
 use whitewater_concurrent::skiplist::KeyOrder;
 use whitewater_storage::key::UserComparator;
 
-/// User keys by the comparator, then tags descending.
+/// Orders user keys by the comparator, then tags descending.
 #[derive(Debug)]
 pub(super) struct UserOrder(pub UserComparator);
 
@@ -32,8 +32,7 @@ impl KeyOrder for UserOrder {
     }
 }
 
-/// The first eight bytes as a number that orders as they do; zeros stand for
-/// those that are missing.
+/// The first eight bytes, as a number in the same order. Missing bytes count as zeros.
 #[inline]
 fn first_bytes(user_key: &[u8]) -> u64 {
     if let Some(bytes) = user_key.first_chunk() {

@@ -1,12 +1,11 @@
 //! Checksums of the entries in a memtable (`memtable_protection_bytes_per_key`).
 //!
-//! A checksum over user key, sequence number, type and value is appended to the
-//! value that the representation stores, and taken off and checked whenever an
-//! entry is read: by look-ups, iterators and flushes. So it works with every
-//! representation, whose memory accounting counts it, and costs nothing when it
-//! is off. It is derived from the checksum that the entry had in its batch, if
-//! that was protected, and computed from the batch's bytes otherwise; the low
-//! bytes of it are kept ([`KvSum::in_memtable`]).
+//! A checksum over user key, sequence number, type and value is appended to the value that
+//! the representation stores, and checked and removed whenever an entry is read: by
+//! look-ups, iterators and flushes. So it works with every representation, is part of its
+//! memory, and costs nothing when it is off. It is derived from the checksum that the
+//! entry had in its batch, if that was protected, and else computed from the batch's
+//! bytes. Its low bytes are kept ([`KvSum::in_memtable`]).
 
 use super::rep::Entry;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
@@ -17,21 +16,21 @@ use whitewater_storage::{Error, Result};
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-/// Bytes of a key that messages show.
+/// The most bytes of a key that a message shows.
 const SHOWN: usize = 32;
 
-/// How entries are protected: the bytes of a checksum, 0 to 8; 0 is off.
+/// The bytes of an entry's checksum, 0 to 8; 0 is off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Protection(usize);
 
 impl Protection {
-    /// Checksums of `bytes` bytes: 0, 1, 2, 4 or 8, as options are checked.
+    /// Checksums of `bytes` bytes: 0, 1, 2, 4 or 8, which options are checked for.
     pub fn new(bytes: u32) -> Self {
         debug_assert!(matches!(bytes, 0 | 1 | 2 | 4 | 8));
         Protection((bytes as usize).min(8))
     }
 
-    /// Whether there are checksums.
+    /// Whether entries have checksums.
     pub fn is_on(self) -> bool {
         self.0 > 0
     }
@@ -41,9 +40,9 @@ impl Protection {
         self.0
     }
 
-    /// Appends the value of `entry` and its checksum to `out`: that of `sum`,
-    /// or one of the entry's own bytes. It comes first: a copy that goes wrong
-    /// shows.
+    /// Appends the value of `entry` and its checksum to `out`. The checksum is derived from
+    /// `sum`, or computed from the entry's own bytes, before the value is copied: a wrong
+    /// copy is then noticed.
     pub fn append(self, entry: &Entry<'_>, sum: Option<KvSum>, out: &mut Vec<u8>) {
         let sum = sum.unwrap_or_else(|| KvSum::of(entry.user_key, entry.value));
         let sum = sum.in_memtable(entry.tag).to_le_bytes();
@@ -51,7 +50,7 @@ impl Protection {
         out.extend_from_slice(&sum[..self.0]);
     }
 
-    /// The value in `stored`; `None` when the checksum does not match.
+    /// The value in `stored`; `None` if the checksum does not match.
     pub fn open<'a>(self, user_key: &[u8], tag: u64, stored: &'a [u8]) -> Option<&'a [u8]> {
         if !self.is_on() {
             return Some(stored);
@@ -78,10 +77,10 @@ pub(super) fn mismatch(family: &str, user_key: &[u8], seq: SequenceNumber) -> Er
     ))
 }
 
-/// A memtable's cursor that checks each entry it comes to stand on, and shows
-/// the values without their checksums. It goes from version to version, to
-/// see each of them. After a mismatch it is not valid, and
-/// says so, until it is positioned again.
+/// A memtable's cursor that checks each entry it is positioned at, and shows the values
+/// without their checksums. It moves version by version, so that it checks each of them.
+/// After a mismatch it is invalid, with an error as its status, until it is positioned
+/// again.
 pub(super) struct Verified {
     inner: BoxedIterator,
     protection: Protection,

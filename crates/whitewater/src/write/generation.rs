@@ -1,24 +1,23 @@
-//! What writes go to at one moment, and the word that hands out places in it.
+//! Generations: what writes go to, and the word that hands out reservations.
 //!
-//! A [`Generation`] is a log segment, the memtables of all column families,
-//! and a tail: one word that holds how many numbers and how many bytes of log
-//! were handed out. One compare-exchange gives a writer both, so the order of
-//! sequence numbers is the order of the log (C1). A switch closes the word,
-//! after which nobody gets a place in the generation, and installs the next
-//! one, which continues where this one ended; writers that have a place finish
-//! in it, and nobody waits for them.
+//! A [`Generation`] is a log segment, the memtables of all column families, and a tail: one
+//! word that counts the sequence numbers and the bytes of log that were handed out. One
+//! compare-exchange gives a writer both, so the order of sequence numbers is the order of
+//! the log (C1). A switch closes the word, after which the generation refuses
+//! reservations, and installs a successor that continues where this one ended. Writers
+//! with a reservation finish in it, and the switch does not wait for them.
 //!
 //! Invariants:
-//! * T1: one compare-exchange hands out numbers and log together, so no place
-//!   has the one and lacks the other (C1).
-//! * T2: nothing is handed out beyond what is allocated, nor after the close.
-//!   So no place is ever given back, skipped or filled by another.
-//! * T3: the close says where the generation ended, once; the next one hands
-//!   out numbers from there, without gap or overlap.
+//! * T1: one compare-exchange hands out numbers and log together, so no reservation has one
+//!   and lacks the other (C1).
+//! * T2: nothing is handed out beyond what is allocated, nor after the close. So no
+//!   reservation is ever given back, skipped or filled by another writer.
+//! * T3: the close says where the generation ended, once; its successor hands out numbers
+//!   from there, without gap or overlap.
 //!
-//! The tail is a compare-exchange and not an addition because where a record
-//! ends depends on where it starts (a log has blocks), and because a place
-//! that is never handed out beyond what is allocated needs no way back.
+//! The tail is a compare-exchange and not an addition for two reasons. Where a record ends
+//! depends on where it starts, since a log consists of blocks. And a reservation that is
+//! never made beyond what is allocated need not be undone.
 
 use super::MemtableMap;
 use crossbeam_utils::CachePadded;
@@ -28,41 +27,41 @@ use whitewater_concurrent::wait_group::WaitGroup;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Segment;
 
-/// Bits of the tail that count numbers: 268 million in one generation. A batch
-/// has a tenth of that at most.
+/// Bits of the tail that count numbers: 268 million in one generation. A batch has at
+/// most a tenth of that.
 const COUNT_BITS: u32 = 28;
 const COUNT_MASK: u64 = (1 << COUNT_BITS) - 1;
 
-/// Numbers that one place can have, in a generation that has handed out none.
+/// The most numbers of one reservation, in a generation that has handed out none.
 pub(super) const MAX_COUNT: u64 = COUNT_MASK;
 
 /// Log bytes that the other bits can count: 64 GiB.
 pub(super) const MAX_OFFSET: u64 = (1 << (64 - COUNT_BITS)) - 1;
 
-/// The tail of a generation that was closed: an offset that none reaches.
+/// The tail of a closed generation: an offset that no log reaches.
 const CLOSED: u64 = u64::MAX;
 
-/// Where a write goes.
+/// The sequence numbers of a write, and its place in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Reservation {
-    /// The first of its sequence numbers.
+    /// The first sequence number.
     pub first: SequenceNumber,
-    /// The last of them.
+    /// The last sequence number.
     pub last: SequenceNumber,
-    /// Where its record begins in the log, if it has one.
+    /// Where the record begins in the log, if there is one.
     pub at: u64,
-    /// Where the log ends with it.
+    /// Where the log ends after the record.
     pub end: u64,
 }
 
-/// Why there is no place.
+/// Why a reservation was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Refusal {
-    /// The generation was closed: look for the next one.
+    /// The generation is closed: use its successor.
     Closed,
-    /// The log must be extended to this offset first.
+    /// The log must first be extended to this offset.
     NoRoom { upto: u64 },
-    /// The generation has handed out all numbers or offsets that it can.
+    /// The generation has no numbers or offsets left.
     Full,
 }
 
@@ -80,9 +79,9 @@ pub(crate) struct End {
 pub(crate) struct Generation {
     pub memtables: MemtableMap,
     pub wal: Arc<Segment>,
-    /// Inserts of published writes (`unordered`); zero for good once the
-    /// generation is closed, its end visible, and they are made. Held by who
-    /// may have to wait for them when the generation itself is gone.
+    /// Pending inserts of published writes (`unordered`). It stays at zero once the
+    /// generation is closed, its end is visible, and they are done. Shared, for waits
+    /// that outlast the generation.
     pub pending: Arc<WaitGroup>,
     /// The last sequence number handed out before it.
     base: SequenceNumber,
@@ -90,19 +89,18 @@ pub(crate) struct Generation {
     start: u64,
     /// Numbers handed out (low bits) and the end of the log (high bits), or
     /// [`CLOSED`].
-    /// Written by: writers and the switch, by read-modify-writes. Read by: the
-    /// same. Publishes nothing (relaxed): what a place gives access to was
-    /// published with the generation, and what is put there is published by
-    /// the publication.
+    /// Written by: writers and the switch, by read-modify-writes. Read by: the same.
+    /// Publishes nothing (relaxed): what a reservation gives access to was published
+    /// with the generation, and what is written there is published by the publication.
     tail: CachePadded<AtomicU64>,
-    /// Where it ended, once it was closed. Written by: whoever closed it. Read
-    /// by: a resumption, if no next generation was installed.
+    /// Where it ended, once it is closed. Written by: the thread that closes it. Read by:
+    /// a resumption, if no successor was installed.
     ended: OnceLock<End>,
 }
 
 impl Generation {
-    /// Hands out numbers from `end.last + 1`, and the log from `end.offset`;
-    /// `start` is where the log's first write begins.
+    /// Hands out numbers from `end.last + 1`, and the log from `end.offset`. `start` is
+    /// where the log's first write begins.
     pub fn new(memtables: MemtableMap, wal: Arc<Segment>, start: u64, end: End) -> Self {
         debug_assert!(end.offset < MAX_OFFSET);
         Generation {
@@ -116,8 +114,8 @@ impl Generation {
         }
     }
 
-    /// Takes `count` numbers (at least 1) and, for a record of `payload`
-    /// bytes, a place in the log.
+    /// Allocates `count` numbers (at least 1) and, for a record of `payload` bytes, a
+    /// place in the log.
     #[inline]
     pub fn reserve(&self, count: u64, payload: Option<usize>) -> Result<Reservation, Refusal> {
         debug_assert!(count > 0);
@@ -155,19 +153,19 @@ impl Generation {
         }
     }
 
-    /// Hands out no more places. `None` when it was closed before.
+    /// Refuses all later reservations. Returns `None` if it was closed before.
     pub fn close(&self) -> Option<End> {
-        // Upholds T2 and T3: a place is before the swap or there is none.
+        // Upholds T2 and T3: a reservation precedes the swap or is refused.
         let end = self.decode(self.tail.swap(CLOSED, Ordering::Relaxed))?;
         Some(*self.ended.get_or_init(|| end))
     }
 
-    /// Where it ended, if it was closed.
+    /// Where it ended, if it is closed.
     pub fn ended(&self) -> Option<End> {
         self.ended.get().copied()
     }
 
-    /// Where it ends at present; `None` when it was closed.
+    /// Where it ends at present; `None` if it is closed.
     pub fn end(&self) -> Option<End> {
         self.decode(self.tail.load(Ordering::Relaxed))
     }
@@ -189,7 +187,7 @@ impl Generation {
         self.start
     }
 
-    /// Whether the log holds no write, nor a place for one.
+    /// Whether the log holds no write, and no place for one is reserved.
     pub fn log_is_empty(&self) -> bool {
         self.end().is_some_and(|end| end.offset == self.start)
     }

@@ -16,8 +16,8 @@
 //! 7. *insert*: put the entries into the memtables.
 //! 8. *publish*: mark the numbers as finished; the visible number moves over everything
 //!    that is finished without a gap (`concurrent::publish`).
-//! 9. *acknowledge*: return once the write is visible and, with `sync`, durable.
-//! 10. *deferred*: do what the insert has left, which no other writer waits for.
+//! 9. *acknowledge*: wait until the write is visible and, with `sync`, durable.
+//! 10. *deferred*: do what the insert has left, which no other writer waits for, and return.
 //!
 //! A write that fails before it has reserved has taken nothing, and concerns its caller
 //! alone. A failure from *append* to *publish* stops the database's writes (C5).

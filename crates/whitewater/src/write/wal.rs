@@ -1,20 +1,19 @@
-//! The write-ahead log of a database: the file being written, older files
-//! that still matter, and recycling.
+//! The write-ahead log of a database: the current file, older files that are still needed,
+//! and recycling.
 //!
-//! Writers put their records into the current [`Segment`] side by side, each
-//! at the place that its generation gave it; nothing here is in their way.
+//! Writers append to the current [`Segment`] concurrently, each at the place that its
+//! generation has reserved for it. No lock here is held meanwhile.
 //!
 //! Invariants:
-//! * L1: `closed` holds, oldest first, logs that were switched out and whose
-//!   records were not all synced yet; a synced write syncs them before the
-//!   current one (upholds C4).
-//! * L2: a log file is deleted or recycled only below the number the manifest
-//!   says is needed.
-//! * L3: the first record of a log that follows another one is a [`Link`] to
-//!   it. Logs are not synced when they are switched out, so a power cut may
-//!   lose the tail of one and keep the next; recovery sees the hole by the link.
-//! * L4: a log is extended and closed under `extending`, and not extended after
-//!   it was closed: a writer that is late to look after it touches nothing.
+//! * L1: `closed` holds, oldest first, the logs that were switched out and whose records
+//!   were not all synced yet. A synced write syncs them before the current one (upholds C4).
+//! * L2: a log file is deleted or recycled only below the number that the manifest says is
+//!   needed.
+//! * L3: the first record of a log with a predecessor is a [`Link`] to it. Logs are not
+//!   synced when they are switched out, so a power cut may lose the tail of one and keep
+//!   the next; recovery notices the gap by the link.
+//! * L4: a log is extended and closed under `extending`, and never extended once it is
+//!   closed: a late writer that extends it ahead changes nothing.
 
 use super::generation::End;
 use std::collections::VecDeque;
@@ -31,21 +30,21 @@ use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::{CompressedRecord, Segment};
 
-/// What a log says about the log before it: a batch without operations whose
-/// log data is this. Other engines skip it.
+/// What a log says about its predecessor. It is stored as the log data of a batch without
+/// operations, which other engines skip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Link {
-    /// Number of the log before.
+    /// Number of the preceding log.
     pub log_number: u64,
-    /// Where its last record ends, or 0 if that log failed: then nothing is
-    /// promised of it. Bytes.
+    /// Where the last record of the preceding log ends, in bytes. 0 if that log failed:
+    /// then nothing is known about its end.
     pub size: u64,
 }
 
 impl Link {
     const MARK: &[u8] = b"whitewater.log.before";
 
-    /// The log record, between the numbers `last` and the next one.
+    /// The log record, between the numbers `last` and `last + 1`.
     fn encode(self, last: SequenceNumber) -> Vec<u8> {
         let mut data = Self::MARK.to_vec();
         data.extend_from_slice(&self.log_number.to_le_bytes());
@@ -57,7 +56,7 @@ impl Link {
         record
     }
 
-    /// The link in a log record that was checked, if it is one.
+    /// The link in a log record that was checked, if the record is one.
     pub fn decode(record: &[u8]) -> Option<Link> {
         if batch::count(record) != 0 {
             return None;
@@ -90,21 +89,21 @@ pub(crate) struct WalOptions {
     pub compressed: bool,
 }
 
-/// A log begins with that much room, and is doubled from there: how it is best
-/// made ready shows by then.
+/// Bytes of a new log. It is doubled from there, since by then it shows how space is best
+/// made ready.
 const FIRST_STEP: u64 = 256 << 10;
 
-/// When syncs are less than this many bytes apart, the space for the log is
-/// initialized, which makes each of them cheaper.
+/// The most bytes between syncs for which the space of a log is initialized, which makes
+/// each sync cheaper.
 const INITIALIZED_PER_SYNC: u64 = 64 << 10;
 
 impl WalOptions {
-    /// Bytes by which a log is extended at most.
+    /// The most bytes by which a log is extended at once.
     fn step(&self) -> u64 {
         (self.expected / 16).clamp(64 << 10, 4 << 20)
     }
 
-    /// Bytes by which a log is extended that has `ready`.
+    /// Bytes by which a log with `ready` bytes is extended.
     fn step_from(&self, ready: u64) -> u64 {
         ready.max(FIRST_STEP).min(self.step())
     }
@@ -120,22 +119,22 @@ pub(crate) struct Wal {
     dir: PathBuf,
     options: WalOptions,
     logs: Mutex<Logs>,
-    /// Held by whoever extends the current log.
+    /// Held while the current log is extended.
     extending: Mutex<()>,
     /// Bytes of the logs in `Logs::older`.
     /// Written by: under the lock. Read by: writers that keep to a limit
     /// (relaxed). Publishes nothing.
     older_bytes: AtomicU64,
-    /// Bytes of all logs that were switched out, recycled and deleted ones
-    /// included. A statistic.
+    /// Bytes of all logs that were switched out, including recycled and deleted ones. A
+    /// statistic.
     ended_bytes: AtomicU64,
     /// Syncs since the current log was last extended.
-    /// Written by: whoever syncs, and whoever extends (relaxed). Read by: the
-    /// latter. Publishes nothing.
+    /// Written by: threads that sync or extend (relaxed). Read by: threads that extend.
+    /// Publishes nothing.
     syncs: AtomicU64,
-    /// Whether logs are initialized at present.
-    /// Written by: whoever extends, under `extending` (relaxed). Read by:
-    /// whoever creates a log. Publishes nothing.
+    /// Whether the space of logs is initialized at present.
+    /// Written by: threads that extend, under `extending` (relaxed). Read by: threads
+    /// that create a log. Publishes nothing.
     initializes: AtomicBool,
     /// Bytes after which the system is asked to write a log back; 0 is never.
     /// Written by: changes of options. Read by: writers. Publishes nothing:
@@ -199,13 +198,13 @@ impl Wal {
         self.bytes_per_sync.store(bytes, Ordering::Relaxed);
     }
 
-    /// The first log since the database was opened, and the last number before
-    /// it. Others begin with a [`Link`].
+    /// The first log since the database was opened, and the last number before it. All
+    /// other logs begin with a [`Link`].
     pub fn first(&self) -> Option<(u64, SequenceNumber)> {
         self.logs.lock().first
     }
 
-    /// Where the logs are.
+    /// The directory of the logs.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
@@ -221,21 +220,21 @@ impl Wal {
         self.ended_bytes.load(Ordering::Relaxed)
     }
 
-    /// Creates log `number`, with room for the first records. Nobody writes to
-    /// it before it is [installed](Wal::install).
+    /// Creates log `number`, with room for the first records. It gets none before it is
+    /// [installed](Wal::install).
     ///
     /// # Errors
-    /// A full disk, for one. Then no file is left, neither the log's nor the
-    /// one that was to be reused: what state that is in is not known.
+    /// A full disk, for one. Then no file is left, neither the log's nor the one that was
+    /// to be reused, whose state is unknown.
     pub fn create(&self, number: u64) -> Result<Arc<Segment>> {
         let path = filename::wal(&self.dir, number);
         let old = self.logs.lock().recyclable.pop_front();
         let old = old.map(|old| filename::wal(&self.dir, old));
         let made = self.make(number, &path, old.as_deref());
         made.inspect_err(|_| {
-            for leftover in [Some(path), old].into_iter().flatten() {
-                // One that stays is not needed, which the next open finds out.
-                let _ = self.fs.remove(&leftover);
+            for unused in [Some(path), old].into_iter().flatten() {
+                // If the removal fails, the next open finds that the file is not needed.
+                let _ = self.fs.remove(&unused);
             }
         })
     }
@@ -254,9 +253,9 @@ impl Wal {
         Ok(Arc::new(log))
     }
 
-    /// Makes `log` the current one, with a link to the one before, in which
-    /// numbers up to `end.last` were handed out; returns where its first write
-    /// begins. Places in it may be handed out afterwards.
+    /// Makes `log` the current one, with a link to its predecessor, which has handed out
+    /// numbers up to `end.last`. Returns where its first write begins. Writers may reserve
+    /// places in it afterwards.
     pub fn install(&self, log: &Arc<Segment>, end: End) -> Result<u64> {
         let mut logs = self.logs.lock();
         let before = logs.current.replace(log.clone());
@@ -283,11 +282,10 @@ impl Wal {
         self.logs.lock().older.iter().copied().collect()
     }
 
-    /// Begins `log`, which is to follow a current one that failed: nothing
-    /// behind the number `last` is part of the database. Returns where the first
-    /// write begins. [`Wal::restart`] comes next, or a crash, after which both
-    /// logs may be there.
-    pub fn begin_anew(&self, log: &Segment, last: SequenceNumber) -> Result<u64> {
+    /// Begins `log`, the successor of a current log that failed: nothing above the number
+    /// `last` is part of the database. Returns where the first write begins.
+    /// [`Wal::restart`] comes next, or a crash, after which both logs may exist.
+    pub fn begin_successor(&self, log: &Segment, last: SequenceNumber) -> Result<u64> {
         let current = self.logs.lock().current.clone();
         let link = current.map(|before| Link {
             log_number: before.log_number(),
@@ -296,13 +294,14 @@ impl Wal {
         self.begin(log, link, last)
     }
 
-    /// Writes what a log begins with; nobody has a place in it. Upholds L3, if
-    /// `link` leads to the log before, whose last number is `last`. Returns
-    /// where the first write begins.
+    /// Writes the beginning of a log, in which no place is reserved yet. Upholds L3, if
+    /// `link` leads to the preceding log, whose last number is `last`. Returns where the
+    /// first write begins.
     fn begin(&self, log: &Segment, link: Option<Link>, last: SequenceNumber) -> Result<u64> {
-        let start = match self.options.compressed {
-            true => log.begin_compressed()?,
-            false => 0,
+        let start = if self.options.compressed {
+            log.begin_compressed()?
+        } else {
+            0
         };
         let Some(link) = link else {
             return Ok(start);
@@ -328,8 +327,8 @@ impl Wal {
         self.options.compressed
     }
 
-    /// Compresses a record, the concatenation of `parts` behind a header, if
-    /// records are to be compressed.
+    /// Compresses a record, the concatenation of `parts` without its header, if records are
+    /// compressed.
     #[inline]
     pub fn compress(&self, parts: &[&[u8]]) -> Result<Option<CompressedRecord>> {
         if !self.options.compressed {
@@ -342,9 +341,9 @@ impl Wal {
         .map(Some)
     }
 
-    /// Makes `log` the current one, which was [begun anew](Wal::begin_anew): what
-    /// the logs before held is elsewhere, and the manifest says so. Returns their files, to be
-    /// deleted; none is used again, for a write or sync of it may have failed.
+    /// Makes `log`, begun by [`Wal::begin_successor`], the current one. The contents of all
+    /// earlier logs are in tables, and the manifest says so. Returns their files, to be
+    /// deleted: none is reused, since a write or sync of it may have failed.
     #[must_use]
     pub fn restart(&self, log: &Arc<Segment>) -> Vec<PathBuf> {
         let mut logs = self.logs.lock();
@@ -358,19 +357,17 @@ impl Wal {
         numbers.into_iter().map(path).collect()
     }
 
-    /// Deletes a log that was [created](Wal::create) and not used.
+    /// Deletes a log that was [created](Wal::create) and never used.
     pub fn discard(&self, log: &Segment) {
-        // A leftover is empty, which recovery does not mind.
+        // If it stays, it is empty, which recovery accepts.
         let _ = self.fs.remove(&filename::wal(&self.dir, log.log_number()));
     }
 
-    /// Extends `log`, if it is not there yet, to `upto` and a good way beyond.
-    /// A closed log stays what it is: nobody gets a place in it, and its file
-    /// may be another log's by now.
+    /// Extends `log` well beyond `upto`, if it does not reach that yet. A closed log is left
+    /// as it is: no place in it can be reserved, and its file may be another log's by now.
     ///
     /// # Errors
-    /// A full disk, for one. The log is what it was, and the next writer tries
-    /// again.
+    /// A full disk, for one. The log is unchanged, and the next writer tries again.
     pub fn extend_to(&self, log: &Segment, upto: u64) -> Result<()> {
         let _one_at_a_time = self.extending.lock(); // upholds L4
         if upto <= log.allocated() || log.is_closed() {
@@ -380,10 +377,10 @@ impl Wal {
         self.extend(log, upto + self.options.step_from(ready))
     }
 
-    /// Looks after `log`, in which a write has ended at `end`. Extends it ahead
-    /// of need, by one writer, if that is near the end of what is ready; returns
-    /// whether it was this one. A failure is left to whoever will need the room.
-    /// Asks the system to write it back, if that is due.
+    /// Extends `log` before a writer needs it, if a write has ended at `end`, near the end
+    /// of what is ready. One writer does it; returns whether it was this one. A failure is
+    /// ignored: a writer that needs the room gets it. Also asks the system to write the
+    /// log back, if that is due.
     #[inline]
     pub fn extend_ahead(&self, log: &Segment, end: u64) -> bool {
         let bytes_per_sync = self.bytes_per_sync.load(Ordering::Relaxed);
@@ -396,7 +393,7 @@ impl Wal {
     #[inline]
     fn is_near_end(&self, log: &Segment, end: u64) -> bool {
         let ready = log.ready();
-        // Half of the last step is left, or less.
+        // At most half of the last step is left.
         end + self.options.step_from(ready / 2) / 2 > ready
     }
 
@@ -422,15 +419,15 @@ impl Wal {
         log.extend(len)
     }
 
-    /// Closes a log that was switched out and that ends at `len`, without
-    /// syncing it. Writes to places in it may be under way.
+    /// Closes a log that was switched out and that ends at `len`, without syncing it. Writes
+    /// to reserved places may be under way.
     pub fn trim(&self, log: &Segment, len: u64) -> Result<()> {
         let _not_extended_meanwhile = self.extending.lock(); // upholds L4
         log.close(len)
     }
 
-    /// Hands records that are kept in memory to the operating system, oldest
-    /// log first: all that have none before them that is still being written.
+    /// Hands the records that are kept in memory to the operating system, oldest log first,
+    /// up to the first record that is still being written.
     pub fn flush(&self) -> Result<()> {
         let (closed, current) = {
             let logs = self.logs.lock();
@@ -442,17 +439,18 @@ impl Wal {
         current.map_or(Ok(()), |log| log.flush())
     }
 
-    /// Makes everything durable that is in the logs, oldest log first. All
-    /// records up to the number `upto` are. Returns the logs that are durable to
-    /// their end now and were not before.
+    /// Makes everything in the logs durable, oldest log first. All records up to the number
+    /// `upto` are in the logs. Returns the logs that are now durable to their end and were
+    /// not before.
     pub fn sync(&self, upto: SequenceNumber) -> Result<Vec<Synced>> {
         let (current, dir_synced) = {
             let logs = self.logs.lock();
             (logs.current.clone(), logs.dir_synced)
         };
-        let synced = match planted(Bug::OlderLogsNotSynced) {
-            false => self.sync_closed(upto)?, // first, by L1
-            true => Vec::new(),
+        let synced = if planted(Bug::OlderLogsNotSynced) {
+            Vec::new()
+        } else {
+            self.sync_closed(upto)? // first, by L1
         };
         let Some(current) = current else {
             return Ok(synced);
@@ -460,7 +458,7 @@ impl Wal {
         if !dir_synced {
             self.sync_names()?;
             let mut logs = self.logs.lock();
-            // It may not be the current one any more.
+            // Another log may be the current one by now.
             let same = |now: &Arc<Segment>| Arc::ptr_eq(now, &current);
             logs.dir_synced |= logs.current.as_ref().is_some_and(same);
         }
@@ -471,11 +469,10 @@ impl Wal {
         Ok(synced)
     }
 
-    /// Makes the logs before the current one durable, in which all records up
-    /// to the number `upto` are. A flush of one column family calls this first
-    /// when there are others, or a power cut could keep the flushed family's
-    /// later writes and lose the others' earlier ones. Returns the logs that are
-    /// durable to their end now.
+    /// Makes the logs before the current one durable. All records up to the number `upto`
+    /// are in the logs. A flush of one column family calls this first if there are others:
+    /// a power cut could otherwise keep the flushed family's later writes and lose earlier
+    /// ones of the others. Returns the logs that are now durable to their end.
     pub fn sync_closed(&self, upto: SequenceNumber) -> Result<Vec<Synced>> {
         let closed = self.logs.lock().closed.clone();
         if closed.is_empty() {
@@ -485,7 +482,7 @@ impl Wal {
         for one in &closed {
             one.log.sync()?;
         }
-        // One that still gets records has to be synced again for them (L1).
+        // A log that still gets records has to be synced again for them (L1).
         let whole = |one: &Closed| {
             one.end.last <= upto && closed.iter().any(|c| Arc::ptr_eq(&c.log, &one.log))
         };
@@ -497,8 +494,8 @@ impl Wal {
         Ok(synced)
     }
 
-    /// Makes the names of all logs durable. After that has failed, to whomever
-    /// syncs the directory, nobody succeeds (C4): upheld by
+    /// Makes the names of all logs durable. Once any sync of the directory has failed, all
+    /// later ones fail (C4): upheld by
     /// [`NamesFs`](whitewater_storage::fs::names::NamesFs).
     fn sync_names(&self) -> Result<()> {
         if planted(Bug::LogNameNotSynced) {
@@ -507,9 +504,9 @@ impl Wal {
         self.fs.sync_dir(&self.dir)
     }
 
-    /// Forgets logs below `min_needed`, keeping some for reuse; returns the
-    /// numbers of the others, to be deleted. Upholds L2 if the number is from the manifest, and
-    /// nobody writes to them: what they held was flushed.
+    /// Forgets logs below `min_needed`, keeping some for reuse. Returns the numbers of the
+    /// others, to be deleted. Upholds L2 if the number is from the manifest, and no writer
+    /// writes to the logs: what they held was flushed.
     #[must_use]
     pub fn forget_below(&self, min_needed: u64) -> Vec<u64> {
         let mut logs = self.logs.lock();
@@ -529,8 +526,8 @@ impl Wal {
         obsolete
     }
 
-    /// Closes the current log, which ends at `len`, without syncing it. No
-    /// write is under way.
+    /// Closes the current log, which ends at `len`, without syncing it. No write is under
+    /// way.
     pub fn close(&self, len: u64) -> Result<()> {
         let current = {
             let mut logs = self.logs.lock();
@@ -588,7 +585,7 @@ mod tests {
         let (log, _) = next(&wal, 3, 5, 50);
         assert_eq!(log.allocated(), 9 * STEP, "the old file");
         assert_eq!(log.ready(), STEP);
-        // Not yet, and then once.
+        // Not before it is synced, and once after.
         assert!(!wal.extend_ahead(&log, STEP / 2));
         assert!(wal.extend_ahead(&log, STEP / 2 + 1));
         assert_eq!(log.ready(), 2 * STEP);

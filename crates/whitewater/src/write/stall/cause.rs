@@ -1,22 +1,21 @@
-//! Why a column family holds writers back: RocksDB's conditions, causes and
-//! counts of them.
+//! Why a column family stalls writers: RocksDB's conditions, causes and counts.
 
 use crate::options::CfOptions;
 
-/// How writers are treated.
+/// What writers are subject to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 #[repr(u8)]
 pub(crate) enum Pressure {
-    /// They go ahead.
+    /// Writers go ahead.
     #[default]
     None = 0,
-    /// Together they get a rate.
+    /// Writers share a limited rate.
     Delayed = 1,
-    /// They wait.
+    /// Writers wait.
     Stopped = 2,
 }
 
-/// What is too much.
+/// What there is too much of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cause {
     /// Memtables that wait for their flush.
@@ -40,7 +39,7 @@ impl Cause {
     }
 }
 
-/// What a column family's state is measured by.
+/// The figures of a column family that a stall is decided by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Load {
     /// Memtables that wait for their flush.
@@ -49,21 +48,20 @@ pub(crate) struct Load {
     pub level0: i32,
     /// Bytes that compactions have yet to rewrite.
     pub pending: u64,
-    /// Bytes in the deepest level that holds any.
+    /// Bytes in the deepest level that is not empty.
     pub bottom: u64,
 }
 
-/// A condition, with its cause if there is one.
+/// The stall of a column family and its cause, if it has one.
 pub(crate) type Stall = Option<(Cause, Pressure)>;
 
-/// The pressure of a condition.
+/// The pressure of a stall.
 pub(crate) fn pressure(stall: Stall) -> Pressure {
     stall.map_or(Pressure::None, |(_, pressure)| pressure)
 }
 
 impl Load {
-    /// The condition that a column family with `o` is in: RocksDB's rules, in
-    /// their order.
+    /// The stall of a column family with the options `o`, by RocksDB's rules in their order.
     pub fn stall(&self, o: &CfOptions) -> Stall {
         let auto = !o.disable_auto_compactions;
         let level0_over = |limit: i32| auto && limit >= 0 && self.level0 >= limit;
@@ -79,7 +77,7 @@ impl Load {
             && self.memtables >= memtables - 1
             && self.memtables > o.min_write_buffer_number_to_merge
         {
-            // Two or three buffers are used to the full.
+            // With two or three buffers, all are used before a stop.
             Some((Cause::Memtables, Pressure::Delayed))
         } else if level0_over(o.level0_slowdown_writes_trigger) {
             Some((Cause::Level0Files, Pressure::Delayed))
@@ -106,8 +104,8 @@ impl Load {
         }
     }
 
-    /// Whether compaction is behind, without a stall yet: writes of low
-    /// priority are throttled. RocksDB starts more compactions then.
+    /// Whether compaction is behind, though not yet stalling writers: low-priority writes
+    /// are throttled then. RocksDB starts more compactions on this condition.
     pub fn is_behind(&self, o: &CfOptions) -> bool {
         if o.disable_auto_compactions {
             return false;
@@ -133,7 +131,7 @@ impl Load {
         self.pending >= limit
     }
 
-    /// What RocksDB's LOG says of a condition; `rate` in bytes per second.
+    /// RocksDB's text for a stall in the LOG; `rate` is in bytes per second.
     pub fn describe(&self, stall: Stall, o: &CfOptions, rate: u64) -> String {
         let Some((cause, pressure)) = stall else {
             return "No write stall any more".to_owned();
@@ -145,7 +143,7 @@ impl Load {
         }
     }
 
-    /// What RocksDB's LOG says of a cause.
+    /// RocksDB's text for a cause in the LOG.
     pub fn reason(&self, cause: Cause, o: &CfOptions) -> String {
         match cause {
             Cause::Memtables => format!(
@@ -160,7 +158,7 @@ impl Load {
     }
 }
 
-/// How often a column family was found in each condition.
+/// How often a column family was found in each kind of stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct StallCounts {
     /// By cause; delays, then stops.
@@ -170,7 +168,7 @@ pub(crate) struct StallCounts {
 }
 
 impl StallCounts {
-    /// Counts a condition, `compacting` if level 0 is being compacted.
+    /// Counts a stall, `compacting` if level 0 is being compacted.
     pub fn count(&mut self, cause: Cause, pressure: Pressure, compacting: bool) {
         let kind = usize::from(pressure == Pressure::Stopped);
         self.by_cause[cause as usize][kind] += 1;
@@ -179,7 +177,7 @@ impl StallCounts {
         }
     }
 
-    /// All conditions counted.
+    /// The number of stalls counted.
     pub fn total(&self) -> u64 {
         self.by_cause.iter().flatten().sum()
     }

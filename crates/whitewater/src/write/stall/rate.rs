@@ -1,20 +1,20 @@
-//! The rate that delayed writers get, by RocksDB's rules.
+//! The rate of delayed writers, by RocksDB's rules.
 //!
-//! It starts at the rate the user gave, falls while what compactions owe
-//! grows, falls faster close to a stop and after one, rises when debt is paid,
-//! and rises once more when a delay ends. It is kept from one delay to the
-//! next, so that writes settle at what the database can take.
+//! It starts at the configured rate. It falls while the debt of compactions grows, falls
+//! faster near a stop and after one, rises while the debt shrinks, and rises once more when
+//! a delay ends. It is kept from one delay to the next, so that writes settle at a rate
+//! that the database can sustain.
 
 use std::time::{Duration, Instant};
 
-/// Bytes per second while writes are delayed, when no rate is given.
+/// The default rate of delayed writes. Bytes per second.
 const DEFAULT_RATE: u64 = 16 << 20;
 
-/// A rate that falls by itself stays at or above this. Bytes per second.
+/// The rate does not fall below this. Bytes per second.
 const MIN_RATE: u64 = 16 << 10;
 
-/// Bytes per second of low-priority writes while compaction is behind, before
-/// a delay has taught better.
+/// The rate of low-priority writes while compaction is behind, until a delay has set
+/// another. Bytes per second.
 const LOW_PRI_RATE: u64 = 1 << 20;
 
 const DEBT_GREW: f64 = 0.8;
@@ -29,19 +29,19 @@ pub(crate) struct Debt {
     pub now: u64,
 }
 
-/// The rates at present. Bytes per second.
+/// The present rates. Bytes per second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DelayRate {
-    /// What the user gave; never exceeded.
+    /// The configured rate, which is never exceeded.
     max: u64,
-    /// Of delayed writes.
+    /// The rate of delayed writes.
     pub now: u64,
-    /// Of low-priority writes while compaction is behind.
+    /// The rate of low-priority writes while compaction is behind.
     pub low_pri: u64,
 }
 
 impl DelayRate {
-    /// Starts at `max`, 0 for the default.
+    /// Starts at the configured rate `max`, 0 for the default.
     pub fn new(max: u64) -> Self {
         let max = if max == 0 { DEFAULT_RATE } else { max };
         DelayRate {
@@ -51,8 +51,8 @@ impl DelayRate {
         }
     }
 
-    /// Sets the user's rate, 0 for the default. Delayed writes get it
-    /// until the stall state is next recomputed.
+    /// Sets the configured rate, 0 for the default. Delayed writes get it until the stall
+    /// state is next recomputed.
     pub fn set_max(&mut self, max: u64) {
         let low_pri = self.low_pri;
         *self = DelayRate {
@@ -61,9 +61,9 @@ impl DelayRate {
         };
     }
 
-    /// A column family is found delayed. `again`: some was before; `penalize`:
-    /// writes were stopped, or nearly are; `fixed`: without automatic
-    /// compactions, debt says nothing.
+    /// A column family is found delayed. `again`: one was delayed before. `penalize`: writes
+    /// were stopped, or are close to it. `fixed`: the rate stays, since debt means nothing
+    /// without automatic compactions.
     pub fn delay(&mut self, debt: Debt, again: bool, penalize: bool, fixed: bool) {
         if fixed {
             self.now = self.max;
@@ -78,9 +78,9 @@ impl DelayRate {
         }
     }
 
-    /// A column family is found free while some was delayed.
+    /// A column family that was delayed is found free.
     pub fn recover(&mut self) {
-        // The limit of low-priority writes stays when the delay has ended.
+        // The limit of low-priority writes remains after the delay.
         self.low_pri = (self.now / 4).max(1);
         self.now = scale(self.now, DELAY_ENDED).min(self.max);
     }
@@ -90,15 +90,15 @@ fn scale(rate: u64, by: f64) -> u64 {
     (rate as f64 * by) as u64
 }
 
-/// Writes paid for by time: each pays for its bytes, at the rate of its time.
+/// The time at which writes have paid for their bytes, each at the rate in force.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Account {
-    /// When all that was let in is paid for.
+    /// When all admitted writes are paid for.
     paid_until: Instant,
 }
 
 impl Account {
-    /// Nothing is owed.
+    /// No debt.
     pub fn new(now: Instant) -> Self {
         Account { paid_until: now }
     }
@@ -108,12 +108,12 @@ impl Account {
         let nanos = (bytes as u128 * 1_000_000_000) / u128::from(rate.max(1));
         let nanos = u64::try_from(nanos).unwrap_or(u64::MAX);
         let from = self.paid_until.max(now);
-        // A century is for good.
+        // A century is as good as for ever.
         let century = Duration::from_secs(100 * 365 * 86_400);
         from + Duration::from_nanos(nanos).min(century)
     }
 
-    /// Puts what is due then on the books.
+    /// Charges for a write that is paid for at `due`.
     pub fn charge(&mut self, due: Instant) {
         self.paid_until = due;
     }
