@@ -7,6 +7,7 @@ use crate::manifest::tags::{self, custom};
 impl VersionEdit {
     /// The bytes of the record. New files are written in form 103, blob files under the tags 400
     /// and 401.
+    // Long: one field after the other, in the order in which RocksDB writes them.
     pub fn encode(&self) -> Vec<u8> {
         let mut dst = Vec::with_capacity(64 + 96 * self.new_files.len());
         if let Some(id) = &self.db_id {
