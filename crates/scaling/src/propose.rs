@@ -41,8 +41,8 @@ fn candidates() -> Vec<Proposal> {
     const TAIL: &str = "write/generation.rs, Generation::reserve";
     const MARKS: &str = "concurrent/publish/mod.rs, Publication::slots";
     const COUNTERS: &str = "concurrent/counter.rs, SHARDS";
-    const BEDS: &str = "concurrent/publish/wait_buckets.rs";
-    const DEAL: &str = "concurrent/group/wake_tree.rs, HELPED_GROUP";
+    const WAIT_BUCKETS: &str = "concurrent/publish/wait_buckets.rs";
+    const WAKE_TREE: &str = "concurrent/group/wake_tree.rs, HELPED_GROUP";
     let code = Layout::default();
     let with = |what, place, protocol, layout| Proposal {
         what,
@@ -93,7 +93,7 @@ fn candidates() -> Vec<Proposal> {
         ),
         ordered(
             "the mover wakes all on any machine (as it was)",
-            BEDS,
+            WAIT_BUCKETS,
             Layout {
                 wakes: Wakes::Mover,
                 ..code
@@ -101,7 +101,7 @@ fn candidates() -> Vec<Proposal> {
         ),
         ordered(
             "threads that are woken wake others on any machine",
-            BEDS,
+            WAIT_BUCKETS,
             Layout {
                 wakes: Wakes::EachOther,
                 ..code
@@ -109,7 +109,7 @@ fn candidates() -> Vec<Proposal> {
         ),
         ordered(
             "the thread that may move next is woken first",
-            BEDS,
+            WAIT_BUCKETS,
             Layout {
                 successor_first: true,
                 ..code
@@ -141,23 +141,31 @@ fn candidates() -> Vec<Proposal> {
         ),
         with(
             "helpers from 8 members on",
-            DEAL,
-            grouped,
-            Layout { fan_out: 8, ..code },
-        ),
-        with(
-            "helpers from 40 members on",
-            DEAL,
+            WAKE_TREE,
             grouped,
             Layout {
-                fan_out: 40,
+                helped_group: 8,
                 ..code
             },
         ),
-        with("no helpers", DEAL, Protocol::Grouped(WakeUp::Serial), code),
+        with(
+            "helpers from 40 members on",
+            WAKE_TREE,
+            grouped,
+            Layout {
+                helped_group: 40,
+                ..code
+            },
+        ),
+        with(
+            "no helpers",
+            WAKE_TREE,
+            Protocol::Grouped(WakeUp::Serial),
+            code,
+        ),
         with(
             "a tree in place of helpers",
-            DEAL,
+            WAKE_TREE,
             Protocol::Grouped(WakeUp::Parallel),
             code,
         ),

@@ -37,7 +37,7 @@ struct Node {
     write: Cell<Write>,
     ticket: Cell<(u64, u64)>,
     /// Those whom it is to set off or tell.
-    share: RefCell<Vec<ThreadId>>,
+    subtree: RefCell<Vec<ThreadId>>,
     /// The leader of its group, if it is set off.
     group: Cell<Option<ThreadId>>,
     /// Of the group that it leads.
@@ -92,7 +92,7 @@ struct Second {
 
 /// Whom one thread sets off or tells: `own` by itself; what is in the nodes'
 /// shares, by those.
-struct Deal {
+struct WakeTree {
     own: Vec<ThreadId>,
 }
 
@@ -115,7 +115,7 @@ impl Queue {
                     sync: false,
                 }),
                 ticket: Cell::new((0, 0)),
-                share: RefCell::default(),
+                subtree: RefCell::default(),
                 group: Cell::new(None),
                 running: Word::new(sim, "running", 0).counted(),
                 chain: RefCell::default(),
@@ -167,8 +167,8 @@ impl Queue {
             APPLY => self.take_part(world, thread).await,
             _ => {}
         }
-        let share = node.share.take();
-        self.tell(thread, &share).await;
+        let subtree = node.subtree.take();
+        self.tell(thread, &subtree).await;
         node.ticket.get()
     }
 
@@ -253,11 +253,11 @@ impl Queue {
         }
         awake.append(&mut asleep);
         let deal = self
-            .deal(
+            .build(
                 thread,
                 awake,
                 wake_up.unwrap_or(WakeUp::SquareRoot),
-                world.layout.fan_out,
+                world.layout.helped_group,
                 chain.len(),
             )
             .await;
@@ -265,7 +265,7 @@ impl Queue {
     }
 
     fn sort(&self, member: ThreadId, awake: &mut Vec<ThreadId>, asleep: &mut Vec<ThreadId>) {
-        self.nodes[member].share.borrow_mut().clear();
+        self.nodes[member].subtree.borrow_mut().clear();
         if self.nodes[member].state.0.peek() == BLOCKED {
             asleep.push(member);
         } else {
@@ -281,17 +281,17 @@ impl Queue {
     }
 
     /// Deals `members` out: who comes first is told first.
-    async fn deal(
+    async fn build(
         &self,
         thread: &Thread,
         members: Vec<ThreadId>,
         wake_up: WakeUp,
-        fan_out: usize,
+        helped_group: usize,
         group: usize,
-    ) -> Deal {
+    ) -> WakeTree {
         match wake_up {
-            WakeUp::Serial => return Deal { own: members },
-            WakeUp::SquareRoot if group < fan_out => return Deal { own: members },
+            WakeUp::Serial => return WakeTree { own: members },
+            WakeUp::SquareRoot if group < helped_group => return WakeTree { own: members },
             _ => {}
         }
         let parents: Vec<usize> = match wake_up {
@@ -311,12 +311,12 @@ impl Queue {
             if parent == 0 {
                 own.push(member);
             } else {
-                let caller = &self.nodes[members[parent - 1]];
-                thread.store(&caller.cells, 0).await;
-                caller.share.borrow_mut().push(member);
+                let helper = &self.nodes[members[parent - 1]];
+                thread.store(&helper.cells, 0).await;
+                helper.subtree.borrow_mut().push(member);
             }
         }
-        Deal { own }
+        WakeTree { own }
     }
 
     /// The leader's part once its group is logged.
@@ -358,7 +358,13 @@ impl Queue {
             }
             let wake_up = style.wake_up.unwrap_or(WakeUp::SquareRoot);
             own = self
-                .deal(thread, awake, wake_up, world.layout.fan_out, chain.len())
+                .build(
+                    thread,
+                    awake,
+                    wake_up,
+                    world.layout.helped_group,
+                    chain.len(),
+                )
                 .await
                 .own;
         }
@@ -404,8 +410,8 @@ impl Queue {
     }
 
     /// Sets off a share and inserts the own batch.
-    async fn work_through(&self, world: &World, thread: &Thread, share: &[ThreadId]) {
-        for &member in share {
+    async fn work_through(&self, world: &World, thread: &Thread, subtree: &[ThreadId]) {
+        for &member in subtree {
             thread.load(&self.nodes[member].cells).await;
             self.nodes[member].state.set(thread, APPLY).await;
         }
@@ -424,8 +430,8 @@ impl Queue {
     async fn take_part(&self, world: &World, thread: &Thread) {
         let node = &self.nodes[thread.id()];
         let leader = node.group.get().expect("set off by a leader");
-        let share = node.share.take();
-        self.work_through(world, thread, &share).await;
+        let subtree = node.subtree.take();
+        self.work_through(world, thread, &subtree).await;
         if !self.leave(world, thread, leader).await {
             node.state.wait(thread, 1 << DONE, &self.finishing).await;
         }

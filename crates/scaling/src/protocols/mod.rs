@@ -18,8 +18,8 @@
 //! are of, differ from those of this tree.
 
 pub mod combining;
-pub mod gathering;
 pub mod group;
+pub mod group_commit_delay;
 pub mod ordered;
 pub mod prepared;
 pub mod publication;

@@ -19,10 +19,10 @@ pub async fn commit(world: &World, thread: &Thread, write: Write) {
     }
     steps::insert(world, thread, write, prepared).await;
     if write.sync {
-        let settle = async |upto| steps::make_durable(world, thread, upto).await;
+        let sync_prefix = async |upto| steps::make_durable(world, thread, upto).await;
         world
             .publication
-            .finish_awaiting_sync(thread, first, last, settle)
+            .finish_awaiting_sync(thread, first, last, sync_prefix)
             .await;
     } else {
         world.publication.finish(thread, first, last).await;

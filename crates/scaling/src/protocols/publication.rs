@@ -1,13 +1,13 @@
 //! A number that moves over a finished prefix. As `concurrent::publish`.
 
-use super::gathering::Gathering;
-use super::waiter::{Site, Turnstile, spin_and_yield};
+use super::group_commit_delay::GroupCommitDelay;
+use super::waiter::{EventCount, Site, spin_and_yield};
 use crate::sim::{Sim, Thread, Word};
 
 /// Slots of the ring; fewer than in the code, more than can be in flight here.
 const SLOTS: u64 = 1 << 12;
-const BEDS: u64 = 64;
-const BED: u64 = 8;
+const BUCKETS: u64 = 64;
+const BUCKET_WIDTH: u64 = 8;
 const HELD: u64 = 1 << 63;
 
 /// See `concurrent::publish::Publication`.
@@ -16,12 +16,12 @@ pub struct Publication {
     visible: Word,
     slots: Vec<Word>,
     occupied: Word,
-    beds: Vec<Bed>,
+    buckets: Vec<Bucket>,
     site: Site,
     choices: Choices,
-    /// Beds that were passed and are still to be woken by those who were.
-    owed: Word,
-    gathering: Gathering,
+    /// Buckets that were passed and are still to be woken by those who were.
+    pending_wakes: Word,
+    commit_delay: GroupCommitDelay,
 }
 
 /// How it is laid out and works.
@@ -33,30 +33,27 @@ pub struct Choices {
     pub mark_first: bool,
     /// Whoever is woken wakes others.
     pub relayed_wakes: bool,
-    /// The bed of whoever may move next is woken before the others (in the code
-    /// beds are woken by their place).
+    /// The bucket of whoever may move next is woken before the others (in the code
+    /// buckets are woken by their place).
     pub successor_first: bool,
     /// Whoever settles waits for those that the last one let go.
     pub gather: bool,
 }
 
-/// Beds that one thread wakes, if others wake the rest.
-const FAN_OUT: u32 = 2;
+/// Buckets that one thread wakes, if others wake the rest.
+const WAKE_FAN_OUT: u32 = 2;
 
 #[derive(Debug)]
-struct Bed {
-    turnstile: Turnstile,
+struct Bucket {
+    event: EventCount,
     sleepers: Word,
 }
 
-impl Bed {
+impl Bucket {
     fn new(sim: &Sim) -> Self {
-        let turnstile = Turnstile::new(sim, "beds");
-        let sleepers = turnstile.0.beside(0).counted();
-        Bed {
-            turnstile,
-            sleepers,
-        }
+        let event = EventCount::new(sim, "beds");
+        let sleepers = event.0.beside(0).counted();
+        Bucket { event, sleepers }
     }
 }
 
@@ -76,11 +73,11 @@ impl Publication {
             visible: Word::new(sim, "visible", 0).counted(),
             slots,
             occupied: Word::new(sim, "occupied", 0).counted(),
-            beds: (0..BEDS).map(|_| Bed::new(sim)).collect(),
+            buckets: (0..BUCKETS).map(|_| Bucket::new(sim)).collect(),
             site: Site::default(),
             choices,
-            owed: Word::new(sim, "owed beds", 0).counted(),
-            gathering: Gathering::new(),
+            pending_wakes: Word::new(sim, "owed beds", 0).counted(),
+            commit_delay: GroupCommitDelay::new(),
         }
     }
 
@@ -113,14 +110,14 @@ impl Publication {
         }
     }
 
-    /// The same for a range that is to be made durable by `settle` before
+    /// The same for a range that is to be made durable by `sync_prefix` before
     /// anybody sees it.
     pub async fn finish_awaiting_sync<S: AsyncFnOnce(u64)>(
         &self,
         thread: &Thread,
         first: u64,
         last: u64,
-        settle: S,
+        sync_prefix: S,
     ) {
         let before = first - 1;
         if self.visible(thread).await != before {
@@ -135,15 +132,15 @@ impl Publication {
         let mut to = last;
         let mut count = 1 + self.pass_marked(thread, &mut to).await;
         if self.choices.gather
-            && let Some(expected) = self.gathering.waits_for(count)
+            && let Some(expected) = self.commit_delay.waits_for(count)
         {
             count = self.gather(thread, &mut to, count, expected).await;
         }
         let start = thread.now();
-        settle(to).await;
+        sync_prefix(to).await;
         let took = thread.now() - start;
         let behind = self.pass_marked(thread, &mut to.clone()).await;
-        self.gathering.settled(took, count + behind);
+        self.commit_delay.record_sync(took, count + behind);
         self.raise(thread, before, to).await;
     }
 
@@ -159,11 +156,11 @@ impl Publication {
             if more > 0 {
                 (count, joined) = (count + more, now);
             }
-            if self.gathering.is_over(now - start, now - joined) {
+            if self.commit_delay.is_over(now - start, now - joined) {
                 break;
             }
         }
-        self.gathering.waited(count > present);
+        self.commit_delay.waited(count > present);
         count
     }
 
@@ -211,7 +208,7 @@ impl Publication {
 
     async fn marked_after(&self, thread: &Thread, last: u64) -> Option<u64> {
         let mark = self.mark_after(thread, last).await;
-        mark.and_then(|(end, held)| (!held).then_some(end))
+        mark.and_then(|(end, awaits_sync)| (!awaits_sync).then_some(end))
     }
 
     /// Waits until `last` is visible.
@@ -227,77 +224,88 @@ impl Publication {
     }
 
     async fn sleep(&self, thread: &Thread, last: u64) {
-        let at = last / BED % BEDS;
-        let bed = &self.beds[at as usize];
-        thread.rmw(&bed.sleepers, |n| n + 1).await;
+        let at = last / BUCKET_WIDTH % BUCKETS;
+        let bucket = &self.buckets[at as usize];
+        thread.rmw(&bucket.sleepers, |n| n + 1).await;
         loop {
-            let turn = thread.load(&bed.turnstile.0).await;
-            thread.rmw(&self.occupied, |beds| beds | 1 << at).await;
+            let turn = thread.load(&bucket.event.0).await;
+            thread
+                .rmw(&self.occupied, |buckets| buckets | 1 << at)
+                .await;
             thread.fence().await;
             if self.visible(thread).await >= last {
                 break;
             }
-            self.wake_owed(thread).await;
-            thread.futex_wait(&bed.turnstile.0, turn).await;
+            self.wake_pending(thread).await;
+            thread.futex_wait(&bucket.event.0, turn).await;
         }
-        thread.rmw(&bed.sleepers, |n| n - 1).await;
+        thread.rmw(&bucket.sleepers, |n| n - 1).await;
         thread.fence().await;
-        self.wake_owed(thread).await;
+        self.wake_pending(thread).await;
     }
 
     async fn wake(&self, thread: &Thread, from: u64, to: u64) {
-        let wanted = thread.load(&self.occupied).await & beds_of(from, to);
+        let wanted = thread.load(&self.occupied).await & buckets_of(from, to);
         if wanted == 0 {
             return;
         }
-        let before = thread.rmw(&self.occupied, |beds| beds & !wanted).await;
+        let before = thread
+            .rmw(&self.occupied, |buckets| buckets & !wanted)
+            .await;
         let mut taken = wanted & before;
-        let last = to / BED % BEDS;
+        let last = to / BUCKET_WIDTH % BUCKETS;
         if self.choices.successor_first && taken >> last & 1 != 0 {
-            self.bed_of(1 << last).turnstile.let_through(thread).await;
+            self.bucket_of(1 << last).event.notify_all(thread).await;
             taken &= !(1 << last);
         }
-        if self.choices.relayed_wakes && taken.count_ones() > FAN_OUT {
-            thread.rmw(&self.owed, |owed| owed | taken).await;
-            self.wake_owed(thread).await;
+        if self.choices.relayed_wakes && taken.count_ones() > WAKE_FAN_OUT {
+            thread
+                .rmw(&self.pending_wakes, |pending_wakes| pending_wakes | taken)
+                .await;
+            self.wake_pending(thread).await;
             return;
         }
         while taken != 0 {
-            self.bed_of(taken).turnstile.let_through(thread).await;
+            self.bucket_of(taken).event.notify_all(thread).await;
             taken &= taken - 1;
         }
     }
 
-    /// Wakes beds that are owed, until there are none, or enough sleepers to
+    /// Wakes buckets that are pending_wakes, until there are none, or enough sleepers to
     /// wake the others.
-    async fn wake_owed(&self, thread: &Thread) {
+    async fn wake_pending(&self, thread: &Thread) {
         let mut helpers = 0;
-        let mut owed = thread.load(&self.owed).await;
-        while owed != 0 && helpers < FAN_OUT {
-            let lowest = owed & owed.wrapping_neg();
-            if thread.rmw(&self.owed, |owed| owed & !lowest).await & lowest != 0 {
-                let bed = self.bed_of(lowest);
-                bed.turnstile.let_through(thread).await;
+        let mut pending_wakes = thread.load(&self.pending_wakes).await;
+        while pending_wakes != 0 && helpers < WAKE_FAN_OUT {
+            let lowest = pending_wakes & pending_wakes.wrapping_neg();
+            if thread
+                .rmw(&self.pending_wakes, |pending_wakes| pending_wakes & !lowest)
+                .await
+                & lowest
+                != 0
+            {
+                let bucket = self.bucket_of(lowest);
+                bucket.event.notify_all(thread).await;
                 thread.fence().await;
-                if thread.load(&bed.sleepers).await > 0 {
+                if thread.load(&bucket.sleepers).await > 0 {
                     helpers += 1;
                 }
             }
-            owed = thread.load(&self.owed).await;
+            pending_wakes = thread.load(&self.pending_wakes).await;
         }
     }
 
-    /// The bed of the lowest bit.
-    fn bed_of(&self, bits: u64) -> &Bed {
-        &self.beds[bits.trailing_zeros() as usize]
+    /// The bucket of the lowest bit.
+    fn bucket_of(&self, bits: u64) -> &Bucket {
+        &self.buckets[bits.trailing_zeros() as usize]
     }
 }
 
-fn beds_of(from: u64, to: u64) -> u64 {
-    let first = (from + 1) / BED;
-    let count = to / BED + 1 - first;
-    if count >= BEDS {
+fn buckets_of(from: u64, to: u64) -> u64 {
+    let first = (from + 1) / BUCKET_WIDTH;
+    let count = to / BUCKET_WIDTH + 1 - first;
+    if count >= BUCKETS {
         return u64::MAX;
     }
-    ((1 << count) - 1u64).rotate_left((first % BEDS) as u32)
+    ((1 << count) - 1u64).rotate_left((first % BUCKETS) as u32)
 }

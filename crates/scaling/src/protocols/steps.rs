@@ -158,7 +158,7 @@ pub async fn make_durable(world: &World, thread: &Thread, last: u64) {
             thread.rmw(&world.busy, |_| 0).await;
             thread.fence().await;
             if thread.load(&world.sync_sleepers).await > 0 {
-                world.syncs.let_through(thread).await;
+                world.syncs.notify_all(thread).await;
             }
             return;
         }

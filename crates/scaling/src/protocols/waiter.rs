@@ -114,17 +114,17 @@ impl StateWord {
 
 /// A place where many sleep until it is their turn to look again.
 #[derive(Debug)]
-pub struct Turnstile(pub Word);
+pub struct EventCount(pub Word);
 
-impl Turnstile {
+impl EventCount {
     /// Nobody sleeps.
     #[must_use]
     pub fn new(sim: &Sim, name: &'static str) -> Self {
-        Turnstile(Word::new(sim, name, 0).counted())
+        EventCount(Word::new(sim, name, 0).counted())
     }
 
     /// Lets all sleepers look again.
-    pub async fn let_through(&self, thread: &Thread) {
+    pub async fn notify_all(&self, thread: &Thread) {
         thread.rmw(&self.0, |turn| turn + 1).await;
         thread.futex_wake(&self.0, usize::MAX).await;
     }

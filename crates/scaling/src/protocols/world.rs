@@ -1,9 +1,9 @@
-//! What the threads of a run share: the words of a database, and what a write
+//! What the threads of a run subtree: the words of a database, and what a write
 //! is.
 
 use super::group::Queue;
 use super::publication::{self, Publication};
-use super::waiter::Turnstile;
+use super::waiter::EventCount;
 use super::{Dialect, combining, prepared};
 use crate::machine::InsertCost;
 use crate::sim::{Sim, Thread, Word};
@@ -55,7 +55,7 @@ pub struct Layout {
     /// Marks of the publication on one line.
     pub marks_on_line: usize,
     /// Members of a group from which on helpers help.
-    pub fan_out: usize,
+    pub helped_group: usize,
     /// Writers in flight from which on `combining` combines.
     pub combine_from: u64,
     /// Records begin on a line of their own.
@@ -92,7 +92,7 @@ impl Default for Layout {
         Layout {
             counter_shards: 16,
             marks_on_line: 8,
-            fan_out: 20,
+            helped_group: 20,
             combine_from: 4,
             aligned_records: false,
             tail_for_writing: false,
@@ -145,7 +145,7 @@ pub struct World {
     pub durable: Word,
     pub(super) busy: Word,
     pub(super) sync_sleepers: Word,
-    pub(super) syncs: Turnstile,
+    pub(super) syncs: EventCount,
     /// Whoever reserves next switches memtables first.
     pub switch_due: Cell<bool>,
     /// 1 while somebody does.
@@ -201,7 +201,7 @@ impl World {
             sync_sleepers: busy.beside(0).counted(),
             durable,
             busy,
-            syncs: Turnstile::new(sim, "sync sleepers"),
+            syncs: EventCount::new(sim, "sync sleepers"),
             switch_due: Cell::new(false),
             switching: Word::new(sim, "switching", 0),
             counters: words("counters", layout.counter_shards),

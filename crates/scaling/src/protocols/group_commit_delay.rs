@@ -13,17 +13,17 @@ const LONGEST_PAUSE: u32 = 64;
 
 /// What the last settlements were like.
 #[derive(Debug)]
-pub struct Gathering {
+pub struct GroupCommitDelay {
     expected: Cell<u64>,
     takes: Cell<Time>,
     pause: Cell<u32>,
     next_pause: Cell<u32>,
 }
 
-impl Gathering {
+impl GroupCommitDelay {
     /// Nothing is known yet.
     pub(super) fn new() -> Self {
-        Gathering {
+        GroupCommitDelay {
             expected: Cell::new(0),
             takes: Cell::new(0),
             pause: Cell::new(0),
@@ -60,7 +60,7 @@ impl Gathering {
     }
 
     /// What a settlement of `took` was for: `count` ranges, with those behind.
-    pub fn settled(&self, took: Time, count: u64) {
+    pub fn record_sync(&self, took: Time, count: u64) {
         self.takes.set(match self.takes.get() {
             0 => took,
             before if took < before => before.midpoint(took),
@@ -76,17 +76,17 @@ mod tests {
 
     #[test]
     fn those_who_were_let_go_are_waited_for() {
-        let gathering = Gathering::new();
-        assert_eq!(gathering.waits_for(1), None, "nothing is known");
-        gathering.settled(WORTH_WAITING, 3);
-        assert_eq!(gathering.waits_for(3), None);
-        assert_eq!(gathering.waits_for(1), Some(3));
-        gathering.waited(true);
-        assert_eq!(gathering.waits_for(1), Some(3));
-        gathering.waited(false);
-        assert_eq!(gathering.waits_for(1), None, "for nothing just now");
-        assert_eq!(gathering.waits_for(1), Some(3));
-        gathering.settled(0, 3);
-        assert_eq!(gathering.waits_for(1), None, "syncs are cheap");
+        let delay = GroupCommitDelay::new();
+        assert_eq!(delay.waits_for(1), None, "nothing is known");
+        delay.record_sync(WORTH_WAITING, 3);
+        assert_eq!(delay.waits_for(3), None);
+        assert_eq!(delay.waits_for(1), Some(3));
+        delay.waited(true);
+        assert_eq!(delay.waits_for(1), Some(3));
+        delay.waited(false);
+        assert_eq!(delay.waits_for(1), None, "for nothing just now");
+        assert_eq!(delay.waits_for(1), Some(3));
+        delay.record_sync(0, 3);
+        assert_eq!(delay.waits_for(1), None, "syncs are cheap");
     }
 }
