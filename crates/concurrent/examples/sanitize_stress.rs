@@ -31,7 +31,7 @@ use whitewater_concurrent::sorted_snapshot::SortedIter;
 mod support;
 
 use support::keys::{two_letters, value};
-use support::order::{By, Bytewise, Place};
+use support::order::{By, Bytewise, EntryKey};
 use support::set::{Cursor, Set, Tree};
 
 const WRITERS: usize = 4;
@@ -158,11 +158,11 @@ fn beside(
 
 /// Walks a sorted snapshot; returns the number of entries.
 fn walk_sorted(mut cursor: SortedIter<By<Bytewise>>) -> usize {
-    let mut last: Option<Place<Bytewise>> = None;
+    let mut last: Option<EntryKey<Bytewise>> = None;
     let mut count = 0;
     cursor.seek_to_first();
     while cursor.valid() {
-        let here = Place::of(cursor.key());
+        let here = EntryKey::of(cursor.key());
         assert_eq!(cursor.value(), value(&here.key, here.tag));
         assert!(last.is_none_or(|last| last < here), "unsorted");
         last = Some(here);
@@ -215,7 +215,7 @@ fn stress_link_buckets() {
             let mut cursor = table.bucket_iter();
             cursor.seek(hash(b"a"), b"a", u64::MAX);
             while cursor.valid() {
-                let here = Place::<Bytewise>::of(cursor.key());
+                let here = EntryKey::<Bytewise>::of(cursor.key());
                 assert_eq!(cursor.value(), value(&here.key, here.tag));
                 cursor.next();
             }
@@ -232,7 +232,7 @@ fn walk<S: Set>(set: &Arc<S>, up: bool) -> usize {
     } else {
         cursor.seek_to_last();
     }
-    let mut last: Option<Place<S::Order>> = None;
+    let mut last: Option<EntryKey<S::Order>> = None;
     let mut count = 0;
     while let Some((here, found)) = cursor.entry::<S::Order>() {
         assert_eq!(found, value(&here.key, here.tag));
@@ -295,8 +295,8 @@ fn relaxed_publication() {
 /// Reads past the end of an allocation that has a block of its own in an arena.
 fn overflow() {
     let arena = ConcurrentArena::new(4096);
-    let piece = arena.allocate(2048).as_ptr();
-    let beyond = piece.wrapping_add(2048 + black_box(8));
+    let allocation = arena.allocate(2048).as_ptr();
+    let beyond = allocation.wrapping_add(2048 + black_box(8));
     // SAFETY: none; it is past the end, on purpose.
     println!("{}", unsafe { *beyond });
 }

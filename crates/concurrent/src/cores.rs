@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::thread::available_parallelism;
 
-/// The number assumed where the system does not tell.
+/// The number assumed if the system does not tell.
 const UNKNOWN: usize = 8;
 
 /// The number of processors that this process may use. It is determined once, at the

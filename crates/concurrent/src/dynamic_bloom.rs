@@ -88,8 +88,8 @@ impl DynamicBloom {
         let block = self.block(hash);
         for (word, mask) in bits(hash) {
             let word = &block[word];
-            // In a filter that has filled up, the bits are mostly set already, and a load
-            // leaves the cache line shared.
+            // In a filter that has filled up, the bits are usually set already, and a
+            // load leaves the cache line shared.
             if word.load(Ordering::Relaxed) & mask != mask {
                 word.fetch_or(mask, Ordering::Relaxed);
             }

@@ -26,7 +26,7 @@ static GROWTH: AtomicI64 = AtomicI64::new(0);
 static TURN: Mutex<()> = Mutex::new(());
 
 /// Runs `run` and returns by how many bytes the whole process's heap grew meanwhile.
-/// These are the bytes asked for, without the allocator's overhead (mostly 8 to 16 bytes
+/// These are the bytes asked for, without the allocator's overhead (usually 8 to 16 bytes
 /// each time). `None` if [`CountingHeap`] is not the program's allocator. Nested calls
 /// deadlock.
 pub fn growth_during(run: impl FnOnce()) -> Option<i64> {

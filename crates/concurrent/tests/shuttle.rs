@@ -21,7 +21,7 @@ use shuttle::scheduler::{PctScheduler, RandomScheduler};
 use shuttle::sync::atomic::{AtomicU64, Ordering};
 use shuttle::{Config, Runner, thread};
 use support::keys::value;
-use support::order::{By, Bytewise, Place, ReverseBytewise};
+use support::order::{By, Bytewise, EntryKey, ReverseBytewise};
 use support::set::{Cursor, Set, Tree};
 use whitewater_concurrent::arena::ConcurrentArena;
 use whitewater_concurrent::art::{Art, Options};
@@ -78,13 +78,13 @@ fn arena_allocations_are_disjoint_and_counted() {
 }
 
 /// The entries whose insert has returned.
-type Noted<S> = Mutex<BTreeMap<Place<<S as Set>::Order>, Vec<u8>>>;
+type Noted<S> = Mutex<BTreeMap<EntryKey<<S as Set>::Order>, Vec<u8>>>;
 
 /// One walk in a direction, from an end or from a key: sorted, without repetitions,
 /// inside the range, and with all entries that were there when it began.
 fn walk<S: Set>(set: &Arc<S>, noted: &Noted<S>, up: bool, from: Option<(&[u8], u64)>) {
     let there = noted.lock().unwrap().clone();
-    let start = from.map(|(key, tag)| Place::<S::Order>::new(key, tag));
+    let start = from.map(|(key, tag)| EntryKey::<S::Order>::new(key, tag));
     let mut cursor = set.cursor();
     match (from, up) {
         (None, true) => cursor.seek_to_first(),
@@ -92,7 +92,7 @@ fn walk<S: Set>(set: &Arc<S>, noted: &Noted<S>, up: bool, from: Option<(&[u8], u
         (Some((key, tag)), true) => cursor.seek(key, tag),
         (Some((key, tag)), false) => cursor.seek_for_prev(key, tag),
     }
-    let mut seen: BTreeMap<Place<S::Order>, Vec<u8>> = BTreeMap::new();
+    let mut seen: BTreeMap<EntryKey<S::Order>, Vec<u8>> = BTreeMap::new();
     let mut last = None;
     while let Some((here, found)) = cursor.entry::<S::Order>() {
         assert_eq!(found, value(&here.key, here.tag));
@@ -134,7 +134,7 @@ fn writers_and_a_reader<S: Set>(entries: &'static [(&'static [u8], u64)], writer
                             set.insert_by(i, key, *tag, &value),
                             "no other thread inserts it"
                         );
-                        let place = Place::new(key, *tag);
+                        let place = EntryKey::new(key, *tag);
                         noted.lock().unwrap().insert(place, value);
                     }
                 })
@@ -302,8 +302,8 @@ fn snapshots<S: Set>() {
             threads.push(thread::spawn(move || {
                 for _ in 0..2 {
                     let at = visible.load(Ordering::SeqCst);
-                    let expected: BTreeSet<Place<S::Order>> =
-                        (1..=at).map(|s| Place::new(key(s), s)).collect();
+                    let expected: BTreeSet<EntryKey<S::Order>> =
+                        (1..=at).map(|s| EntryKey::new(key(s), s)).collect();
                     let mut seen = BTreeSet::new();
                     let mut cursor = set.cursor();
                     if up {

@@ -188,7 +188,7 @@ impl Frame {
         {
             // Relaxed: only a hint.
             let head = Link(tree.leaf(*near).head().load(Ordering::Relaxed));
-            // With the cache line after it, into which the value reaches: a walk mostly
+            // With the cache line after it, into which the value reaches: a walk usually
             // reads it, and would wait for it.
             if head.is_version() {
                 tree.memory.prefetch(head.0, 0);

@@ -439,7 +439,7 @@ impl<'t> Version<'t> {
         // Relaxed: no other thread writes it. The proxy bit is kept.
         let proxy = word.load(Ordering::Relaxed) & PROXY;
         let pointer = u64::from(pointer.depth) << 32 | u64::from(pointer.jump);
-        // Release: partner of the Acquire in `way`.
+        // Release: partner of the Acquire in `skip_pointer`.
         word.store(proxy | pointer, Ordering::Release);
     }
 

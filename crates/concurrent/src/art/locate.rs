@@ -1,6 +1,6 @@
 //! Finding the leaf of a key before its entry is inserted.
 //!
-//! An insert waits longest for the leaf of its key, which is mostly in no cache. A caller
+//! An insert waits longest for the leaf of its key, which usually is not cached. A caller
 //! that has something to do before the insert, such as writing a log record, locates the
 //! leaf first, and the processor fetches it meanwhile.
 //!

@@ -265,7 +265,7 @@ impl Memory {
         }
     }
 
-    /// Whether an allocation of `bytes` bytes is cheap, and can mostly be
+    /// Whether an allocation of `bytes` bytes is cheap, and can usually be
     /// [undone](Memory::undo_allocate).
     #[inline]
     pub(super) fn can_undo(&self, bytes: usize) -> bool {

@@ -19,7 +19,7 @@
 //! versions, and otherwise to the last skip node.
 //!
 //! So computing the skip pointer of a new version reads the version below it, which is
-//! mostly a cache miss. An inserter that should not wait for it can link the version
+//! usually a cache miss. An inserter that should not wait for it can link the version
 //! first ([`Versions::push_newest`]) and set the skip pointer later
 //! ([`Versions::link_skip_pointer`]). Until then searches follow the version's link.
 //!

@@ -27,7 +27,7 @@ use crossbeam_utils::CachePadded;
 /// The number of buckets: the bits of a word.
 const BUCKETS: u64 = if MODELLED { 2 } else { 64 };
 
-/// How many neighbouring numbers share a bucket. They are mostly passed together; a
+/// How many neighbouring numbers share a bucket. They are usually passed together; a
 /// thread that is woken too early goes back to sleep.
 pub(super) const BUCKET_WIDTH: u64 = if MODELLED { 1 } else { 8 };
 

@@ -243,7 +243,7 @@ impl Node {
         .is_ok()
     }
 
-    /// Prefetches the successor in one level: its link and mostly all of its key.
+    /// Prefetches the successor in one level: its link and usually all of its key.
     ///
     /// # Safety
     /// As for [`Node::next`].

@@ -14,8 +14,8 @@ use whitewater_concurrent::art::{self, Art, FlushIter, Iter, Options};
 use crate::support::keys::{adversarial, probes, value};
 use crate::{OnDrop, order};
 
-type Place = (Vec<u8>, Reverse<u64>);
-type Oracle = BTreeMap<Place, Vec<u8>>;
+type EntryKey = (Vec<u8>, Reverse<u64>);
+type Oracle = BTreeMap<EntryKey, Vec<u8>>;
 type Entry = (Vec<u8>, u64, Vec<u8>);
 
 fn small() -> Arc<Art> {
@@ -45,7 +45,7 @@ fn flush_entry<const REVERSED: bool>(flush: &FlushIter<REVERSED>) -> Option<Entr
     })
 }
 
-fn owned(found: Option<(&Place, &Vec<u8>)>) -> Option<Entry> {
+fn owned(found: Option<(&EntryKey, &Vec<u8>)>) -> Option<Entry> {
     found.map(|((key, tag), value)| (key.clone(), tag.0, value.clone()))
 }
 
@@ -343,7 +343,7 @@ fn read_until(tree: &Arc<Art>, done: &AtomicBool, published: &AtomicUsize) {
         for up in [true, false] {
             let there = published.load(Ordering::Acquire);
             let mut count = 0;
-            let mut before: Option<Place> = None;
+            let mut before: Option<EntryKey> = None;
             if up {
                 iter.seek_to_first();
             } else {
@@ -363,7 +363,7 @@ fn read_until(tree: &Arc<Art>, done: &AtomicBool, published: &AtomicUsize) {
         }
         let there = published.load(Ordering::Acquire);
         let mut count = 0;
-        let mut before: Option<Place> = None;
+        let mut before: Option<EntryKey> = None;
         flush.seek_to_first();
         while let Some((key, tag, found)) = flush_entry(&flush) {
             assert_eq!(found, value(&key, tag));

@@ -16,15 +16,15 @@ use whitewater_concurrent::skiplist::SkipList;
 
 use crate::OnDrop;
 use crate::support::keys::{adversarial, probes, two_letters, value};
-use crate::support::order::{By, Bytewise, Place, ReverseBytewise, UserOrder};
+use crate::support::order::{By, Bytewise, EntryKey, ReverseBytewise, UserOrder};
 use crate::support::set::{Cursor, Set, Tree};
 
 const WRITERS: usize = 16;
 
-type Oracle<S> = BTreeMap<Place<<S as Set>::Order>, Vec<u8>>;
+type Oracle<S> = BTreeMap<EntryKey<<S as Set>::Order>, Vec<u8>>;
 type Key = (Vec<u8>, u64);
 
-fn owned<U: UserOrder>(found: Option<(&Place<U>, &Vec<u8>)>) -> Option<(Place<U>, Vec<u8>)> {
+fn owned<U: UserOrder>(found: Option<(&EntryKey<U>, &Vec<u8>)>) -> Option<(EntryKey<U>, Vec<u8>)> {
     found.map(|(place, value)| (place.clone(), value.clone()))
 }
 
@@ -47,7 +47,7 @@ fn assert_same<S: Set>(set: &Arc<S>, oracle: &Oracle<S>, probes: &[Key]) {
     }
     assert!(!cursor.valid());
     for (key, tag) in probes {
-        let at = Place::new(key, *tag);
+        let at = EntryKey::new(key, *tag);
         let mut after = oracle.range(&at..);
         cursor.seek(key, *tag);
         assert_eq!(cursor.entry(), owned(after.next()));
@@ -66,7 +66,7 @@ fn assert_same<S: Set>(set: &Arc<S>, oracle: &Oracle<S>, probes: &[Key]) {
         }
         let mut versions = Vec::new();
         set.get(key, *tag, &mut |tag, value| {
-            versions.push((Place::new(key, tag), value.to_vec()));
+            versions.push((EntryKey::new(key, tag), value.to_vec()));
             true
         });
         let expected = oracle.range(&at..).take_while(|(p, _)| p.key == *key);
@@ -105,7 +105,7 @@ fn adversarial_keys<S: Set>() {
                 }
             }
             for (key, tag, value) in batch {
-                oracle.insert(Place::new(key, tag), value.to_vec());
+                oracle.insert(EntryKey::new(key, tag), value.to_vec());
             }
         }
         assert_same(&set, &oracle, &probes(&keys, 3));
@@ -134,7 +134,7 @@ fn versions_in_any_order<S: Set>() {
             .enumerate()
         {
             assert!(set.insert_by(i, key, tag, &value(key, tag)));
-            oracle.insert(Place::new(key, tag), value(key, tag));
+            oracle.insert(EntryKey::new(key, tag), value(key, tag));
         }
         let probes: Vec<_> = (0..1210).map(|tag| (b"hot".to_vec(), tag)).collect();
         assert_same(&set, &oracle, &probes);
@@ -157,7 +157,7 @@ fn random_keys<S: Set>() {
         let set = S::create();
         let mut oracle = Oracle::<S>::new();
         for (i, (key, tag)) in entries.iter().chain(&also).enumerate() {
-            let place = Place::new(key, *tag);
+            let place = EntryKey::new(key, *tag);
             let new = !oracle.contains_key(&place);
             prop_assert_eq!(set.insert_by(i, key, *tag, &value(key, *tag)), new);
             oracle.insert(place, value(key, *tag));
@@ -214,10 +214,10 @@ impl Commits {
     }
 
     /// Exactly what a reader at a published number must see.
-    fn at<U: UserOrder>(&self, sequence: u64) -> BTreeMap<Place<U>, Vec<u8>> {
+    fn at<U: UserOrder>(&self, sequence: u64) -> BTreeMap<EntryKey<U>, Vec<u8>> {
         let each = (1..=sequence).map(|s| {
             let key = self.key(s);
-            (Place::new(key, s), value(key, s))
+            (EntryKey::new(key, s), value(key, s))
         });
         each.collect()
     }
@@ -256,7 +256,7 @@ fn walk<S: Set>(set: &Arc<S>, snapshot: &Oracle<S>, sequence: u64, up: bool) {
         cursor.seek_to_last();
     }
     let mut seen = Vec::with_capacity(snapshot.len());
-    let mut last: Option<Place<S::Order>> = None;
+    let mut last: Option<EntryKey<S::Order>> = None;
     while let Some((here, found)) = cursor.entry() {
         let sorted = last.is_none_or(|last| if up { last < here } else { here < last });
         assert!(sorted, "unsorted or twice");
@@ -277,8 +277,8 @@ fn walk<S: Set>(set: &Arc<S>, snapshot: &Oracle<S>, sequence: u64, up: bool) {
 
 /// The versions of a key up to `sequence`, found by `get` and both seeks.
 fn ask<S: Set>(set: &Arc<S>, snapshot: &Oracle<S>, sequence: u64, key: &[u8]) {
-    let at = Place::new(key, sequence);
-    let of_key = |p: &&Place<S::Order>| p.key == key;
+    let at = EntryKey::new(key, sequence);
+    let of_key = |p: &&EntryKey<S::Order>| p.key == key;
     let expected: Vec<u64> = snapshot
         .range(&at..)
         .map(|(p, _)| p)

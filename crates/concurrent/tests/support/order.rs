@@ -42,15 +42,15 @@ impl<U: UserOrder> KeyOrder for By<U> {
 
 /// User key and tag, sorted by `U` and then by descending tag.
 #[derive(Debug, Clone)]
-pub struct Place<U> {
+pub struct EntryKey<U> {
     pub key: Vec<u8>,
     pub tag: u64,
     order: PhantomData<U>,
 }
 
-impl<U> Place<U> {
+impl<U> EntryKey<U> {
     pub fn new(key: &[u8], tag: u64) -> Self {
-        Place {
+        EntryKey {
             key: key.to_vec(),
             tag,
             order: PhantomData,
@@ -60,26 +60,26 @@ impl<U> Place<U> {
     /// The parts of an internal key.
     pub fn of(internal_key: &[u8]) -> Self {
         let (user_key, tag) = internal_key.split_last_chunk::<8>().unwrap();
-        Place::new(user_key, u64::from_le_bytes(*tag))
+        EntryKey::new(user_key, u64::from_le_bytes(*tag))
     }
 }
 
-impl<U: UserOrder> Ord for Place<U> {
+impl<U: UserOrder> Ord for EntryKey<U> {
     fn cmp(&self, other: &Self) -> Ordering {
         U::compare(&self.key, &other.key).then(other.tag.cmp(&self.tag))
     }
 }
 
-impl<U: UserOrder> PartialOrd for Place<U> {
+impl<U: UserOrder> PartialOrd for EntryKey<U> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<U: UserOrder> PartialEq for Place<U> {
+impl<U: UserOrder> PartialEq for EntryKey<U> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl<U: UserOrder> Eq for Place<U> {}
+impl<U: UserOrder> Eq for EntryKey<U> {}

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use whitewater_concurrent::art::{self, Art, Options};
 use whitewater_concurrent::skiplist::{self, SkipList, Splice};
 
-use super::order::{By, Bytewise, Place, ReverseBytewise, UserOrder};
+use super::order::{By, Bytewise, EntryKey, ReverseBytewise, UserOrder};
 
 pub type Entry<'a> = (&'a [u8], u64, &'a [u8]);
 
@@ -53,9 +53,9 @@ pub trait Cursor: Send {
     fn seek_to_last(&mut self);
 
     /// The current entry's key, tag and value.
-    fn entry<U: UserOrder>(&self) -> Option<(Place<U>, Vec<u8>)> {
+    fn entry<U: UserOrder>(&self) -> Option<(EntryKey<U>, Vec<u8>)> {
         self.valid()
-            .then(|| (Place::of(self.key()), self.value().to_vec()))
+            .then(|| (EntryKey::of(self.key()), self.value().to_vec()))
     }
 }
 
