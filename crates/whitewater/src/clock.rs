@@ -42,6 +42,7 @@ pub(crate) fn unix_seconds() -> u64 {
 
 /// CPU time of the calling thread so far; none passes in a simulation, whose
 /// runs would not be the same.
+#[cfg(unix)]
 pub(crate) fn cpu_time() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
     if system::is_simulated() {
@@ -49,6 +50,12 @@ pub(crate) fn cpu_time() -> Duration {
     }
     let now = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
+}
+
+/// CPU time of the calling thread so far: unknown on this system.
+#[cfg(not(unix))]
+pub(crate) fn cpu_time() -> Duration {
+    Duration::ZERO
 }
 
 /// Microseconds, as many as fit.

@@ -17,6 +17,7 @@ mod shared;
 pub use self::kind::FileKind;
 
 use self::shared::FaultShared;
+use super::os::platform::{DEVICE_ERROR, DISK_FULL};
 use super::{
     FileLock, Fs, OpenDir, RandomAccessFile, SequentialFile, SharedFile, SharedOptions,
     WritableFile,
@@ -190,14 +191,14 @@ pub enum Fault {
 
 impl Fault {
     fn error(self, op: FaultOp, path: &Path) -> Error {
-        let errno = match self {
-            Fault::Eio => rustix::io::Errno::IO,
-            Fault::Enospc | Fault::ShortWrite => rustix::io::Errno::NOSPC,
+        let code = match self {
+            Fault::Eio => DEVICE_ERROR,
+            Fault::Enospc | Fault::ShortWrite => DISK_FULL,
         };
         Error::io(
             &format!("{op:?} (injected)"),
             path,
-            &io::Error::from_raw_os_error(errno.raw_os_error()),
+            &io::Error::from_raw_os_error(code),
         )
     }
 }

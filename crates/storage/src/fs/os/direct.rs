@@ -5,12 +5,13 @@
 //! the file to its length. A reader reads the blocks that contain the requested range.
 
 use super::named;
-use super::opening::{NONBLOCK, check_is_file};
+use super::opening::check_is_file;
+use super::platform;
 use crate::error::{Error, Result};
 use crate::fs::{RandomAccessFile, WritableFile};
 use bytes::Bytes;
-use rustix::io::Errno;
 use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ const BUFFER: usize = 1 << 20;
 
 #[cfg(target_os = "linux")]
 fn open(options: &mut OpenOptions, path: &Path) -> Result<File> {
+    use platform::NONBLOCK;
+    use rustix::io::Errno;
     use std::os::unix::fs::OpenOptionsExt;
     let direct = rustix::fs::OFlags::DIRECT.bits() as i32;
     match options.custom_flags(direct | NONBLOCK).open(path) {
@@ -98,12 +101,15 @@ impl DirectWritable {
         let mut done = 0;
         while done < len {
             let at = self.start + done as u64;
-            match rustix::io::pwrite(&self.file, &self.buffer.bytes()[done..len], at) {
+            match platform::write_at(&self.file, &self.buffer.bytes()[done..len], at) {
                 // After a part of a block, writing continues at the start of that block.
                 Ok(n) if n >= BLOCK => done += n / BLOCK * BLOCK,
-                Err(Errno::INTR) => {}
-                Ok(_) => return named("append to a file", &self.path, Err(Errno::IO.into())),
-                Err(e) => return named("append to a file", &self.path, Err(e.into())),
+                Ok(_) => {
+                    let e = io::Error::from_raw_os_error(platform::DEVICE_ERROR);
+                    return named("append to a file", &self.path, Err(e));
+                }
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return named("append to a file", &self.path, Err(e)),
             }
         }
         Ok(())
@@ -191,11 +197,11 @@ impl RandomAccessFile for DirectRandom {
         while got < skip + len {
             // Ends at a block boundary, except at the end of the file.
             let at = first + got as u64;
-            match rustix::io::pread(&self.file, &mut blocks.bytes_mut()[got..], at) {
+            match platform::read_at(&self.file, &mut blocks.bytes_mut()[got..], at) {
                 Ok(0) => return Err(self.ends_early(offset, len, got.saturating_sub(skip) as u64)),
                 Ok(n) => got += n,
-                Err(Errno::INTR) => {}
-                Err(e) => return named("read from a file", &self.path, Err(e.into())),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return named("read from a file", &self.path, Err(e)),
             }
         }
         let from = blocks.start + skip;

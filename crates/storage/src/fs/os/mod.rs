@@ -7,20 +7,23 @@
 //! A path may lead to something that is not a file. So opening never waits, as it would for the
 //! other end of a FIFO, and only regular files are read, because a device may have no end.
 //!
-//! Locks are `fcntl` write locks over the whole lock file, as RocksDB takes them, so both engines
-//! keep out of each other's databases. These locks belong to the process: they do not exclude a
+//! Locks are taken as RocksDB takes them, so both engines keep out of each other's databases: on
+//! Unix `fcntl` write locks over the whole lock file. These belong to the process: they do not exclude a
 //! second opener in the same process, and the system releases them when the process closes *any*
 //! descriptor of the lock file. Therefore a table of held locks is checked before the file is
 //! touched, and nothing else in the process may open a lock file.
 //!
 //! `direct`: files that bypass the page cache. `opening`: opening files, and finding holes in them.
+//! `platform`: the calls that differ between operating systems.
 //! `shared`: files that many threads write.
 
 mod direct;
 mod opening;
+pub(super) mod platform;
 mod shared;
 
-use self::opening::{data_from, open_to_read, without_waiting};
+use self::opening::{data_from, open_to_read};
+use self::platform::{FileId, without_waiting};
 use self::shared::OsShared;
 use super::{
     FileLock, Fs, OpenDir, RandomAccessFile, SequentialFile, SharedFile, SharedOptions,
@@ -30,13 +33,11 @@ use crate::error::{Error, Result};
 use crate::planted::{Bug, planted};
 use bytes::Bytes;
 use parking_lot::Mutex;
-use rustix::fs::{Advice, FallocateFlags, FlockOperation};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::num::NonZeroU64;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::UNIX_EPOCH;
 
 /// The buffer of a sequential file, in bytes.
 const READ_BUFFER: usize = 64 * 1024;
@@ -139,8 +140,10 @@ impl Fs for OsFs {
     }
 
     fn modified(&self, path: &Path) -> Result<u64> {
-        let meta = named("get the time of a file", path, fs::metadata(path))?;
-        Ok(u64::try_from(meta.mtime()).unwrap_or(0))
+        let time = fs::metadata(path).and_then(|meta| meta.modified());
+        let time = named("get the time of a file", path, time)?;
+        // A time before 1970 counts as 1970.
+        Ok(time.duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs()))
     }
 
     fn list(&self, path: &Path) -> Result<Vec<String>> {
@@ -181,15 +184,14 @@ impl Fs for OsFs {
 
     fn sync_dir(&self, path: &Path) -> Result<()> {
         let dir = or_here(path);
-        let sync = || File::open(dir)?.sync_all();
-        named("fsync a directory", dir, sync())
+        named("fsync a directory", dir, platform::sync_dir(dir))
     }
 
     fn open_dir(&self, path: &Path) -> Result<OpenDir> {
-        let file = named("open a directory", path, File::open(or_here(path)))?;
+        let file = platform::open_dir(or_here(path));
         Ok(OpenDir {
             path: path.to_path_buf(),
-            file: Some(file),
+            file: named("open a directory", path, file)?,
         })
     }
 
@@ -248,21 +250,12 @@ impl WritableFile for OsWritable {
 
     fn preallocate(&mut self, len: u64) {
         if len > self.pos {
-            // A hint: the file works without it on other file systems and on full disks.
-            let _ = rustix::fs::fallocate(
-                &self.file,
-                FallocateFlags::KEEP_SIZE,
-                self.pos,
-                len - self.pos,
-            );
+            platform::preallocate(&self.file, self.pos, len);
         }
     }
 
     fn start_writeback(&mut self, from: u64, to: u64) {
-        if let Some(len) = NonZeroU64::new(to.saturating_sub(from)) {
-            // On Linux, the advice that pages are not needed begins to write them back.
-            let _ = rustix::fs::fadvise(&self.file, from, Some(len), Advice::DontNeed);
-        }
+        platform::start_writeback(&self.file, from, to);
     }
 
     fn truncate_to_len(&mut self) -> Result<()> {
@@ -313,15 +306,15 @@ impl OsRandom {
         &self,
         offset: u64,
         len: usize,
-        mut read: impl FnMut(u64, usize) -> rustix::io::Result<usize>,
+        mut read: impl FnMut(u64, usize) -> io::Result<usize>,
     ) -> Result<()> {
         let mut got = 0;
         while got < len {
             match read(offset + got as u64, got) {
                 Ok(0) => return Err(self.ends_early(offset, len, got)),
                 Ok(n) => got += n,
-                Err(rustix::io::Errno::INTR) => {}
-                Err(e) => return named("read from a file", &self.path, Err(e.into())),
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return named("read from a file", &self.path, Err(e)),
             }
         }
         Ok(())
@@ -333,7 +326,7 @@ impl RandomAccessFile for OsRandom {
         self.check_range(offset, len)?;
         let mut buf = Vec::with_capacity(len);
         self.read_all(offset, len, |at, _| {
-            rustix::io::pread(&self.file, rustix::buffer::spare_capacity(&mut buf), at)
+            platform::read_spare(&self.file, &mut buf, at)
         })?;
         buf.truncate(len);
         Ok(Bytes::from(buf))
@@ -342,7 +335,7 @@ impl RandomAccessFile for OsRandom {
     fn read_into(&self, offset: u64, buf: &mut [u8]) -> Result<()> {
         self.check_range(offset, buf.len())?;
         self.read_all(offset, buf.len(), |at, got| {
-            rustix::io::pread(&self.file, &mut buf[got..], at)
+            platform::read_at(&self.file, &mut buf[got..], at)
         })
     }
 
@@ -351,9 +344,7 @@ impl RandomAccessFile for OsRandom {
     }
 
     fn prefetch(&self, offset: u64, len: usize) {
-        if let Some(len) = NonZeroU64::new(len as u64) {
-            let _ = rustix::fs::fadvise(&self.file, offset, Some(len), Advice::WillNeed);
-        }
+        platform::prefetch(&self.file, offset, len as u64);
     }
 
     fn data_from(&self, offset: u64) -> u64 {
@@ -406,8 +397,8 @@ static HELD: Mutex<Vec<LockId>> = Mutex::new(Vec::new());
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct LockId {
     path: PathBuf,
-    dev: u64,
-    ino: u64,
+    /// The identity of the file, where the system tells it.
+    file: Option<FileId>,
 }
 
 /// A held lock.
@@ -429,27 +420,22 @@ impl OsLock {
         let mut held = HELD.lock();
         // Checked without opening the file, because closing it again would release the lock
         // of its current holder.
-        let inode = fs::metadata(&canonical).ok().map(|m| (m.dev(), m.ino()));
+        let file = fs::metadata(&canonical)
+            .ok()
+            .and_then(|m| platform::file_id(&m));
         let mut held_ones = held.iter();
-        let is_held = held_ones.any(|l| l.path == canonical || inode == Some((l.dev, l.ino)));
+        let is_held = held_ones.any(|l| l.path == canonical || (file.is_some() && l.file == file));
         if is_held && !planted(Bug::LockNotTaken) {
             return Err(io::Error::new(
                 ErrorKind::WouldBlock,
                 "lock hold by current process",
             ));
         }
-        let file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&canonical)?;
-        rustix::fs::fcntl_lock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        let file = platform::open_locked(&canonical)?;
         let meta = file.metadata()?;
         let id = LockId {
             path: canonical,
-            dev: meta.dev(),
-            ino: meta.ino(),
+            file: platform::file_id(&meta),
         };
         held.push(id.clone());
         Ok(OsLock {

@@ -1,18 +1,9 @@
 //! Opening paths that may not be files, and finding holes in files.
 
+use super::platform::{name_of_special, without_waiting};
 use std::fs::{File, FileType, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
-
-/// Makes `options` open a FIFO or a device without waiting, or fail. Regular files are not
-/// affected.
-pub(super) fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
-    options.custom_flags(NONBLOCK)
-}
-
-/// The flag for that, for callers that set other flags, too.
-pub(super) const NONBLOCK: i32 = rustix::fs::OFlags::NONBLOCK.bits() as i32;
 
 /// Opens the file at `path` for reading.
 ///
@@ -40,12 +31,8 @@ pub(super) fn check_is_file(file: &File) -> io::Result<()> {
 fn name_of(ty: FileType) -> &'static str {
     if ty.is_dir() {
         "a directory"
-    } else if ty.is_fifo() {
-        "a FIFO"
-    } else if ty.is_char_device() || ty.is_block_device() {
-        "a device"
     } else {
-        "something else"
+        name_of_special(ty)
     }
 }
 

@@ -14,13 +14,12 @@
 #[cfg(target_os = "linux")]
 use super::super::map::Mapping;
 use super::super::shared::{FailedSync, SharedAccess, SharedFile, SharedOptions, check_range};
-use super::named;
+use super::{named, platform};
 use crate::error::{Error, Result};
 use parking_lot::Mutex;
-use rustix::fs::{Advice, FallocateFlags};
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::num::NonZeroU64;
+#[cfg(target_os = "linux")]
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -62,7 +61,8 @@ pub(super) struct OsShared {
     path: PathBuf,
     #[cfg(target_os = "linux")]
     map: Option<Mapping>,
-    options: SharedOptions,
+    #[cfg(target_os = "linux")]
+    access: SharedAccess,
     /// How many bytes may be written to (I1). Written by `extend` and `truncate` under `growth`,
     /// read by every write. Publishes, to the writes, the windows and the space below it.
     allocated: AtomicU64,
@@ -85,14 +85,20 @@ impl OsShared {
     /// Opens `path`. If `from` is given, the file was renamed from there and keeps its content;
     /// otherwise it becomes empty.
     pub fn open(path: &Path, from: Option<&Path>, options: SharedOptions) -> Result<Self> {
-        let mut shared = Self::open_unmapped(path, from, options)?;
         #[cfg(target_os = "linux")]
-        shared.choose_access(type_of)?;
-        #[cfg(not(target_os = "linux"))]
-        if options.access == SharedAccess::Mapped {
-            return Err(shared.not_mappable(&io::ErrorKind::Unsupported.into()));
+        {
+            let mut shared = Self::open_unmapped(path, from, options)?;
+            shared.choose_access(type_of)?;
+            Ok(shared)
         }
-        Ok(shared)
+        #[cfg(not(target_os = "linux"))]
+        {
+            let shared = Self::open_unmapped(path, from, options)?;
+            if options.access == SharedAccess::Mapped {
+                return Err(shared.not_mappable(&io::ErrorKind::Unsupported.into()));
+            }
+            Ok(shared)
+        }
     }
 
     fn open_unmapped(path: &Path, from: Option<&Path>, options: SharedOptions) -> Result<Self> {
@@ -108,7 +114,8 @@ impl OsShared {
             path: path.to_path_buf(),
             #[cfg(target_os = "linux")]
             map: None,
-            options,
+            #[cfg(target_os = "linux")]
+            access: options.access,
             initialize: AtomicBool::new(options.initialize),
             allocated: AtomicU64::new(0),
             growth: Mutex::new(Growth { warmed: 0 }),
@@ -133,23 +140,15 @@ impl OsShared {
 
     /// Allocates space for a range; false if the file system cannot.
     fn reserve(&self, from: u64, to: u64) -> Result<bool> {
-        use rustix::io::Errno;
-        loop {
-            return match rustix::fs::fallocate(&self.file, FallocateFlags::empty(), from, to - from)
-            {
-                Ok(()) => Ok(true),
-                Err(Errno::INTR) => continue,
-                Err(Errno::OPNOTSUPP | Errno::NOSYS) => Ok(false),
-                Err(e) => named("allocate space for a file", &self.path, Err(e.into())),
-            };
-        }
+        let reserved = platform::allocate(&self.file, from, to);
+        named("allocate space for a file", &self.path, reserved)
     }
 
     /// Writes zeros to a range that writers do not use yet.
     fn write_zeros(&self, mut from: u64, to: u64) -> Result<()> {
         while from < to {
             let now = (to - from).min(ZEROS.len() as u64);
-            let result = self.file.write_all_at(&ZEROS[..now as usize], from);
+            let result = platform::write_all_at(&self.file, &ZEROS[..now as usize], from);
             named("write zeros to a file", &self.path, result)?;
             from += now;
         }
@@ -159,7 +158,7 @@ impl OsShared {
     /// Maps the file if the options say so, and checks that the mapping works.
     #[cfg(target_os = "linux")]
     fn choose_access(&mut self, type_of: TypeOf) -> Result<()> {
-        if self.options.access == SharedAccess::Positioned {
+        if self.access == SharedAccess::Positioned {
             return Ok(());
         }
         let of = type_of(&self.file);
@@ -173,7 +172,7 @@ impl OsShared {
         };
         match mapped {
             Ok(map) => self.map = Some(map),
-            Err(e) if self.options.access == SharedAccess::Mapped => {
+            Err(e) if self.access == SharedAccess::Mapped => {
                 return Err(self.not_mappable(&e));
             }
             Err(_) => {}
@@ -226,7 +225,7 @@ impl OsShared {
         match &self.map {
             None => Ok(()),
             Some(map) => match map.cover(&self.file, from, to) {
-                Err(e) if self.options.access == SharedAccess::Mapped => {
+                Err(e) if self.access == SharedAccess::Mapped => {
                     named("map a file", &self.path, Err(e))
                 }
                 // A window that is missing is written by `pwrite` calls.
@@ -266,7 +265,7 @@ impl SharedFile for OsShared {
         {
             return Ok(());
         }
-        let result = self.file.write_all_at(data, offset);
+        let result = platform::write_all_at(&self.file, data, offset);
         named("write to a file", &self.path, result)
     }
 
@@ -317,9 +316,7 @@ impl SharedFile for OsShared {
     /// Uses the call that drops cached pages. Before Linux looks for clean pages in the range, it
     /// starts to write back the dirty ones, without waiting. Mapped pages stay.
     fn start_writeback(&self, from: u64, to: u64) {
-        if let Some(len) = NonZeroU64::new(to.saturating_sub(from)) {
-            let _ = rustix::fs::fadvise(&self.file, from, Some(len), Advice::DontNeed);
-        }
+        platform::start_writeback(&self.file, from, to);
     }
 
     fn truncate(&self, len: u64) -> Result<()> {
