@@ -12,21 +12,21 @@ impl Options {
     /// true is refused as `NotSupported`, since what is on disk would not be what was
     /// asked for.
     ///
-    /// **Option `enable_blob_files`**: default `false`. Can be changed while the database is open.
+    /// **Option `enable_blob_files`**: default `false`; can be changed while the database is open.
     pub fn set_enable_blob_files(&mut self, val: bool) {
         self.cf.enable_blob_files = val;
     }
 
     /// Smallest value that goes into a blob file. Without effect while none are written.
     ///
-    /// **Option `min_blob_size`**: bytes, default 0. Can be changed while the database is open.
+    /// **Option `min_blob_size`**: bytes, default 0; can be changed while the database is open.
     pub fn set_min_blob_size(&mut self, val: u64) {
         self.cf.min_blob_size = val;
     }
 
     /// Size at which a new blob file is begun. Without effect while none are written.
     ///
-    /// **Option `blob_file_size`**: bytes, default 256 MiB. Can be changed while the database is
+    /// **Option `blob_file_size`**: bytes, default 256 MiB; can be changed while the database is
     /// open.
     pub fn set_blob_file_size(&mut self, val: u64) {
         self.cf.blob_file_size = val;
@@ -34,7 +34,7 @@ impl Options {
 
     /// Compression of values in blob files. Without effect while none are written.
     ///
-    /// **Option `blob_compression_type`**: default `kNoCompression`. Can be changed while the
+    /// **Option `blob_compression_type`**: default `kNoCompression`; can be changed while the
     /// database is open.
     pub fn set_blob_compression_type(&mut self, val: DBCompressionType) {
         self.cf.blob_compression_type = val.into();
@@ -43,7 +43,7 @@ impl Options {
     /// Move values out of old blob files when tables that refer to them are compacted, so that the
     /// files can go. Since no blob files are written, the values move into the tables.
     ///
-    /// **Option `enable_blob_garbage_collection`**: default `false`. Can be changed while the
+    /// **Option `enable_blob_garbage_collection`**: default `false`; can be changed while the
     /// database is open.
     pub fn set_enable_blob_gc(&mut self, val: bool) {
         self.cf.enable_blob_garbage_collection = val;
@@ -51,8 +51,8 @@ impl Options {
 
     /// The part of the blob files, from the oldest on, that counts as old.
     ///
-    /// **Option `blob_garbage_collection_age_cutoff`**: 0 to 1 (others are refused), default 0.25.
-    /// Can be changed while the database is open.
+    /// **Option `blob_garbage_collection_age_cutoff`**: 0 to 1 (others are refused), default 0.25;
+    /// can be changed while the database is open.
     pub fn set_blob_gc_age_cutoff(&mut self, val: c_double) {
         self.cf.blob_garbage_collection_age_cutoff = val;
     }
@@ -61,14 +61,14 @@ impl Options {
     /// Here, it goes with compactions that are due anyway, or asked for. 1 is never.
     ///
     /// **Option `blob_garbage_collection_force_threshold`**: 0 to 1 (others are refused), default
-    /// 1. Can be changed while the database is open.
+    /// 1; can be changed while the database is open.
     pub fn set_blob_gc_force_threshold(&mut self, val: c_double) {
         self.cf.blob_garbage_collection_force_threshold = val;
     }
 
     /// Hint: compactions read one value at a time.
     ///
-    /// **Option `blob_compaction_readahead_size`**: bytes, default 0. Can be changed while the
+    /// **Option `blob_compaction_readahead_size`**: bytes, default 0; can be changed while the
     /// database is open.
     pub fn set_blob_compaction_readahead_size(&mut self, val: u64) {
         self.cf.blob_compaction_readahead_size = val;

@@ -85,7 +85,7 @@ impl FifoCompactOptions {
 impl Options {
     /// How tables are organized.
     ///
-    /// **Option `compaction_style`**: default `kCompactionStyleLevel`. Fixed while the database is
+    /// **Option `compaction_style`**: default `kCompactionStyleLevel`; fixed while the database is
     /// open.
     ///
     /// A database can be opened with another style than it was written with,
@@ -97,15 +97,15 @@ impl Options {
 
     /// Options of universal compaction.
     ///
-    /// **Option `compaction_options_universal`**: several parts, each with a default of its own.
-    /// Can be changed while the database is open.
+    /// **Option `compaction_options_universal`**: several parts, each with a default of its own;
+    /// can be changed while the database is open.
     pub fn set_universal_compaction_options(&mut self, uco: &UniversalCompactOptions) {
         self.cf.compaction_options_universal = uco.options.clone();
     }
 
     /// Options of FIFO compaction.
     ///
-    /// **Option `compaction_options_fifo`**: several parts, each with a default of its own. Can be
+    /// **Option `compaction_options_fifo`**: several parts, each with a default of its own; can be
     /// changed while the database is open.
     pub fn set_fifo_compaction_options(&mut self, fco: &FifoCompactOptions) {
         self.cf.compaction_options_fifo = fco.options.clone();
@@ -125,7 +125,7 @@ impl Options {
 
     /// Which table of a level is compacted first. Only with levels of growing size.
     ///
-    /// **Option `compaction_pri`**: default `kMinOverlappingRatio`. Fixed while the database is
+    /// **Option `compaction_pri`**: default `kMinOverlappingRatio`; fixed while the database is
     /// open.
     pub fn set_compaction_pri(&mut self, pri: CompactionPri) {
         self.cf.compaction_pri = pri.into();
@@ -133,7 +133,7 @@ impl Options {
 
     /// Age of data, in seconds, at which
     ///
-    /// **Option `ttl`**: seconds, default by the compaction style. Can be changed while the
+    /// **Option `ttl`**: seconds, default by the compaction style; can be changed while the
     /// database is open.
     ///
     /// * a table is compacted into the next level, until it is in the last,
@@ -152,7 +152,7 @@ impl Options {
     /// Age, in seconds, at which a table is written anew, in the last level
     /// too. 0 is never. The default is
     ///
-    /// **Option `periodic_compaction_seconds`**: seconds, default by the compaction style. Can be
+    /// **Option `periodic_compaction_seconds`**: seconds, default by the compaction style; can be
     /// changed while the database is open.
     ///
     /// * 30 days with universal compaction, where it means the same as

@@ -11,7 +11,7 @@ use whitewater_storage::sst::{CompressionOptions, CompressionType};
 impl Options {
     /// Compression of tables. Default Snappy, or none where it is not built in.
     ///
-    /// **Option `compression`**: default `kSnappyCompression`. Can be changed while the database is
+    /// **Option `compression`**: default `kSnappyCompression`; can be changed while the database is
     /// open.
     pub fn set_compression_type(&mut self, t: DBCompressionType) {
         self.cf.compression = t.into();
@@ -20,7 +20,7 @@ impl Options {
     /// Compression of tables that a compaction puts into the last level that
     /// holds data. Default: as set for the level.
     ///
-    /// **Option `bottommost_compression`**: default `kDisableCompressionOption`. Can be changed
+    /// **Option `bottommost_compression`**: default `kDisableCompressionOption`; can be changed
     /// while the database is open.
     pub fn set_bottommost_compression_type(&mut self, t: DBCompressionType) {
         self.cf.bottommost_compression = Some(t.into());
@@ -32,7 +32,7 @@ impl Options {
     /// and so on; the last one is that of all deeper levels too. Default: the
     /// same for all.
     ///
-    /// **Option `compression_per_level`**: default none. Can be changed while the database is open.
+    /// **Option `compression_per_level`**: default none; can be changed while the database is open.
     ///
     /// # Examples
     /// ```
@@ -57,7 +57,7 @@ impl Options {
     /// have been [set](Self::set_num_levels) before. A negative `lvl` changes
     /// nothing.
     ///
-    /// **Option `compression_per_level`**: default none. Can be changed while the database is open.
+    /// **Option `compression_per_level`**: default none; can be changed while the database is open.
     pub fn set_min_level_to_compress(&mut self, lvl: i32) {
         let Ok(lvl) = usize::try_from(lvl) else {
             return;
@@ -105,7 +105,7 @@ impl Options {
     /// tables of the last level that holds data, if `enabled`; otherwise they
     /// are as everywhere. Default not enabled.
     ///
-    /// **Option `bottommost_compression_opts`**: several parts, each with a default of its own. Can
+    /// **Option `bottommost_compression_opts`**: several parts, each with a default of its own; can
     /// be changed while the database is open.
     pub fn set_bottommost_compression_options(
         &mut self,
@@ -131,7 +131,7 @@ impl Options {
     /// with `max_dict_bytes` in
     /// [`set_compression_options`](Self::set_compression_options) other than 0.
     ///
-    /// **Option `compression_opts`**: several parts, each with a default of its own. Can be changed
+    /// **Option `compression_opts`**: several parts, each with a default of its own; can be changed
     /// while the database is open.
     pub fn set_zstd_max_train_bytes(&mut self, value: i32) {
         let value = self.bytes("compression_opts", "zstd_max_train_bytes", value);
@@ -143,7 +143,7 @@ impl Options {
     /// same switch as that of
     /// [`set_bottommost_compression_options`](Self::set_bottommost_compression_options).
     ///
-    /// **Option `bottommost_compression_opts`**: several parts, each with a default of its own. Can
+    /// **Option `bottommost_compression_opts`**: several parts, each with a default of its own; can
     /// be changed while the database is open.
     pub fn set_bottommost_zstd_max_train_bytes(&mut self, value: i32, enabled: bool) {
         let value = self.bytes("bottommost_compression_opts", "zstd_max_train_bytes", value);
@@ -158,7 +158,7 @@ impl Options {
     /// [bottommost options](Self::set_bottommost_compression_options) that are
     /// enabled; those can be given threads as text.
     ///
-    /// **Option `compression_opts`**: several parts, each with a default of its own. Can be changed
+    /// **Option `compression_opts`**: several parts, each with a default of its own; can be changed
     /// while the database is open.
     pub fn set_compression_options_parallel_threads(&mut self, num: i32) {
         // 0 is refused at open.

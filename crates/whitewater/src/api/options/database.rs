@@ -23,14 +23,14 @@ const LOW_PRIORITY: i32 = 19;
 impl Options {
     /// Create the database when there is none.
     ///
-    /// **Option `create_if_missing`**: default `false`. Fixed while the database is open.
+    /// **Option `create_if_missing`**: default `false`; fixed while the database is open.
     pub fn create_if_missing(&mut self, create_if_missing: bool) {
         self.db.create_if_missing = create_if_missing;
     }
 
     /// Create column families that are named at open and do not exist.
     ///
-    /// **Option `create_missing_column_families`**: default `false`. Fixed while the database is
+    /// **Option `create_missing_column_families`**: default `false`; fixed while the database is
     /// open.
     pub fn create_missing_column_families(&mut self, create_missing_cfs: bool) {
         self.db.create_missing_column_families = create_missing_cfs;
@@ -38,7 +38,7 @@ impl Options {
 
     /// Refuse to open a database that exists.
     ///
-    /// **Option `error_if_exists`**: default `false`. Fixed while the database is open.
+    /// **Option `error_if_exists`**: default `false`; fixed while the database is open.
     pub fn set_error_if_exists(&mut self, enabled: bool) {
         self.db.error_if_exists = enabled;
     }
@@ -46,7 +46,7 @@ impl Options {
     /// Keep the last level of each column family free for tables that are [ingested
     /// behind](crate::IngestExternalFileOptions::set_ingest_behind) everything there is.
     ///
-    /// **Option `allow_ingest_behind`**: default `false`. Fixed while the database is open.
+    /// **Option `allow_ingest_behind`**: default `false`; fixed while the database is open.
     ///
     /// To be set from a column family's first write on: compactions give
     /// entries the sequence number 0 otherwise, and nothing can come in behind
@@ -71,7 +71,7 @@ impl Options {
     /// Here, damage is never passed over in silence, and writes stop after a failed background job
     /// in any case.
     ///
-    /// **Option `paranoid_checks`**: default `true`. Fixed while the database is open.
+    /// **Option `paranoid_checks`**: default `true`; fixed while the database is open.
     pub fn set_paranoid_checks(&mut self, enabled: bool) {
         self.db.paranoid_checks = enabled;
     }
@@ -121,11 +121,11 @@ impl Options {
     /// where others have no such priorities. Not in the `rocksdb` crate, where the methods of
     /// [`Env`] set 19, and 0 is the default.
     ///
-    /// **Option `flush_nice`**: steps of priority, 0 to 19 (others are moved inside), default 5.
-    /// Fixed while the database is open.
+    /// **Option `flush_nice`**: steps of priority, 0 to 19 (others are moved inside), default 5;
+    /// fixed while the database is open.
     ///
     /// **Option `compaction_nice`**: steps of priority, 0 to 19 (others are moved inside), default
-    /// 5. Fixed while the database is open.
+    /// 5; fixed while the database is open.
     ///
     /// With 0, readers, writers and background threads share busy cores evenly:
     /// one writer without limit, who makes work for two more threads, takes
@@ -145,7 +145,7 @@ impl Options {
 
     /// Flushes and compactions at a time: `parallelism`, at least 1.
     ///
-    /// **Option `max_background_jobs`**: 1 to 1024 (others are moved inside), default 2. Can be
+    /// **Option `max_background_jobs`**: 1 to 1024 (others are moved inside), default 2; can be
     /// changed while the database is open.
     pub fn increase_parallelism(&mut self, parallelism: i32) {
         self.db.max_background_jobs = parallelism;
@@ -155,7 +155,7 @@ impl Options {
     /// ([`Env`]), which has as many for either as the open database that wants most, unless it was
     /// told a number.
     ///
-    /// **Option `max_background_jobs`**: 1 to 1024 (others are moved inside), default 2. Can be
+    /// **Option `max_background_jobs`**: 1 to 1024 (others are moved inside), default 2; can be
     /// changed while the database is open.
     pub fn set_max_background_jobs(&mut self, jobs: i32) {
         self.db.max_background_jobs = jobs;
@@ -164,7 +164,7 @@ impl Options {
     /// Threads for flushes; -1, the default, is a quarter of the background
     /// jobs.
     ///
-    /// **Option `max_background_flushes`**: -1 to 1024 (others are moved inside), default -1. Can
+    /// **Option `max_background_flushes`**: -1 to 1024 (others are moved inside), default -1; can
     /// be changed while the database is open.
     #[deprecated(note = "RocksDB decides this by set_max_background_jobs")]
     pub fn set_max_background_flushes(&mut self, n: i32) {
@@ -174,8 +174,8 @@ impl Options {
     /// Threads for compactions; -1, the default, is the background jobs that
     /// do not flush.
     ///
-    /// **Option `max_background_compactions`**: -1 to 1024 (others are moved inside), default -1.
-    /// Can be changed while the database is open.
+    /// **Option `max_background_compactions`**: -1 to 1024 (others are moved inside), default -1;
+    /// can be changed while the database is open.
     #[deprecated(note = "RocksDB decides this by set_max_background_jobs")]
     pub fn set_max_background_compactions(&mut self, n: i32) {
         self.db.max_background_compactions = n;
@@ -189,7 +189,7 @@ impl Options {
     /// compaction all that write to another level than 0. A change holds for compactions
     /// that begin later.
     ///
-    /// **Option `max_subcompactions`**: 1 to 1024 (others are moved inside), default 1. Can be
+    /// **Option `max_subcompactions`**: 1 to 1024 (others are moved inside), default 1; can be
     /// changed while the database is open.
     pub fn set_max_subcompactions(&mut self, num: u32) {
         self.db.max_subcompactions = num;
@@ -199,7 +199,7 @@ impl Options {
     /// KiB as blocks follow each other. A change holds for compactions that begin later.
     ///
     /// **Option `compaction_readahead_size`**: bytes, 0 to 1 GiB (others are moved inside), default
-    /// 2 MiB. Can be changed while the database is open.
+    /// 2 MiB; can be changed while the database is open.
     pub fn set_compaction_readahead_size(&mut self, compaction_readahead_size: usize) {
         self.db.compaction_readahead_size = compaction_readahead_size;
     }
@@ -207,7 +207,7 @@ impl Options {
     /// Table files kept open, 20 or more; -1, the default, keeps all of them
     /// open.
     ///
-    /// **Option `max_open_files`**: -1 or more (others are moved inside), default -1. Can be
+    /// **Option `max_open_files`**: -1 or more (others are moved inside), default -1; can be
     /// changed while the database is open.
     pub fn set_max_open_files(&mut self, nfiles: i32) {
         self.db.max_open_files = nfiles;
@@ -215,7 +215,7 @@ impl Options {
 
     /// Let the writers of a group insert into the memtable in parallel.
     ///
-    /// **Option `allow_concurrent_memtable_write`**: default `true`. Fixed while the database is
+    /// **Option `allow_concurrent_memtable_write`**: default `true`; fixed while the database is
     /// open.
     pub fn set_allow_concurrent_memtable_write(&mut self, allow: bool) {
         self.db.allow_concurrent_memtable_write = allow;
@@ -223,7 +223,7 @@ impl Options {
 
     /// Let waiting writers yield for a while before they sleep.
     ///
-    /// **Option `enable_write_thread_adaptive_yield`**: default `true`. Fixed while the database is
+    /// **Option `enable_write_thread_adaptive_yield`**: default `true`; fixed while the database is
     /// open.
     pub fn set_enable_write_thread_adaptive_yield(&mut self, enabled: bool) {
         self.db.enable_write_thread_adaptive_yield = enabled;
@@ -235,7 +235,7 @@ impl Options {
     /// [`CommitProtocol::Ordered`] where neither does
     /// ([`CommitProtocol::Grouped`] without concurrent memtable writes).
     ///
-    /// **Option `commit_protocol`**: default none. Fixed while the database is open.
+    /// **Option `commit_protocol`**: default none; fixed while the database is open.
     ///
     /// Opening fails with `InvalidArgument` where the protocol contradicts the other options.
     pub fn set_commit_protocol(&mut self, protocol: CommitProtocol) {
@@ -245,7 +245,7 @@ impl Options {
     /// Log one group of writes while the one before it is inserted into the memtables:
     /// [`CommitProtocol::Pipelined`], with the guarantees of the default.
     ///
-    /// **Option `enable_pipelined_write`**: default `false`. Fixed while the database is open.
+    /// **Option `enable_pipelined_write`**: default `false`; fixed while the database is open.
     ///
     /// Opening fails with `InvalidArgument` together with
     /// [`Options::set_unordered_write`].
@@ -256,7 +256,7 @@ impl Options {
     /// Publish writes when they are logged, and insert them after that:
     /// [`CommitProtocol::Unordered`].
     ///
-    /// **Option `unordered_write`**: default `false`. Fixed while the database is open.
+    /// **Option `unordered_write`**: default `false`; fixed while the database is open.
     ///
     /// Gives up, while writes are under way, immutable snapshots (entries
     /// with sequence numbers up to a snapshot's still arrive) and batches that
@@ -273,7 +273,7 @@ impl Options {
 
     /// How records get into the write-ahead log; not in the `rocksdb` crate.
     ///
-    /// **Option `wal_access`**: default `auto`. Fixed while the database is open.
+    /// **Option `wal_access`**: default `auto`; fixed while the database is open.
     pub fn set_wal_access(&mut self, access: WalAccess) {
         self.db.wal_access = access.into();
     }
@@ -288,7 +288,7 @@ impl Options {
 
     /// How long a waiting writer yields at most.
     ///
-    /// **Option `write_thread_max_yield_usec`**: microseconds, default 100. Fixed while the
+    /// **Option `write_thread_max_yield_usec`**: microseconds, default 100; fixed while the
     /// database is open.
     pub fn set_write_thread_max_yield_usec(&mut self, usec: u64) {
         self.db.write_thread_max_yield_usec = usec;
@@ -296,7 +296,7 @@ impl Options {
 
     /// A yield that takes this long says that the cores are busy; a few of them end the yielding.
     ///
-    /// **Option `write_thread_slow_yield_usec`**: microseconds, default 3. Fixed while the database
+    /// **Option `write_thread_slow_yield_usec`**: microseconds, default 3; fixed while the database
     /// is open.
     pub fn set_write_thread_slow_yield_usec(&mut self, usec: u64) {
         self.db.write_thread_slow_yield_usec = usec;
@@ -309,7 +309,7 @@ impl Options {
     /// 0, the default, is never, or 1 MiB with a rate limiter. A change
     /// holds for tables that are begun later.
     ///
-    /// **Option `bytes_per_sync`**: bytes, default 0. Can be changed while the database is open.
+    /// **Option `bytes_per_sync`**: bytes, default 0; can be changed while the database is open.
     pub fn set_bytes_per_sync(&mut self, nbytes: u64) {
         self.db.bytes_per_sync = nbytes;
     }
@@ -319,7 +319,7 @@ impl Options {
     /// [`set_use_direct_reads`](Self::set_use_direct_reads). Where the file system cannot do that,
     /// opening the database fails with `NotSupported`.
     ///
-    /// **Option `use_direct_io_for_flush_and_compaction`**: default `false`. Fixed while the
+    /// **Option `use_direct_io_for_flush_and_compaction`**: default `false`; fixed while the
     /// database is open.
     pub fn set_use_direct_io_for_flush_and_compaction(&mut self, enabled: bool) {
         self.db.use_direct_io_for_flush_and_compaction = enabled;
@@ -329,7 +329,7 @@ impl Options {
     /// keeps what was read. Where the file system cannot do that, opening the database fails with
     /// `NotSupported`.
     ///
-    /// **Option `use_direct_reads`**: default `false`. Fixed while the database is open.
+    /// **Option `use_direct_reads`**: default `false`; fixed while the database is open.
     pub fn set_use_direct_reads(&mut self, enabled: bool) {
         self.db.use_direct_reads = enabled;
     }
@@ -397,7 +397,7 @@ impl Options {
     /// One larger batch is a group by itself.
     ///
     /// **Option `max_write_batch_group_size_bytes`**: bytes, 1 or more (others are moved inside),
-    /// default 1 MiB. Fixed while the database is open.
+    /// default 1 MiB; fixed while the database is open.
     pub fn set_max_write_batch_group_size_bytes(&mut self, size: usize) {
         self.db.max_write_batch_group_size_bytes = size;
     }
@@ -417,7 +417,7 @@ impl Options {
     /// just the column families it was asked for, together: so let it be all that are written to
     /// together. Incompatible with pipelined writes.
     ///
-    /// **Option `atomic_flush`**: default `false`. Fixed while the database is open.
+    /// **Option `atomic_flush`**: default `false`; fixed while the database is open.
     pub fn set_atomic_flush(&mut self, atomic_flush: bool) {
         self.db.atomic_flush = atomic_flush;
     }
@@ -426,7 +426,7 @@ impl Options {
     /// [`WriteBufferManager`] of this database alone that stalls nobody. 0, the default, is no
     /// limit. Has no effect with a [`set_write_buffer_manager`](Self::set_write_buffer_manager).
     ///
-    /// **Option `db_write_buffer_size`**: bytes, default 0. Fixed while the database is open.
+    /// **Option `db_write_buffer_size`**: bytes, default 0; fixed while the database is open.
     pub fn set_db_write_buffer_size(&mut self, size: usize) {
         self.db.db_write_buffer_size = size;
     }
@@ -437,7 +437,7 @@ impl Options {
     /// rises when less is left or a slowdown has ended. 0, the default, is the rate limiter's rate,
     /// if there is one, or 16 MiB.
     ///
-    /// **Option `delayed_write_rate`**: bytes per second, default 0. Can be changed while the
+    /// **Option `delayed_write_rate`**: bytes per second, default 0; can be changed while the
     /// database is open.
     pub fn set_delayed_write_rate(&mut self, bytes_per_second: u64) {
         self.db.delayed_write_rate = bytes_per_second;
@@ -447,7 +447,7 @@ impl Options {
     /// as a full disk; after that, writes are refused until [`resume`](crate::DBCommon::resume).
     /// Not in the `rocksdb` crate; RocksDB's name.
     ///
-    /// **Option `max_bgerror_resume_count`**: default 2147483647. Fixed while the database is open.
+    /// **Option `max_bgerror_resume_count`**: default 2147483647; fixed while the database is open.
     pub fn set_max_bgerror_resume_count(&mut self, count: i32) {
         // A negative number is none, as in RocksDB.
         self.db.max_bgerror_resume_count = u32::try_from(count).unwrap_or(0);
@@ -456,7 +456,7 @@ impl Options {
     /// How long to wait before such a retry, at most: the first comes after a sixty-fourth of it,
     /// and each one after that waits twice as long. Not in the `rocksdb` crate; RocksDB's name.
     ///
-    /// **Option `bgerror_resume_retry_interval`**: microseconds, default 1000000. Fixed while the
+    /// **Option `bgerror_resume_retry_interval`**: microseconds, default 1000000; fixed while the
     /// database is open.
     pub fn set_bgerror_resume_retry_interval(&mut self, micros: u64) {
         self.db.bgerror_resume_retry_interval = micros;
@@ -465,7 +465,7 @@ impl Options {
     /// Size at which a new manifest is begun.
     ///
     /// **Option `max_manifest_file_size`**: bytes, 1 or more (others are moved inside), default 1
-    /// GiB. Fixed while the database is open.
+    /// GiB; fixed while the database is open.
     pub fn set_max_manifest_file_size(&mut self, size: usize) {
         self.db.max_manifest_file_size = size as u64;
     }
@@ -474,7 +474,7 @@ impl Options {
     /// the oldest one is flushed. 0, the default, is four times the
     /// write buffers.
     ///
-    /// **Option `max_total_wal_size`**: bytes, default 0. Can be changed while the database is
+    /// **Option `max_total_wal_size`**: bytes, default 0; can be changed while the database is
     /// open.
     pub fn set_max_total_wal_size(&mut self, size: u64) {
         self.db.max_total_wal_size = size;
@@ -482,7 +482,7 @@ impl Options {
 
     /// What recovery does about damaged logs.
     ///
-    /// **Option `wal_recovery_mode`**: default `kPointInTimeRecovery`. Fixed while the database is
+    /// **Option `wal_recovery_mode`**: default `kPointInTimeRecovery`; fixed while the database is
     /// open.
     pub fn set_wal_recovery_mode(&mut self, mode: DBRecoveryMode) {
         self.db.wal_recovery_mode = mode.into();
@@ -490,7 +490,7 @@ impl Options {
 
     /// The directory of the logs. Default the database's.
     ///
-    /// **Option `wal_dir`**: default none. Fixed while the database is open.
+    /// **Option `wal_dir`**: default none; fixed while the database is open.
     ///
     /// Logs of before are not looked for elsewhere. Opening fails with
     /// `InvalidArgument`, and names them, if the database's own directory, or the
@@ -510,15 +510,15 @@ impl Options {
     /// Logs kept to be written again, which saves the file system work. Only with the recovery
     /// modes `PointInTime` and `SkipAnyCorruptedRecord`; 0 with others.
     ///
-    /// **Option `recycle_log_file_num`**: files, 0 to 1024 (others are moved inside), default 0.
-    /// Fixed while the database is open.
+    /// **Option `recycle_log_file_num`**: files, 0 to 1024 (others are moved inside), default 0;
+    /// fixed while the database is open.
     pub fn set_recycle_log_file_num(&mut self, num: usize) {
         self.db.recycle_log_file_num = num;
     }
 
     /// Age at which archived logs are deleted. 0, the default, is no limit.
     ///
-    /// **Option `WAL_ttl_seconds`**: seconds, default 0. Fixed while the database is open.
+    /// **Option `WAL_ttl_seconds`**: seconds, default 0; fixed while the database is open.
     ///
     /// With this or [`set_wal_size_limit_mb`](Self::set_wal_size_limit_mb),
     /// logs that recovery does not need any more are moved to the directory
@@ -534,7 +534,7 @@ impl Options {
 
     /// Size of the archived logs at which the oldest are deleted. 0, the default, is no limit.
     ///
-    /// **Option `WAL_size_limit_MB`**: MiB, default 0. Fixed while the database is open.
+    /// **Option `WAL_size_limit_MB`**: MiB, default 0; fixed while the database is open.
     ///
     /// As in RocksDB, so many of the newest logs stay as would fit if all were
     /// as large as the largest one, and the archive is looked at every ten
@@ -546,7 +546,7 @@ impl Options {
     /// The checksum of each whole table file that the manifest gets, as RocksDB's
     /// `file_checksum_gen_factory` does; not in the `rocksdb` crate.
     ///
-    /// **Option `file_checksum_gen_factory`**: default none. Fixed while the database is open.
+    /// **Option `file_checksum_gen_factory`**: default none; fixed while the database is open.
     ///
     /// [`verify_file_checksums`](crate::DBCommon::verify_file_checksums) and scrubbing
     /// compare. Tables that were written without it have none until they are
@@ -559,7 +559,7 @@ impl Options {
     /// Reads all tables when the database is opened and every so many seconds from then on, to find
     /// damage before it is needed; not in the `rocksdb` crate. 0, the default, is never.
     ///
-    /// **Option `scrub_period_sec`**: seconds, default 0. Fixed while the database is open.
+    /// **Option `scrub_period_sec`**: seconds, default 0; fixed while the database is open.
     ///
     /// What is damaged is told in LOG, and by
     /// [`scrub_progress`](crate::DBCommon::scrub_progress). The database goes on.
@@ -570,7 +570,7 @@ impl Options {
     /// How fast tables are read for that, in the long run.
     ///
     /// **Option `scrub_bytes_per_second`**: bytes per second, 1 to 1024 GiB (others are refused),
-    /// default 8 MiB. Fixed while the database is open.
+    /// default 8 MiB; fixed while the database is open.
     pub fn set_scrub_bytes_per_second(&mut self, rate: u64) {
         self.db.scrub_bytes_per_second = rate;
     }
@@ -590,7 +590,7 @@ impl Options {
 
     /// Keep log records in the memory of the process.
     ///
-    /// **Option `manual_wal_flush`**: default `false`. Fixed while the database is open.
+    /// **Option `manual_wal_flush`**: default `false`; fixed while the database is open.
     ///
     /// They are handed to the operating system by
     /// [`flush_wal`](crate::DBCommon::flush_wal), by synced writes, when a log
@@ -605,7 +605,7 @@ impl Options {
     /// Log bytes after which the system is asked to begin writing them back, so that a sync finds
     /// less to do.
     ///
-    /// **Option `wal_bytes_per_sync`**: bytes, default 0. Can be changed while the database is
+    /// **Option `wal_bytes_per_sync`**: bytes, default 0; can be changed while the database is
     /// open.
     ///
     /// A pure hint: it makes nothing durable, and where there is no such call
@@ -623,7 +623,7 @@ impl Options {
     /// own among them, that are longer than two of the log's blocks (of 32 KiB)
     /// when compressed.
     ///
-    /// **Option `wal_compression`**: default `kNoCompression`. Fixed while the database is open.
+    /// **Option `wal_compression`**: default `kNoCompression`; fixed while the database is open.
     pub fn set_wal_compression_type(&mut self, t: DBCompressionType) {
         self.db.wal_compression = t.into();
     }
@@ -631,7 +631,7 @@ impl Options {
     /// Record logs that were synced to their end in the manifest, and refuse to open the database,
     /// as `Corruption` naming the log, when one of them is missing or shorter.
     ///
-    /// **Option `track_and_verify_wals_in_manifest`**: default `false`. Fixed while the database is
+    /// **Option `track_and_verify_wals_in_manifest`**: default `false`; fixed while the database is
     /// open.
     pub fn set_track_and_verify_wals_in_manifest(&mut self, val: bool) {
         self.db.track_and_verify_wals_in_manifest = val;
@@ -645,7 +645,7 @@ impl Options {
 
     /// Info logs kept.
     ///
-    /// **Option `keep_log_file_num`**: files, 1 or more (others are refused), default 1000. Fixed
+    /// **Option `keep_log_file_num`**: files, 1 or more (others are refused), default 1000; fixed
     /// while the database is open.
     pub fn set_keep_log_file_num(&mut self, nfiles: usize) {
         self.db.keep_log_file_num = nfiles;

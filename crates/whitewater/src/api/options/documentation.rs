@@ -224,17 +224,18 @@ fn default(row: &Row, unit: Option<&str>) -> String {
     }
 }
 
-/// The paragraph of a row.
+/// The paragraph of a row. No number is followed by a full stop: at the beginning of a line
+/// it would begin a numbered list.
 fn facts(table: &str, row: &Row) -> String {
     let unit = unit(table, row.name);
     let name = public_name(row.name);
     let mut text = format!("{MARK}{name}`**: ");
     let changes = match row.changes_live {
-        true => "Can be changed while the database is open.",
-        false => "Fixed while the database is open.",
+        true => "can be changed while the database is open.",
+        false => "fixed while the database is open.",
     };
     if row.default.starts_with('{') {
-        return text + "several parts, each with a default of its own. " + changes;
+        return text + "several parts, each with a default of its own; " + changes;
     }
     if let Some(unit) = unit {
         text += unit;
@@ -261,7 +262,7 @@ fn facts(table: &str, row: &Row) -> String {
         };
         let _ = write!(text, " ({others}), ");
     }
-    let _ = write!(text, "default {}. ", default(row, unit));
+    let _ = write!(text, "default {}; ", default(row, unit));
     text + changes
 }
 

@@ -158,7 +158,7 @@ impl Options {
     /// Size at which a memtable is switched and flushed.
     ///
     /// **Option `write_buffer_size`**: bytes, 64 KiB to 64 GiB (others are moved inside), default
-    /// 64 MiB. Can be changed while the database is open.
+    /// 64 MiB; can be changed while the database is open.
     ///
     /// # Examples
     /// ```
@@ -178,7 +178,7 @@ impl Options {
     /// and 1 MiB at most. Smaller blocks than 4 KiB are not made. A radix tree reserves room for
     /// all of a write buffer at once and has no use for the number.
     ///
-    /// **Option `arena_block_size`**: bytes, 0 to 1 GiB (others are moved inside), default 0. Can
+    /// **Option `arena_block_size`**: bytes, 0 to 1 GiB (others are moved inside), default 0; can
     /// be changed while the database is open.
     pub fn set_arena_block_size(&mut self, size: usize) {
         self.cf.arena_block_size = size;
@@ -187,7 +187,7 @@ impl Options {
     /// Size of the huge pages to make memtables of, in bytes: a power of two,
     /// such as 2 MiB. 0, the default, is none.
     ///
-    /// **Option `memtable_huge_page_size`**: bytes, default 0. Can be changed while the database is
+    /// **Option `memtable_huge_page_size`**: bytes, default 0; can be changed while the database is
     /// open.
     ///
     /// A page larger than half a write buffer is not used for it: it would be
@@ -207,7 +207,7 @@ impl Options {
     /// memtable has plain pages until it has 1 MiB, so that one of few entries takes some KiB. Not
     /// an option of the `rocksdb` crate.
     ///
-    /// **Option `memtable_transparent_huge_pages`**: default `true`. Can be changed while the
+    /// **Option `memtable_transparent_huge_pages`**: default `true`; can be changed while the
     /// database is open.
     pub fn set_memtable_transparent_huge_pages(&mut self, advise: bool) {
         self.cf.memtable_transparent_huge_pages = advise;
@@ -216,14 +216,14 @@ impl Options {
     /// What keeps the entries of memtables sorted. By default the fastest that can serve the
     /// comparator, see [`MemtableFactory`].
     ///
-    /// **Option `memtable_factory`**: default `auto`. Fixed while the database is open.
+    /// **Option `memtable_factory`**: default `auto`; fixed while the database is open.
     pub fn set_memtable_factory(&mut self, factory: MemtableFactory) {
         self.cf.memtable = factory.into();
     }
 
     /// What part of a key is its prefix.
     ///
-    /// **Option `prefix_extractor`**: default none. Can be changed while the database is open.
+    /// **Option `prefix_extractor`**: default none; can be changed while the database is open.
     ///
     /// Iterators may then keep to the keys that share the prefix of the one
     /// they were sent to (see
@@ -250,7 +250,7 @@ impl Options {
     /// prefix it does not hold, does not search it. 0, the default, is no filter. The filter holds
     ///
     /// **Option `memtable_prefix_bloom_size_ratio`**: 0 to 0.25 (others are moved inside), default
-    /// 0. Can be changed while the database is open.
+    /// 0; can be changed while the database is open.
     ///
     /// * whole keys with
     ///   [`set_memtable_whole_key_filtering`](Self::set_memtable_whole_key_filtering):
@@ -272,7 +272,7 @@ impl Options {
     /// holds for memtables to come. Not for a [comparator](Self::set_comparator) that calls
     /// different bytes equal.
     ///
-    /// **Option `memtable_whole_key_filtering`**: default `false`. Can be changed while the
+    /// **Option `memtable_whole_key_filtering`**: default `false`; can be changed while the
     /// database is open.
     pub fn set_memtable_whole_key_filtering(&mut self, whole_key_filter: bool) {
         self.cf.memtable_whole_key_filtering = whole_key_filter;
@@ -282,7 +282,7 @@ impl Options {
     /// value, type and sequence number: 0 (none, the default), 1, 2, 4 or 8;
     /// other numbers are refused at open as `NotSupported`.
     ///
-    /// **Option `memtable_protection_bytes_per_key`**: bytes, default 0. Can be changed while the
+    /// **Option `memtable_protection_bytes_per_key`**: bytes, default 0; can be changed while the
     /// database is open.
     ///
     /// The checksum is made from the bytes of the write batch, before anything is copied. It is
@@ -302,7 +302,7 @@ impl Options {
     /// [`set_memtable_protection_bytes_per_key`], an entry is compared with what was asked for on
     /// all its way from the call that wrote it into a table.
     ///
-    /// **Option `paranoid_file_checks`**: default `false`. Can be changed while the database is
+    /// **Option `paranoid_file_checks`**: default `false`; can be changed while the database is
     /// open.
     ///
     /// [`WriteOptions::set_protection_bytes_per_key`]: crate::WriteOptions::set_protection_bytes_per_key
@@ -315,7 +315,7 @@ impl Options {
     /// the key there is a value that is not shorter, instead of adding an entry. For keys that are
     /// put again and again: the memtable does not grow.
     ///
-    /// **Option `inplace_update_support`**: default `false`. Fixed while the database is open.
+    /// **Option `inplace_update_support`**: default `false`; fixed while the database is open.
     ///
     /// It gives up what other column families keep:
     ///
@@ -341,7 +341,7 @@ impl Options {
     /// each, which do not count as the memtable's size. A change holds for memtables to come.
     ///
     /// **Option `inplace_update_num_locks`**: 0 to 16777216 (others are moved inside), default
-    /// 10000. Can be changed while the database is open.
+    /// 10000; can be changed while the database is open.
     pub fn set_inplace_update_locks(&mut self, num: usize) {
         self.cf.inplace_update_num_locks = num;
     }
@@ -350,7 +350,7 @@ impl Options {
     /// memtable. A merge that finds as many is stored as the value it comes to,
     /// so that reads need not apply them all. 0, the default, is no limit.
     ///
-    /// **Option `max_successive_merges`**: default 0. Can be changed while the database is open.
+    /// **Option `max_successive_merges`**: default 0; can be changed while the database is open.
     ///
     /// The value is read from memory only: where no memtable has it, and a
     /// table may, the operand is stored as such, however many there are; so it
@@ -377,7 +377,7 @@ impl Options {
 
     /// Memtables in memory before writes stop.
     ///
-    /// **Option `max_write_buffer_number`**: 2 or more (others are moved inside), default 2. Can be
+    /// **Option `max_write_buffer_number`**: 2 or more (others are moved inside), default 2; can be
     /// changed while the database is open.
     pub fn set_max_write_buffer_number(&mut self, nbuf: i32) {
         self.cf.max_write_buffer_number = nbuf;
@@ -388,7 +388,7 @@ impl Options {
     /// as it is in the `rocksdb` crate.
     ///
     /// **Option `min_write_buffer_number_to_merge`**: 1 or more (others are moved inside), default
-    /// 1. Fixed while the database is open.
+    /// 1; fixed while the database is open.
     pub fn set_min_write_buffer_number(&mut self, nbuf: i32) {
         self.cf.min_write_buffer_number_to_merge = nbuf;
     }
@@ -396,7 +396,7 @@ impl Options {
     /// Full memtables that one flush waits for.
     ///
     /// **Option `min_write_buffer_number_to_merge`**: 1 or more (others are moved inside), default
-    /// 1. Fixed while the database is open.
+    /// 1; fixed while the database is open.
     pub fn set_min_write_buffer_number_to_merge(&mut self, to_merge: i32) {
         self.cf.min_write_buffer_number_to_merge = to_merge;
     }
@@ -404,7 +404,7 @@ impl Options {
     /// Levels of tables. 1 (with levels of growing size 2) to 64, default 7. A
     /// database that uses more is not opened.
     ///
-    /// **Option `num_levels`**: 1 to 64 (others are moved inside), default 7. Fixed while the
+    /// **Option `num_levels`**: 1 to 64 (others are moved inside), default 7; fixed while the
     /// database is open.
     pub fn set_num_levels(&mut self, n: i32) {
         self.cf.num_levels = usize::try_from(n).unwrap_or(0);
@@ -412,7 +412,7 @@ impl Options {
 
     /// Tables in level 0 that start a compaction.
     ///
-    /// **Option `level0_file_num_compaction_trigger`**: default 4. Can be changed while the
+    /// **Option `level0_file_num_compaction_trigger`**: default 4; can be changed while the
     /// database is open.
     pub fn set_level_zero_file_num_compaction_trigger(&mut self, n: i32) {
         self.cf.level0_file_num_compaction_trigger = n;
@@ -421,22 +421,22 @@ impl Options {
     /// Tables in level 0 that slow writes down.
     ///
     /// **Option `level0_slowdown_writes_trigger`**: 1 or more (others are moved inside), default
-    /// 20. Can be changed while the database is open.
+    /// 20; can be changed while the database is open.
     pub fn set_level_zero_slowdown_writes_trigger(&mut self, n: i32) {
         self.cf.level0_slowdown_writes_trigger = n;
     }
 
     /// Tables in level 0 that stop writes.
     ///
-    /// **Option `level0_stop_writes_trigger`**: 1 or more (others are moved inside), default 36.
-    /// Can be changed while the database is open.
+    /// **Option `level0_stop_writes_trigger`**: 1 or more (others are moved inside), default 36;
+    /// can be changed while the database is open.
     pub fn set_level_zero_stop_writes_trigger(&mut self, n: i32) {
         self.cf.level0_stop_writes_trigger = n;
     }
 
     /// Bytes that wait for compaction at which writes are slowed down; 0 is no limit.
     ///
-    /// **Option `soft_pending_compaction_bytes_limit`**: bytes, default 64 GiB. Can be changed
+    /// **Option `soft_pending_compaction_bytes_limit`**: bytes, default 64 GiB; can be changed
     /// while the database is open.
     pub fn set_soft_pending_compaction_bytes_limit(&mut self, limit: usize) {
         self.cf.soft_pending_compaction_bytes_limit = limit as u64;
@@ -444,7 +444,7 @@ impl Options {
 
     /// Bytes that wait for compaction at which writes stop; 0 is no limit.
     ///
-    /// **Option `hard_pending_compaction_bytes_limit`**: bytes, default 256 GiB. Can be changed
+    /// **Option `hard_pending_compaction_bytes_limit`**: bytes, default 256 GiB; can be changed
     /// while the database is open.
     pub fn set_hard_pending_compaction_bytes_limit(&mut self, limit: usize) {
         self.cf.hard_pending_compaction_bytes_limit = limit as u64;
@@ -452,7 +452,7 @@ impl Options {
 
     /// Size of a table in level 1.
     ///
-    /// **Option `target_file_size_base`**: bytes, default 64 MiB. Can be changed while the database
+    /// **Option `target_file_size_base`**: bytes, default 64 MiB; can be changed while the database
     /// is open.
     pub fn set_target_file_size_base(&mut self, size: u64) {
         self.cf.target_file_size_base = size;
@@ -460,15 +460,15 @@ impl Options {
 
     /// How much larger tables are from level to level.
     ///
-    /// **Option `target_file_size_multiplier`**: 1 or more (others are moved inside), default 1.
-    /// Can be changed while the database is open.
+    /// **Option `target_file_size_multiplier`**: 1 or more (others are moved inside), default 1;
+    /// can be changed while the database is open.
     pub fn set_target_file_size_multiplier(&mut self, multiplier: i32) {
         self.cf.target_file_size_multiplier = multiplier;
     }
 
     /// Size of level 1.
     ///
-    /// **Option `max_bytes_for_level_base`**: bytes, default 256 MiB. Can be changed while the
+    /// **Option `max_bytes_for_level_base`**: bytes, default 256 MiB; can be changed while the
     /// database is open.
     pub fn set_max_bytes_for_level_base(&mut self, size: u64) {
         self.cf.max_bytes_for_level_base = size;
@@ -476,7 +476,7 @@ impl Options {
 
     /// How much larger each level is than the one above.
     ///
-    /// **Option `max_bytes_for_level_multiplier`**: above 0 (others are refused), default 10. Can
+    /// **Option `max_bytes_for_level_multiplier`**: above 0 (others are refused), default 10; can
     /// be changed while the database is open.
     pub fn set_max_bytes_for_level_multiplier(&mut self, mul: f64) {
         self.cf.max_bytes_for_level_multiplier = mul;
@@ -487,7 +487,7 @@ impl Options {
     /// ([`set_level_compaction_dynamic_level_bytes`](Self::set_level_compaction_dynamic_level_bytes)),
     /// as in RocksDB. A negative factor is refused at open.
     ///
-    /// **Option `max_bytes_for_level_multiplier_additional`**: default none. Can be changed while
+    /// **Option `max_bytes_for_level_multiplier_additional`**: default none; can be changed while
     /// the database is open.
     pub fn set_max_bytes_for_level_multiplier_additional(&mut self, level_values: &[i32]) {
         self.cf.max_bytes_for_level_multiplier_additional = level_values.to_vec();
@@ -495,7 +495,7 @@ impl Options {
 
     /// Choose level sizes from the size of the last level, which wastes less space.
     ///
-    /// **Option `level_compaction_dynamic_level_bytes`**: default `true`. Fixed while the database
+    /// **Option `level_compaction_dynamic_level_bytes`**: default `true`; fixed while the database
     /// is open.
     pub fn set_level_compaction_dynamic_level_bytes(&mut self, v: bool) {
         self.cf.level_compaction_dynamic_level_bytes = v;
@@ -503,7 +503,7 @@ impl Options {
 
     /// Most input bytes of one compaction; 0, the default, is 25 tables.
     ///
-    /// **Option `max_compaction_bytes`**: bytes, default 0. Can be changed while the database is
+    /// **Option `max_compaction_bytes`**: bytes, default 0; can be changed while the database is
     /// open.
     pub fn set_max_compaction_bytes(&mut self, nbytes: u64) {
         self.cf.max_compaction_bytes = nbytes;
@@ -511,7 +511,7 @@ impl Options {
 
     /// Compact only when asked to.
     ///
-    /// **Option `disable_auto_compactions`**: default `false`. Can be changed while the database is
+    /// **Option `disable_auto_compactions`**: default `false`; can be changed while the database is
     /// open.
     pub fn set_disable_auto_compactions(&mut self, disable: bool) {
         self.cf.disable_auto_compactions = disable;
@@ -521,7 +521,7 @@ impl Options {
     /// their key, as a filter there only spares those that do not. Holds for tables that
     /// compactions write from now on.
     ///
-    /// **Option `optimize_filters_for_hits`**: default `false`. Fixed while the database is open.
+    /// **Option `optimize_filters_for_hits`**: default `false`; fixed while the database is open.
     pub fn set_optimize_filters_for_hits(&mut self, optimize_for_hits: bool) {
         self.cf.optimize_filters_for_hits = optimize_for_hits;
     }

@@ -11,7 +11,7 @@ impl Options {
     /// Hint: files are made durable by fdatasync, which covers their content and length; fsync adds
     /// times, which nothing depends on. Directories are always synced by fsync.
     ///
-    /// **Option `use_fsync`**: default `false`. Fixed while the database is open.
+    /// **Option `use_fsync`**: default `false`; fixed while the database is open.
     pub fn set_use_fsync(&mut self, useit: bool) {
         self.db.use_fsync = useit;
     }
@@ -23,28 +23,28 @@ impl Options {
 
     /// Hint: child processes do not inherit files in any case.
     ///
-    /// **Option `is_fd_close_on_exec`**: default `true`. Fixed while the database is open.
+    /// **Option `is_fd_close_on_exec`**: default `true`; fixed while the database is open.
     pub fn set_is_fd_close_on_exec(&mut self, enabled: bool) {
         self.db.is_fd_close_on_exec = enabled;
     }
 
     /// Hint: how tables are read is left to the operating system.
     ///
-    /// **Option `advise_random_on_open`**: default `true`. Fixed while the database is open.
+    /// **Option `advise_random_on_open`**: default `true`; fixed while the database is open.
     pub fn set_advise_random_on_open(&mut self, advise: bool) {
         self.db.advise_random_on_open = advise;
     }
 
     /// Hint: mutexes here spin before they sleep in any case.
     ///
-    /// **Option `use_adaptive_mutex`**: default `false`. Fixed while the database is open.
+    /// **Option `use_adaptive_mutex`**: default `false`; fixed while the database is open.
     pub fn set_use_adaptive_mutex(&mut self, enabled: bool) {
         self.db.use_adaptive_mutex = enabled;
     }
 
     /// Hint: the cache of open tables chooses its shards itself.
     ///
-    /// **Option `table_cache_numshardbits`**: base-2 logarithm, default 6. Fixed while the database
+    /// **Option `table_cache_numshardbits`**: base-2 logarithm, default 6; fixed while the database
     /// is open.
     pub fn set_table_cache_num_shard_bits(&mut self, nbits: i32) {
         self.db.table_cache_numshardbits = nbits;
@@ -52,7 +52,7 @@ impl Options {
 
     /// Hint: opening reads no tables for statistics in any case.
     ///
-    /// **Option `skip_stats_update_on_db_open`**: default `false`. Fixed while the database is
+    /// **Option `skip_stats_update_on_db_open`**: default `false`; fixed while the database is
     /// open.
     pub fn set_skip_stats_update_on_db_open(&mut self, skip: bool) {
         self.db.skip_stats_update_on_db_open = skip;
@@ -60,7 +60,7 @@ impl Options {
 
     /// Hint: the manifest grows as it is written.
     ///
-    /// **Option `manifest_preallocation_size`**: bytes, default 4 MiB. Can be changed while the
+    /// **Option `manifest_preallocation_size`**: bytes, default 4 MiB; can be changed while the
     /// database is open.
     pub fn set_manifest_preallocation_size(&mut self, size: usize) {
         self.db.manifest_preallocation_size = size;
@@ -71,14 +71,14 @@ impl Options {
     /// programs that allocate with it (`Jemalloc`). Without the cargo feature `jemalloc`, a line
     /// says that there are none, as RocksDB has none without that allocator.
     ///
-    /// **Option `dump_malloc_stats`**: default `false`. Fixed while the database is open.
+    /// **Option `dump_malloc_stats`**: default `false`; fixed while the database is open.
     pub fn set_dump_malloc_stats(&mut self, enabled: bool) {
         self.db.dump_malloc_stats = enabled;
     }
 
     /// Hint: tables are opened by whoever reads them first, not at open.
     ///
-    /// **Option `max_file_opening_threads`**: threads, default 16. Fixed while the database is
+    /// **Option `max_file_opening_threads`**: threads, default 16; fixed while the database is
     /// open.
     pub fn set_max_file_opening_threads(&mut self, nthreads: i32) {
         self.db.max_file_opening_threads = nthreads;
@@ -86,7 +86,7 @@ impl Options {
 
     /// Hint: writers of files choose their buffers themselves.
     ///
-    /// **Option `writable_file_max_buffer_size`**: bytes, default 1 MiB. Can be changed while the
+    /// **Option `writable_file_max_buffer_size`**: bytes, default 1 MiB; can be changed while the
     /// database is open.
     pub fn set_writable_file_max_buffer_size(&mut self, nbytes: u64) {
         self.db.writable_file_max_buffer_size = nbytes;
@@ -96,7 +96,7 @@ impl Options {
     /// kept to a background thread, as with
     /// [`ReadOptions::set_background_purge_on_iterator_cleanup`].
     ///
-    /// **Option `avoid_unnecessary_blocking_io`**: default `false`. Fixed while the database is
+    /// **Option `avoid_unnecessary_blocking_io`**: default `false`; fixed while the database is
     /// open.
     ///
     /// [`ReadOptions::set_background_purge_on_iterator_cleanup`]: crate::ReadOptions::set_background_purge_on_iterator_cleanup
@@ -106,7 +106,7 @@ impl Options {
 
     /// Hint: the id of the database is written to the manifest in any case.
     ///
-    /// **Option `write_dbid_to_manifest`**: default `true`. Fixed while the database is open.
+    /// **Option `write_dbid_to_manifest`**: default `true`; fixed while the database is open.
     pub fn set_write_dbid_to_manifest(&mut self, val: bool) {
         self.db.write_dbid_to_manifest = val;
     }
@@ -121,7 +121,7 @@ impl Options {
     /// [`set_use_direct_reads`](Self::set_use_direct_reads), opening with true fails as
     /// `NotSupported`, as in RocksDB.
     ///
-    /// **Option `allow_mmap_reads`**: default `false`. Fixed while the database is open.
+    /// **Option `allow_mmap_reads`**: default `false`; fixed while the database is open.
     pub fn set_allow_mmap_reads(&mut self, is_enabled: bool) {
         self.db.allow_mmap_reads = is_enabled;
     }
@@ -131,14 +131,14 @@ impl Options {
     /// [`set_use_direct_io_for_flush_and_compaction`](Self::set_use_direct_io_for_flush_and_compaction),
     /// opening with true fails as `NotSupported`, as in RocksDB.
     ///
-    /// **Option `allow_mmap_writes`**: default `false`. Fixed while the database is open.
+    /// **Option `allow_mmap_writes`**: default `false`; fixed while the database is open.
     pub fn set_allow_mmap_writes(&mut self, is_enabled: bool) {
         self.db.allow_mmap_writes = is_enabled;
     }
 
     /// Hint: obsolete files are deleted as soon as they are obsolete. The default is six hours.
     ///
-    /// **Option `delete_obsolete_files_period_micros`**: microseconds, default 21600000000. Can be
+    /// **Option `delete_obsolete_files_period_micros`**: microseconds, default 21600000000; can be
     /// changed while the database is open.
     pub fn set_delete_obsolete_files_period_micros(&mut self, micros: u64) {
         self.db.delete_obsolete_files_period_micros = micros;
@@ -146,7 +146,7 @@ impl Options {
 
     /// Hint: statistics are not kept over time.
     ///
-    /// **Option `stats_persist_period_sec`**: seconds, default 600. Can be changed while the
+    /// **Option `stats_persist_period_sec`**: seconds, default 600; can be changed while the
     /// database is open.
     pub fn set_stats_persist_period_sec(&mut self, period: u32) {
         self.db.stats_persist_period_sec = period;
@@ -164,7 +164,7 @@ impl Options {
 
     /// Hint: the bits of one key stand in one cache line of a memtable's filter in any case.
     ///
-    /// **Option `bloom_locality`**: default 0. Fixed while the database is open.
+    /// **Option `bloom_locality`**: default 0; fixed while the database is open.
     pub fn set_bloom_locality(&mut self, v: u32) {
         self.cf.bloom_locality = v;
     }
@@ -172,14 +172,14 @@ impl Options {
     /// Hint: with [`enable_statistics`](Self::enable_statistics), histograms have the times of
     /// flushes' and compactions' reads, writes and syncs in any case; nothing else does.
     ///
-    /// **Option `report_bg_io_stats`**: default `false`. Can be changed while the database is open.
+    /// **Option `report_bg_io_stats`**: default `false`; can be changed while the database is open.
     pub fn set_report_bg_io_stats(&mut self, enable: bool) {
         self.cf.report_bg_io_stats = enable;
     }
 
     /// Hint: memtables are flushed to tables, never purged in memory.
     ///
-    /// **Option `experimental_mempurge_threshold`**: default 0. Can be changed while the database
+    /// **Option `experimental_mempurge_threshold`**: default 0; can be changed while the database
     /// is open.
     pub fn set_experimental_mempurge_threshold(&mut self, threshold: f64) {
         self.cf.experimental_mempurge_threshold = threshold;
@@ -187,7 +187,7 @@ impl Options {
 
     /// Hint: iterators step over versions of a key and do not seek anew.
     ///
-    /// **Option `max_sequential_skip_in_iterations`**: default 8. Can be changed while the database
+    /// **Option `max_sequential_skip_in_iterations`**: default 8; can be changed while the database
     /// is open.
     pub fn set_max_sequential_skip_in_iterations(&mut self, num: u64) {
         self.cf.max_sequential_skip_in_iterations = num;
@@ -196,7 +196,7 @@ impl Options {
     /// Hint: memtables are let go of once they are flushed and not read. RocksDB keeps some for the
     /// transactions it checks against them.
     ///
-    /// **Option `max_write_buffer_size_to_maintain`**: bytes, default 0. Fixed while the database
+    /// **Option `max_write_buffer_size_to_maintain`**: bytes, default 0; fixed while the database
     /// is open.
     pub fn set_max_write_buffer_size_to_maintain(&mut self, size: i64) {
         self.cf.max_write_buffer_size_to_maintain = size;

@@ -75,7 +75,7 @@ impl Options {
     /// begins in these. 0 is never. A read-only or secondary instance
     /// writes none.
     ///
-    /// **Option `stats_dump_period_sec`**: seconds, default 600. Can be changed while the database
+    /// **Option `stats_dump_period_sec`**: seconds, default 600; can be changed while the database
     /// is open.
     pub fn set_stats_dump_period_sec(&mut self, period: u32) {
         self.db.stats_dump_period_sec = period;
@@ -119,7 +119,7 @@ impl Options {
 
     /// The lowest level of lines that go to LOG. A logger of the user has its own.
     ///
-    /// **Option `info_log_level`**: default `INFO_LEVEL`. Fixed while the database is open.
+    /// **Option `info_log_level`**: default `INFO_LEVEL`; fixed while the database is open.
     pub fn set_log_level(&mut self, level: LogLevel) {
         self.db.info_log_level = level;
     }
@@ -128,7 +128,7 @@ impl Options {
     /// with the empty path, the database's own. [`DB::destroy`](crate::DB::destroy) leaves what is
     /// there.
     ///
-    /// **Option `db_log_dir`**: default none. Fixed while the database is open.
+    /// **Option `db_log_dir`**: default none; fixed while the database is open.
     pub fn set_db_log_dir<P: AsRef<Path>>(&mut self, path: P) {
         let path = path.as_ref();
         self.db.db_log_dir = (!path.as_os_str().is_empty()).then(|| path.to_path_buf());
@@ -137,14 +137,14 @@ impl Options {
     /// Size at which a new LOG is begun, without the options that each begins
     /// with. 0, the default, is no limit.
     ///
-    /// **Option `max_log_file_size`**: bytes, default 0. Fixed while the database is open.
+    /// **Option `max_log_file_size`**: bytes, default 0; fixed while the database is open.
     pub fn set_max_log_file_size(&mut self, size: usize) {
         self.db.max_log_file_size = size;
     }
 
     /// Age at which a new LOG is begun, by the next line. 0, the default, is no limit.
     ///
-    /// **Option `log_file_time_to_roll`**: seconds, default 0. Fixed while the database is open.
+    /// **Option `log_file_time_to_roll`**: seconds, default 0; fixed while the database is open.
     pub fn set_log_file_time_to_roll(&mut self, secs: usize) {
         self.db.log_file_time_to_roll = secs;
     }

@@ -16,20 +16,27 @@
 //! * [`per_call`]: of single reads, writes, flushes and compactions;
 //! * [`enums`]: the enums they take.
 
-mod blob;
-mod cache;
+// In the order in which rustdoc is to show the methods that they give `Options`.
+mod database;
+
+mod family;
+
 mod compaction;
 mod compression;
-mod database;
+
+mod load;
+mod presets;
+
+mod logger;
+
+mod blob;
+mod hints;
+
+mod cache;
 #[cfg(test)]
 mod documentation;
 mod enums;
-mod family;
-mod hints;
-mod load;
-mod logger;
 mod per_call;
-mod presets;
 mod table;
 mod write_buffer_manager;
 

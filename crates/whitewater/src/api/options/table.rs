@@ -31,7 +31,7 @@ pub struct BlockBasedOptions {
 impl BlockBasedOptions {
     /// Bytes of uncompressed data per block, about.
     ///
-    /// **Option `block_size`**: bytes, 1 to 1 GiB (others are moved inside), default 4 KiB. Can be
+    /// **Option `block_size`**: bytes, 1 to 1 GiB (others are moved inside), default 4 KiB; can be
     /// changed while the database is open.
     pub fn set_block_size(&mut self, size: usize) {
         self.table.block_size = size;
@@ -54,7 +54,7 @@ impl BlockBasedOptions {
     /// through. Less than half a bit is no filter, more than 100 bits count as 100. `_block_based`
     /// chose a format that RocksDB has given up; it has no effect there either.
     ///
-    /// **Option `filter_policy`**: default none. Can be changed while the database is open.
+    /// **Option `filter_policy`**: default none; can be changed while the database is open.
     ///
     /// The filter holds whole keys, unless
     /// [`set_whole_key_filtering`](Self::set_whole_key_filtering) is off, and
@@ -94,7 +94,7 @@ impl BlockBasedOptions {
     /// Bits as for [`set_bloom_filter`](Self::set_bloom_filter). The text form
     /// is RocksDB's `filter_policy=ribbonfilter:10:0`.
     ///
-    /// **Option `filter_policy`**: default none. Can be changed while the database is open.
+    /// **Option `filter_policy`**: default none; can be changed while the database is open.
     pub fn set_hybrid_ribbon_filter(
         &mut self,
         bloom_equivalent_bits_per_key: f64,
@@ -109,7 +109,7 @@ impl BlockBasedOptions {
     /// Whether filters should fit the sizes in which memory is handed out. A
     /// hint without effect: filters take exactly the memory they need.
     ///
-    /// **Option `optimize_filters_for_memory`**: default `false`. Can be changed while the database
+    /// **Option `optimize_filters_for_memory`**: default `false`; can be changed while the database
     /// is open.
     pub fn set_optimize_filters_for_memory(&mut self, v: bool) {
         self.table.optimize_filters_for_memory = v;
@@ -117,7 +117,7 @@ impl BlockBasedOptions {
 
     /// How a table finds the data block of a key.
     ///
-    /// **Option `index_type`**: default `kBinarySearch`. Fixed while the database is open.
+    /// **Option `index_type`**: default `kBinarySearch`; fixed while the database is open.
     pub fn set_index_type(&mut self, index_type: BlockBasedIndexType) {
         self.table.index_type = index_type.into();
     }
@@ -127,7 +127,7 @@ impl BlockBasedOptions {
     /// filters](Self::set_partition_filters), about.
     ///
     /// **Option `metadata_block_size`**: bytes, 1 to 1 GiB (others are moved inside), default 4
-    /// KiB. Can be changed while the database is open.
+    /// KiB; can be changed while the database is open.
     pub fn set_metadata_block_size(&mut self, size: usize) {
         self.table.metadata_block_size = size;
     }
@@ -136,7 +136,7 @@ impl BlockBasedOptions {
     /// type [`TwoLevelIndexSearch`](BlockBasedIndexType::TwoLevelIndexSearch); with another one
     /// filters are whole, as in RocksDB.
     ///
-    /// **Option `partition_filters`**: default `false`. Can be changed while the database is open.
+    /// **Option `partition_filters`**: default `false`; can be changed while the database is open.
     pub fn set_partition_filters(&mut self, size: bool) {
         self.table.partition_filters = size;
     }
@@ -145,7 +145,7 @@ impl BlockBasedOptions {
     /// they are read again when they are needed. Otherwise they stay in memory with their open
     /// table, outside of the cache, which is faster. Needs a block cache.
     ///
-    /// **Option `cache_index_and_filter_blocks`**: default `false`. Fixed while the database is
+    /// **Option `cache_index_and_filter_blocks`**: default `false`; fixed while the database is
     /// open.
     ///
     /// A cache should be many times larger than the largest of these blocks: one
@@ -164,7 +164,7 @@ impl BlockBasedOptions {
     /// data blocks cannot drive them out of [a part of the
     /// cache](crate::LruCacheOptions::set_high_pri_pool_ratio).
     ///
-    /// **Option `cache_index_and_filter_blocks_with_high_priority`**: default `true`. Fixed while
+    /// **Option `cache_index_and_filter_blocks_with_high_priority`**: default `true`; fixed while
     /// the database is open.
     pub fn set_cache_index_and_filter_blocks_with_high_priority(&mut self, v: bool) {
         self.table.cache_index_and_filter_blocks_with_high_priority = v;
@@ -176,7 +176,7 @@ impl BlockBasedOptions {
     /// [`FlushAndSimilar`](BlockBasedTablePinningTier::FlushAndSimilar) or, when false,
     /// [`None`](BlockBasedTablePinningTier::None).
     ///
-    /// **Option `pin_l0_filter_and_index_blocks_in_cache`**: default `false`. Fixed while the
+    /// **Option `pin_l0_filter_and_index_blocks_in_cache`**: default `false`; fixed while the
     /// database is open.
     pub fn set_pin_l0_filter_and_index_blocks_in_cache(&mut self, v: bool) {
         self.table.pin_l0_filter_and_index_blocks_in_cache = v;
@@ -186,7 +186,7 @@ impl BlockBasedOptions {
     /// blocks](Self::set_top_level_index_pinning_tier): [`All`](BlockBasedTablePinningTier::All)
     /// or, when false, [`None`](BlockBasedTablePinningTier::None).
     ///
-    /// **Option `pin_top_level_index_and_filter`**: default `true`. Fixed while the database is
+    /// **Option `pin_top_level_index_and_filter`**: default `true`; fixed while the database is
     /// open.
     pub fn set_pin_top_level_index_and_filter(&mut self, v: bool) {
         self.table.pin_top_level_index_and_filter = v;
@@ -196,7 +196,7 @@ impl BlockBasedOptions {
     /// in the cache](Self::set_cache_index_and_filter_blocks) at all. The text form of the tiers is
     /// RocksDB's `metadata_cache_options`.
     ///
-    /// **Option `metadata_cache_options`**: several parts, each with a default of its own. Fixed
+    /// **Option `metadata_cache_options`**: several parts, each with a default of its own; fixed
     /// while the database is open.
     pub fn set_top_level_index_pinning_tier(&mut self, pinning_tier: BlockBasedTablePinningTier) {
         self.table.metadata_cache_options.top_level_index_pinning = pinning_tier;
@@ -205,7 +205,7 @@ impl BlockBasedOptions {
     /// Of which tables the partitions of indexes and filters are pinned; those are read when the
     /// table is opened.
     ///
-    /// **Option `metadata_cache_options`**: several parts, each with a default of its own. Fixed
+    /// **Option `metadata_cache_options`**: several parts, each with a default of its own; fixed
     /// while the database is open.
     pub fn set_partition_pinning_tier(&mut self, pinning_tier: BlockBasedTablePinningTier) {
         self.table.metadata_cache_options.partition_pinning = pinning_tier;
@@ -214,7 +214,7 @@ impl BlockBasedOptions {
     /// Of which tables indexes and filters that are not partitioned are pinned, if [they are in the
     /// cache](Self::set_cache_index_and_filter_blocks) at all.
     ///
-    /// **Option `metadata_cache_options`**: several parts, each with a default of its own. Fixed
+    /// **Option `metadata_cache_options`**: several parts, each with a default of its own; fixed
     /// while the database is open.
     pub fn set_unpartitioned_pinning_tier(&mut self, pinning_tier: BlockBasedTablePinningTier) {
         self.table.metadata_cache_options.unpartitioned_pinning = pinning_tier;
@@ -226,7 +226,7 @@ impl BlockBasedOptions {
     /// has room for most of the database. A change holds for tables to come. Not in the
     /// `rocksdb` crate.
     ///
-    /// **Option `prepopulate_block_cache`**: default `kDisable`. Can be changed while the database
+    /// **Option `prepopulate_block_cache`**: default `kDisable`; can be changed while the database
     /// is open.
     ///
     /// An options file that names
@@ -241,7 +241,7 @@ impl BlockBasedOptions {
 
     /// How a key is found in a data block.
     ///
-    /// **Option `data_block_index_type`**: default `kDataBlockBinarySearch`. Can be changed while
+    /// **Option `data_block_index_type`**: default `kDataBlockBinarySearch`; can be changed while
     /// the database is open.
     ///
     /// With [`BinaryAndHash`](DataBlockIndexType::BinaryAndHash) each data
@@ -255,7 +255,7 @@ impl BlockBasedOptions {
     /// Keys for each bucket of a data block's hash table: less takes more room and has fewer
     /// collisions. Above 0.
     ///
-    /// **Option `data_block_hash_table_util_ratio`**: default 0.75. Can be changed while the
+    /// **Option `data_block_hash_table_util_ratio`**: default 0.75; can be changed while the
     /// database is open.
     pub fn set_data_block_hash_ratio(&mut self, ratio: f64) {
         self.table.data_block_hash_table_util_ratio = ratio;
@@ -265,7 +265,7 @@ impl BlockBasedOptions {
     /// refused at open as `NotSupported`. Default 5, which RocksDB reads from 6.6 on; 6 needs
     /// RocksDB 8.6, and 7 one after 10.4. Tables of all these versions are read, whatever is set.
     ///
-    /// **Option `format_version`**: default 5. Can be changed while the database is open.
+    /// **Option `format_version`**: default 5; can be changed while the database is open.
     pub fn set_format_version(&mut self, version: i32) {
         // A negative version becomes one that is refused.
         self.table.format_version = u32::try_from(version).unwrap_or(u32::MAX);
@@ -273,7 +273,7 @@ impl BlockBasedOptions {
 
     /// Keys between restart points of a data block: more make it smaller and slower to search.
     ///
-    /// **Option `block_restart_interval`**: 1 to 65536 (others are moved inside), default 16. Can
+    /// **Option `block_restart_interval`**: 1 to 65536 (others are moved inside), default 16; can
     /// be changed while the database is open.
     pub fn set_block_restart_interval(&mut self, interval: i32) {
         self.table.block_restart_interval = usize::try_from(interval).unwrap_or(0);
@@ -281,8 +281,8 @@ impl BlockBasedOptions {
 
     /// Keys between restart points of an index block.
     ///
-    /// **Option `index_block_restart_interval`**: 1 to 65536 (others are moved inside), default 1.
-    /// Can be changed while the database is open.
+    /// **Option `index_block_restart_interval`**: 1 to 65536 (others are moved inside), default 1;
+    /// can be changed while the database is open.
     pub fn set_index_block_restart_interval(&mut self, interval: i32) {
         self.table.index_block_restart_interval = usize::try_from(interval).unwrap_or(0);
     }
@@ -290,14 +290,14 @@ impl BlockBasedOptions {
     /// Whether whole keys go into the filter. When they do not, look-ups ask for their key's
     /// prefix.
     ///
-    /// **Option `whole_key_filtering`**: default `true`. Can be changed while the database is open.
+    /// **Option `whole_key_filtering`**: default `true`; can be changed while the database is open.
     pub fn set_whole_key_filtering(&mut self, v: bool) {
         self.table.whole_key_filtering = v;
     }
 
     /// Checksum of blocks. Default XXH3.
     ///
-    /// **Option `checksum`**: default `kXXH3`. Can be changed while the database is open.
+    /// **Option `checksum`**: default `kXXH3`; can be changed while the database is open.
     pub fn set_checksum_type(&mut self, checksum_type: ChecksumType) {
         self.table.checksum = checksum_type;
     }
