@@ -12,10 +12,9 @@ use whitewater_storage::Error;
 /// A snapshot of [`DB`].
 pub type Snapshot<'a> = SnapshotWithThreadMode<'a, DB>;
 
-/// A view of all column families as they were at one moment, until dropped;
-/// but of those with
-/// [in-place updates](crate::Options::set_inplace_update_support), which
-/// refuse to be read at one.
+/// A consistent view of all column families as they were at one moment, until it is dropped.
+/// Column families with [in-place updates](crate::Options::set_inplace_update_support) cannot
+/// be read through a snapshot.
 ///
 /// ```
 /// # fn main() -> Result<(), whitewater::Error> {

@@ -11,8 +11,8 @@
 //!
 //! `use rocksdb::DB` goes on to work. What is not built does not exist, so the compiler finds it:
 //! transactions, optimistic transactions and backups are the largest parts. The [crate's
-//! page](crate#coming-from-the-rocksdb-crate) lists what behaves differently. Two differences meet
-//! programs most often:
+//! page](crate#coming-from-the-rocksdb-crate) lists what behaves differently. Two differences are
+//! met most often:
 //!
 //! * functions given to [`set_comparator`](crate::Options::set_comparator) must be `Send + Sync`;
 //! * a thread measures nothing for its [`PerfContext`](crate::PerfContext) until it calls
@@ -50,9 +50,9 @@
 //! # }
 //! ```
 //!
-//! An option that Whitewater cannot honour is refused by name, unless `load_latest` is told to pass
-//! over such options; [`load_latest_with_errors`](crate::Options::load_latest_with_errors) returns
-//! them.
+//! An option that Whitewater cannot honour is refused by name, unless `load_latest` is told to
+//! pass over such options.
+//! [`load_latest_with_errors`](crate::Options::load_latest_with_errors) returns them.
 //!
 //! To try without risk, make a copy first, with RocksDB's checkpoint or while no process has the
 //! database open. Values in blob files are read; new ones are written to tables. Only one process

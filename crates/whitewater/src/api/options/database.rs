@@ -127,14 +127,12 @@ impl Options {
     /// **Option `compaction_nice`**: steps of priority, 0 to 19 (others are moved inside), default
     /// 5; fixed while the database is open.
     ///
-    /// With 0, readers, writers and background threads share busy cores evenly:
-    /// one writer without limit, who makes work for two more threads, takes
-    /// three shares. 5 makes the share of a background thread a third, 10 a
-    /// tenth, 19 next to nothing. Then compactions come later and do more at a
-    /// time, up to the limits at which writers are slowed down and stopped.
-    /// Where other threads keep all cores busy for long, that is what happens,
-    /// the sooner the smaller the share: set 0 where a database has to keep up
-    /// beside many such threads.
+    /// With 0, threads share busy cores evenly: where one thread writes without pause, and a flush
+    /// and a compaction run for it, each of the three gets a third. With 5 a background thread gets
+    /// a third of what one of yours gets, with 10 a tenth, with 19 next to nothing. Compactions
+    /// then come later and do more at a time, up to the limits at which writes are slowed down and
+    /// stopped. That happens where other threads keep all cores busy for long, and the sooner the
+    /// higher the number. Set 0 where a database has to keep up beside many such threads.
     ///
     /// Flushes and compactions on the caller's thread, like
     /// [`compact_range`](crate::DBCommon::compact_range), have its priority.

@@ -77,6 +77,10 @@ use whitewater_storage::{Error, Result};
 /// the database by [`set_db_options`](crate::DBCommon::set_db_options): numbers of
 /// threads and open files, limits on logs, rates.
 ///
+/// The documentation of a setter has a line with the option's name in options files and in
+/// those two methods, its unit, the values that it accepts, its default, and whether it can
+/// be changed while the database is open.
+///
 /// What becomes of a value that does not do as it is, at open and when it is set later:
 ///
 /// * What RocksDB corrects is corrected to the same, and a number that nothing here can
