@@ -145,7 +145,10 @@ impl LocatedEntries {
         batch: &Batch,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
     ) -> Option<Self> {
-        let mut located = LocatedEntries::default();
+        let mut located = LocatedEntries {
+            entries: Vec::with_capacity(batch.count() as usize),
+            gaps: false,
+        };
         let mut run = Run::new();
         let mut run_of: Option<&Memtable> = None;
         for op in batch.ops() {

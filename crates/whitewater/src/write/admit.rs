@@ -18,45 +18,42 @@ const ENTRY_OVERHEAD: u64 = 128;
 /// room for one such batch, however large, and for many small ones beside it.
 const LARGE: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 
-/// A write that may go ahead.
-pub(super) struct Admitted<'e, 'k, E: CommitEnv> {
-    /// What was prefetched, unless the write had to wait.
-    pub prefetched: Option<Prefetched<'k, E>>,
-    /// The turn of a large batch, to be held until it is inserted: the next one then
-    /// finds out whether the memtable is full.
-    pub large_turn: Option<MutexGuard<'e, ()>>,
+/// A write may go ahead. To be held until it is inserted: the next large batch then finds
+/// out whether the memtable is full.
+pub(super) struct Admitted<'e> {
+    _large_turn: Option<MutexGuard<'e, ()>>,
 }
 
-/// Waits until `write` may go ahead. Returns `None` if it is empty, and so complete.
+/// Waits until `write` may go ahead. Returns `None` if it is empty, and so complete. If it
+/// has to wait, it drops what was prefetched.
 ///
 /// # Errors
 /// `Incomplete` instead of a wait with `no_slowdown`; the background error that keeps a
 /// stall from ending; `Corruption` if the batch does not match its checksums.
-#[inline]
-pub(super) fn admit<'e, 'k, E: CommitEnv>(
+#[inline(always)]
+pub(super) fn admit<'e, E: CommitEnv>(
     env: &'e E,
     write: &Write<'_>,
-    mut prefetched: Option<Prefetched<'k, E>>,
-) -> Result<Option<Admitted<'e, 'k, E>>> {
+    prefetched: &mut Option<Prefetched<'_, E>>,
+) -> Result<Option<Admitted<'e>>> {
     let Write { operations, flags } = write;
     if is_empty(operations) {
         env.commit_empty(flags.sync)?;
         return Ok(None);
     }
     if env.may_stall(flags) {
-        prefetched = None;
+        *prefetched = None;
         env.await_admission(operations.size(), flags)?;
     }
     // Nothing was done yet, so a mismatch concerns this write alone.
     operations.verify()?;
     // After the stalls: large batches must not wait for a stall one behind the other.
     let large_turn = is_large(operations).then(|| {
-        prefetched = None;
+        *prefetched = None;
         env.large_batch_turn().lock()
     });
     Ok(Some(Admitted {
-        prefetched,
-        large_turn,
+        _large_turn: large_turn,
     }))
 }
 

@@ -87,7 +87,7 @@ pub(crate) fn commit<E: CommitEnv>(
     request: &WriteRequest,
 ) -> Result<()> {
     let env = steps.leader.env;
-    let Some(_admitted) = admit(env, &request.write(), None)? else {
+    let Some(_admitted) = admit(env, &request.write(), &mut None)? else {
         return Ok(());
     };
     let first = queue.commit(steps, request)?;

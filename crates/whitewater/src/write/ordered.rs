@@ -15,7 +15,7 @@
 //! they take turns before they reserve: the thread that has a core does several in a
 //! row, and no two threads wake each other for every write.
 
-use super::admit::{Admitted, admit};
+use super::admit::admit;
 use super::env::CommitEnv;
 use super::record::Record;
 use super::request::Write;
@@ -45,17 +45,13 @@ use whitewater_storage::Result;
 pub(crate) fn commit<E: CommitEnv>(
     env: &E,
     write: &Write<'_>,
-    prefetched: Option<Prefetched<'_, E>>,
+    mut prefetched: Option<Prefetched<'_, E>>,
 ) -> Result<()> {
     let sync = write.flags.sync;
 
-    let Some(admitted) = admit(env, write, prefetched)? else {
+    let Some(_admitted) = admit(env, write, &mut prefetched)? else {
         return Ok(());
     };
-    let Admitted {
-        prefetched,
-        large_turn: _large_turn,
-    } = admitted;
 
     let record = Record::encode(env, write)?;
 

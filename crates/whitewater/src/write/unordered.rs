@@ -48,7 +48,7 @@ pub(crate) fn commit<E: CommitEnv>(
 ) -> Result<()> {
     let env = steps.leader.env;
     let write = request.write();
-    let Some(_admitted) = admit(env, &write, None)? else {
+    let Some(_admitted) = admit(env, &write, &mut None)? else {
         return Ok(());
     };
     let (first, group) = queue.prepare(steps, request)?;
