@@ -144,7 +144,7 @@ fn decode_extended(
     let computed = checksum(ty, &zeroed).wrapping_add(context(base_context, offset));
     if ty != ChecksumType::NoChecksum && stored != computed {
         return Err(Error::corruption(format_args!(
-            "table footer checksum {stored:#010x} instead of {computed:#010x}"
+            "table footer checksum mismatch: stored {stored:#010x}, computed {computed:#010x}"
         )));
     }
     let size = u64::from(metaindex_size);

@@ -1,11 +1,11 @@
-//! Where a block stands in its file.
+//! The handle of a block: its position in the file.
 
-use crate::coding::{get_varint64, put_varint64};
+use crate::coding::{get_varint64, get_varsigned64, put_varint64, put_varsigned64};
 
-/// Bytes after every block: compression type and checksum.
+/// The size of the trailer of every block in bytes: compression type and checksum.
 pub(crate) const TRAILER_LEN: usize = 5;
 
-/// The place of a block; `size` leaves the trailer out.
+/// The position of a block. `size` does not include the trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BlockHandle {
     pub(crate) offset: u64,
@@ -28,18 +28,33 @@ impl BlockHandle {
         })
     }
 
-    /// The handle that is all of `src`.
+    /// Decodes a handle that is all of `src`.
     pub(crate) fn decode_exact(mut src: &[u8]) -> Option<Self> {
         let handle = Self::decode(&mut src)?;
         src.is_empty().then_some(handle)
     }
 
-    /// Offset of the first byte past the block's trailer, unless it lies past
-    /// every file.
+    /// Offset of the first byte after the block's trailer. `None` if it overflows.
     #[inline]
     pub(crate) fn end(self) -> Option<u64> {
         self.offset
             .checked_add(self.size)?
             .checked_add(TRAILER_LEN as u64)
     }
+}
+
+/// Decodes the handle of the block that directly follows the block of `prev`.
+#[inline]
+pub(crate) fn delta_handle(prev: BlockHandle, src: &mut &[u8]) -> Option<BlockHandle> {
+    let grown = get_varsigned64(src)?;
+    Some(BlockHandle {
+        offset: prev.end()?,
+        size: prev.size.checked_add_signed(grown)?,
+    })
+}
+
+/// Encodes `handle`, whose block directly follows the block of `prev`, for [`delta_handle`].
+pub(crate) fn encode_delta(prev: BlockHandle, handle: BlockHandle, dst: &mut Vec<u8>) {
+    debug_assert_eq!(handle.offset, prev.offset + prev.size + TRAILER_LEN as u64);
+    put_varsigned64(dst, handle.size.wrapping_sub(prev.size) as i64);
 }

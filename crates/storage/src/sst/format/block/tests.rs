@@ -1,5 +1,6 @@
 use super::*;
 use crate::sst::format::block_builder::BlockBuilder;
+use crate::sst::format::handle::{BlockHandle, TRAILER_LEN, encode_delta};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
