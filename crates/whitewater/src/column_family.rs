@@ -105,9 +105,10 @@ impl ColumnFamilyData {
         let number = self.publications.fetch_add(1, Ordering::Relaxed) + 1;
         self.super_version.store(Arc::new(SuperVersion {
             mem: mem.clone(),
-            imm: match planted(Bug::MemtablesOldestFirst) {
-                false => imm_oldest_first.iter().rev().cloned().collect(),
-                true => imm_oldest_first.to_vec(),
+            imm: if planted(Bug::MemtablesOldestFirst) {
+                imm_oldest_first.to_vec()
+            } else {
+                imm_oldest_first.iter().rev().cloned().collect()
             },
             version: version.clone(),
             options: options.clone(),

@@ -9,6 +9,7 @@ use super::pick::Compaction;
 use super::score::compression_of;
 use super::subcompaction;
 use crate::clock::micros;
+use crate::compact::reason::CompactionReason;
 use crate::operators::compaction_filter::{ActiveFilter, CompactionFilterContext};
 use crate::options::CfOptions;
 use crate::options::compaction::CompactionStyle;
@@ -94,9 +95,10 @@ pub(crate) fn run(
     let written = rewrite(compaction, ctx, tables, events)?;
     for (level, files) in &compaction.inputs {
         let bytes = total_bytes(files);
-        match *level == compaction.output_level {
-            true => result.stats.bytes_read_same += bytes,
-            false => result.stats.bytes_read_above += bytes,
+        if *level == compaction.output_level {
+            result.stats.bytes_read_same += bytes
+        } else {
+            result.stats.bytes_read_above += bytes
         }
     }
     result.stats.bytes_written = written.bytes();
@@ -141,9 +143,10 @@ fn rewrite(
         flush: false,
         priority: Priority::Compaction,
         bottommost: compaction.bottommost,
-        compression: match compaction.uncompressed {
-            true => Compression::default(),
-            false => compression_of(ctx.options, version, compaction.output_level),
+        compression: if compaction.uncompressed {
+            Compression::default()
+        } else {
+            compression_of(ctx.options, version, compaction.output_level)
         },
         max_file_size: ctx.options.target_file_size(compaction.output_level),
         max_index_size: match compaction.output_level {
@@ -258,7 +261,7 @@ fn remove(ctx: &OutputContext<'_>, files: &[FileMetaData]) {
 
 /// Whether a caller asked for it.
 pub(super) fn is_manual(compaction: &Compaction) -> bool {
-    compaction.reason == "ManualCompaction"
+    compaction.reason == CompactionReason::ManualCompaction
 }
 
 /// A filter for the entries of `compaction`, if its column family has any.

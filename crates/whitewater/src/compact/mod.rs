@@ -3,6 +3,7 @@
 //! * [`score`]: whether a compaction is due.
 //! * [`pick`]: automatic and manual picks, by compaction style. Pure functions
 //!   over a version.
+//! * [`reason`]: why a compaction was picked.
 //! * [`job`]: runs a picked compaction; `subcompaction`: its parts, side by side;
 //!   [`part_events`]: what listeners are told of them.
 //!
@@ -11,6 +12,7 @@
 pub(crate) mod job;
 pub(crate) mod part_events;
 pub(crate) mod pick;
+pub(crate) mod reason;
 pub(crate) mod score;
 mod subcompaction;
 #[cfg(test)]

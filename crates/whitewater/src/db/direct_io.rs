@@ -29,9 +29,12 @@ pub(super) fn check(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<()> 
         "use_direct_io_for_flush_and_compaction",
         write(fs, &path, writes),
     );
-    let outcome = written.and_then(|()| match reads {
-        true => named("use_direct_reads", read(fs, &path)),
-        false => Ok(()),
+    let outcome = written.and_then(|()| {
+        if reads {
+            named("use_direct_reads", read(fs, &path))
+        } else {
+            Ok(())
+        }
     });
     if fs.exists(&path)? {
         fs.remove(&path)?;
@@ -40,9 +43,10 @@ pub(super) fn check(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<()> 
 }
 
 fn write(fs: &dyn Fs, path: &Path, direct: bool) -> Result<()> {
-    let mut file = match direct {
-        true => fs.create_direct(path)?,
-        false => fs.create(path)?,
+    let mut file = if direct {
+        fs.create_direct(path)?
+    } else {
+        fs.create(path)?
     };
     file.append(&PROBE)?;
     file.flush()
@@ -51,13 +55,14 @@ fn write(fs: &dyn Fs, path: &Path, direct: bool) -> Result<()> {
 fn read(fs: &dyn Fs, path: &Path) -> Result<()> {
     let file = fs.open_random_direct(path)?;
     let bytes = file.read_at(1, PROBE.len() - 1)?;
-    match bytes[..] == PROBE[1..] {
-        true => Ok(()),
-        false => Err(Error::corruption_in(
+    if bytes[..] == PROBE[1..] {
+        Ok(())
+    } else {
+        Err(Error::corruption_in(
             path,
             1,
             "direct I/O reads other bytes",
-        )),
+        ))
     }
 }
 

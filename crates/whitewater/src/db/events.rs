@@ -134,7 +134,7 @@ impl Engine {
             output_level: compaction.output_level,
             input_files: inputs.map(|f| self.table_path(f.meta.number)).collect(),
             output_files: Vec::new(),
-            compaction_reason: compaction.reason,
+            compaction_reason: compaction.reason.as_str(),
             trivial_move: false,
             stats: CompactionJobStats::default(),
         })

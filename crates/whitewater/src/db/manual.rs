@@ -36,9 +36,10 @@ impl Engine {
         {
             return Err(Error::invalid(format_args!(
                 "target level {level} exceeds the number of levels, {levels}{}",
-                match options.reserves_last_level() {
-                    true => " without the one for what is ingested behind",
-                    false => "",
+                if options.reserves_last_level() {
+                    " without the one for what is ingested behind"
+                } else {
+                    ""
                 }
             )));
         }
@@ -50,9 +51,10 @@ impl Engine {
         let end = end.map(|key| user.last_version(key));
         let (begin, end) = (begin.as_deref(), end.as_deref());
         // Nobody asked for a flush of this one alone: unlogged batches stay whole.
-        match self.options.atomic_flush {
-            true => self.flush_all(true)?,
-            false => self.flush(std::slice::from_ref(cf), true)?,
+        if self.options.atomic_flush {
+            self.flush_all(true)?
+        } else {
+            self.flush(std::slice::from_ref(cf), true)?
         }
         let excludes = usize::from(spec.exclusive);
         self.lock_state().manual_compactions += excludes;

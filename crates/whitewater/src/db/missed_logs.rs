@@ -100,18 +100,20 @@ impl<'a> Places<'a> {
             };
             let mut astray = Vec::new();
             for number in self.logs(place, first)?.filter(|n| !here.contains(n)) {
-                match has_writes(self.fs, &filename::wal(place, number), number)? {
-                    true => astray.push(format!("{number:06}.log")),
-                    false => found = true,
+                if has_writes(self.fs, &filename::wal(place, number), number)? {
+                    astray.push(format!("{number:06}.log"))
+                } else {
+                    found = true
                 }
             }
             if !astray.is_empty() {
                 return Err(self.refusal(place, &astray.join(", "), here.is_empty()));
             }
         }
-        match found {
-            true => Ok(Logs::Found),
-            false => Ok(Logs::Missed),
+        if found {
+            Ok(Logs::Found)
+        } else {
+            Ok(Logs::Missed)
         }
     }
 
@@ -122,16 +124,17 @@ impl<'a> Places<'a> {
 
     fn refusal(&self, place: &Path, logs: &str, none_here: bool) -> Error {
         let (place, wal_dir) = (place.display(), self.wal_dir.display());
-        match none_here {
-            true => Error::invalid(format_args!(
+        if none_here {
+            Error::invalid(format_args!(
                 "{place} has logs with writes that are in no table yet: {logs}. This opening \
                  looks for logs in {wal_dir}: set wal_dir to {place}, or move these logs"
-            )),
-            false => Error::invalid(format_args!(
+            ))
+        } else {
+            Error::invalid(format_args!(
                 "{place} has logs with writes that are in no table yet: {logs}. This opening \
                  looks for logs in {wal_dir}, which has others: openings with another wal_dir have \
                  written them. Move those away that are not to be replayed"
-            )),
+            ))
         }
     }
 }

@@ -243,9 +243,10 @@ impl Engine {
             return;
         }
         for number in self.wal.forget_below(min_needed) {
-            let done = match self.options.archives_logs() {
-                true => archive_log(&*self.fs, self.wal_dir(), number),
-                false => self.fs.remove(&filename::wal(self.wal_dir(), number)),
+            let done = if self.options.archives_logs() {
+                archive_log(&*self.fs, self.wal_dir(), number)
+            } else {
+                self.fs.remove(&filename::wal(self.wal_dir(), number))
             };
             if let Err(e) = done {
                 self.info_log
@@ -381,9 +382,10 @@ pub(crate) fn remove_leftovers(
 ) -> Vec<String> {
     let mut removed = Vec::new();
     // Kept if that cannot be told.
-    let replaced = match needed.archive {
-        true => replaced_up_to(fs, wal_dir).ok(),
-        false => Some(u64::MAX),
+    let replaced = if needed.archive {
+        replaced_up_to(fs, wal_dir).ok()
+    } else {
+        Some(u64::MAX)
     };
     for (place, wals) in [(dir, wal_dir == dir), (wal_dir, true)] {
         for name in fs.list(place).unwrap_or_default() {

@@ -112,9 +112,10 @@ impl Engine {
         if options.track_and_verify_wals_in_manifest {
             recovered.tracked.verify(&*fs, &wal_dir)?;
         }
-        let logs = match exists {
-            true => places.check(recovered.first_log())?,
-            false => Logs::Found,
+        let logs = if exists {
+            places.check(recovered.first_log())?
+        } else {
+            Logs::Found
         };
         let moved = places.have_changed() || logs == Logs::Missed;
         let missing = missing_families(&options, &wanted, &recovered)?;
@@ -139,9 +140,10 @@ impl Engine {
         let engine = opening.finish(recovered, lock)?;
         // Last: an opening that failed has not made a copy a database of its own
         // (`missed_logs`).
-        let started = match has_identity {
-            true => Ok(()),
-            false => write_identity(&*engine.fs, dir, &db_id),
+        let started = if has_identity {
+            Ok(())
+        } else {
+            write_identity(&*engine.fs, dir, &db_id)
         };
         if let Err(e) = started.and_then(|()| engine.start(missing)) {
             // Threads may be running and hold the engine, and so the lock.
@@ -552,9 +554,10 @@ impl Opening<'_> {
 /// Refuses an empty path before anything is done with it: files would go to the
 /// working directory, of which nobody spoke.
 pub(super) fn check_dir(dir: &Path) -> Result<()> {
-    match dir.as_os_str().is_empty() {
-        true => Err(Error::invalid("the path of the database is empty")),
-        false => Ok(()),
+    if dir.as_os_str().is_empty() {
+        Err(Error::invalid("the path of the database is empty"))
+    } else {
+        Ok(())
     }
 }
 

@@ -75,9 +75,10 @@ impl Engine {
         seq: SequenceNumber,
         spec: &ReadSpec,
     ) -> Result<Option<Bytes>> {
-        match runs_user_code(view) {
-            false => self.look_up_in(cf, view, key, seq, spec),
-            true => self.look_up_beside_user_code(cf, view, key, seq, spec),
+        if runs_user_code(view) {
+            self.look_up_beside_user_code(cf, view, key, seq, spec)
+        } else {
+            self.look_up_in(cf, view, key, seq, spec)
         }
     }
 
@@ -213,15 +214,17 @@ impl Engine {
         let found: Vec<Result<Option<Bytes>>> = keys
             .iter()
             .map(|(cf, key)| {
-                let at = match planted(Bug::WrongFamily) {
-                    false => cfs.partition_point(|c| c.id < cf.id),
-                    true => 0,
+                let at = if planted(Bug::WrongFamily) {
+                    0
+                } else {
+                    cfs.partition_point(|c| c.id < cf.id)
                 };
                 spec.limits().check_deadline()?;
                 self.check_spec(cf, &views[at], spec)?;
-                let seq = match planted(Bug::ViewsApart) {
-                    false => seq,
-                    true => self.sequence_in(&views[at], spec),
+                let seq = if planted(Bug::ViewsApart) {
+                    self.sequence_in(&views[at], spec)
+                } else {
+                    seq
                 };
                 self.get_in(cf, &views[at], key, seq, spec)
             })
@@ -266,12 +269,13 @@ impl Engine {
         spec: &ReadSpec,
     ) -> (bool, Option<Bytes>) {
         let view = cf.pin();
-        match runs_user_code(&view) {
-            false => self.may_exist_in(cf, &view, key, spec),
-            true => caught(Guarded::Comparator("a read"), || {
+        if runs_user_code(&view) {
+            caught(Guarded::Comparator("a read"), || {
                 Ok(self.may_exist_in(cf, &view, key, spec))
             })
-            .unwrap_or((true, None)),
+            .unwrap_or((true, None))
+        } else {
+            self.may_exist_in(cf, &view, key, spec)
         }
     }
 
@@ -405,9 +409,10 @@ impl Engine {
         let options = &view.options;
         let prefix_mode = prefix_mode(options, spec);
         let (mut all, mut tombstones) = (Vec::new(), Vec::new());
-        let imm = match planted(Bug::IteratorMissesMemtables) {
-            false => &view.imm[..],
-            true => &[],
+        let imm = if planted(Bug::IteratorMissesMemtables) {
+            &[]
+        } else {
+            &view.imm[..]
         };
         for mem in std::iter::once(&view.mem).chain(imm) {
             all.push(match prefix_mode {

@@ -282,9 +282,10 @@ impl Engine {
     ) -> Result<()> {
         let snapshots = self.snapshots.sequences();
         for (cf, memtables) in due {
-            let skipped = match planted(Bug::MemtableForgotten) {
-                false => 0,
-                true => memtables.len() - 1,
+            let skipped = if planted(Bug::MemtableForgotten) {
+                memtables.len() - 1
+            } else {
+                0
             };
             let (db, options) = (self.db_options(), cf.options());
             let ctx = self.output_context(cf, (&db, &options), &snapshots);
@@ -313,9 +314,10 @@ impl Engine {
         });
         // Numbers of failed writes are not used again after a crash either
         // (F7).
-        let last = match planted(Bug::FailedNumbersUsedAgain) {
-            false => end.last,
-            true => self.publication.visible(),
+        let last = if planted(Bug::FailedNumbersUsedAgain) {
+            self.publication.visible()
+        } else {
+            end.last
         };
         self.versions
             .log_and_apply(edits.collect(), last, None, &mut |changed| {

@@ -311,9 +311,10 @@ impl Engine {
         for id in ids {
             if let Some(cf) = state.cfs.get_mut(id) {
                 cf.flush_requested |= flush_now;
-                match cf.mem.is_empty() {
-                    true => empty.push(*id),
-                    false => due.push(*id),
+                if cf.mem.is_empty() {
+                    empty.push(*id)
+                } else {
+                    due.push(*id)
                 }
             }
         }

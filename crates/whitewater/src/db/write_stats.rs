@@ -5,6 +5,7 @@
 
 use super::Engine;
 use crate::compact::pick::Compaction;
+use crate::compact::reason::CompactionReason;
 use crate::perf_context::{self, PerfMetric};
 use crate::stats::{Histogram, JobStats, Ticker};
 use crate::table_writer::merge_rules::Drops;
@@ -44,20 +45,22 @@ impl Engine {
         s.add(Ticker::CompactReadBytes, read);
         s.add(Ticker::CompactWriteBytes, written);
         let by_reason = match compaction.reason {
-            "FilesMarkedForCompaction" => Some((
+            CompactionReason::FilesMarkedForCompaction => Some((
                 Ticker::CompactReadBytesMarked,
                 Ticker::CompactWriteBytesMarked,
             )),
-            "PeriodicCompaction" => Some((
+            CompactionReason::PeriodicCompaction => Some((
                 Ticker::CompactReadBytesPeriodic,
                 Ticker::CompactWriteBytesPeriodic,
             )),
-            "Ttl" => Some((Ticker::CompactReadBytesTtl, Ticker::CompactWriteBytesTtl)),
-            "FIFOMaxSize" => {
+            CompactionReason::Ttl => {
+                Some((Ticker::CompactReadBytesTtl, Ticker::CompactWriteBytesTtl))
+            }
+            CompactionReason::FifoMaxSize => {
                 s.add(Ticker::FifoMaxSizeCompactions, 1);
                 None
             }
-            "FIFOTtl" => {
+            CompactionReason::FifoTtl => {
                 s.add(Ticker::FifoTtlCompactions, 1);
                 None
             }
@@ -85,15 +88,16 @@ impl Engine {
 
     /// Memtables are switched, since they are full or for the budget.
     pub(super) fn count_flush_reason(&self, families: usize, for_budget: bool) {
-        let (single, atomic) = match for_budget {
-            true => (
+        let (single, atomic) = if for_budget {
+            (
                 Ticker::FlushReasonWriteBufferManager,
                 Ticker::AtomicFlushRequestReasonWriteBufferManager,
-            ),
-            false => (
+            )
+        } else {
+            (
                 Ticker::FlushReasonWriteBufferFull,
                 Ticker::AtomicFlushRequestReasonWriteBufferFull,
-            ),
+            )
         };
         if families > 0 {
             self.tick(single, families as u64);

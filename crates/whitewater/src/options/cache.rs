@@ -24,9 +24,10 @@ pub(crate) fn parse_block_cache(text: &str) -> Result<Option<CacheOptions>> {
             "option {BLOCK_CACHE}={text}: there is only the built-in cache"
         )));
     }
-    let options = match text.contains('=') {
-        true => CacheOptions::parse(text),
-        false => parse_size(text).map(CacheOptions::with_capacity),
+    let options = if text.contains('=') {
+        CacheOptions::parse(text)
+    } else {
+        parse_size(text).map(CacheOptions::with_capacity)
     };
     options
         .map(Some)

@@ -61,9 +61,10 @@ impl CfOptions {
                 *types.get(index).unwrap_or(last)
             }
         };
-        let options = match bottommost && self.bottommost_compression_opts.enabled {
-            true => self.bottommost_compression_opts,
-            false => self.compression_opts,
+        let options = if bottommost && self.bottommost_compression_opts.enabled {
+            self.bottommost_compression_opts
+        } else {
+            self.compression_opts
         };
         Compression { ty, options }
     }

@@ -477,11 +477,12 @@ fn codecs<'a>(name: &str, values: impl IntoIterator<Item = &'a CompressionType>)
 
 /// For what is not built.
 fn never(name: &str, value: &bool) -> Result<()> {
-    match value {
-        false => Ok(()),
-        true => Err(Error::not_supported(format_args!(
+    if *value {
+        Err(Error::not_supported(format_args!(
             "option {name}=true is not built in"
-        ))),
+        )))
+    } else {
+        Ok(())
     }
 }
 
@@ -589,9 +590,10 @@ impl DbOptions {
     /// The option that asks for the protocol in force: RocksDB's `option`, if it is set,
     /// or the one that names a protocol.
     fn asked_by(&self, option: &str, is_set: bool) -> String {
-        match is_set {
-            true => option.to_owned(),
-            false => format!("commit_protocol={}", self.protocol()),
+        if is_set {
+            option.to_owned()
+        } else {
+            format!("commit_protocol={}", self.protocol())
         }
     }
 
@@ -738,9 +740,10 @@ impl CfOptions {
 
     /// How many of `num_levels` levels compactions read and write.
     pub fn compacted_levels(&self, num_levels: usize) -> usize {
-        match self.reserves_last_level() {
-            true => num_levels.saturating_sub(1).max(1),
-            false => num_levels,
+        if self.reserves_last_level() {
+            num_levels.saturating_sub(1).max(1)
+        } else {
+            num_levels
         }
     }
 

@@ -167,9 +167,10 @@ impl CfOptions {
         if self.compaction_style != CompactionStyle::Universal {
             if *periodic == BY_STYLE {
                 self.age_follows_filter = self.compaction_style == CompactionStyle::Level;
-                *periodic = match self.age_follows_filter && filtered {
-                    true => THIRTY_DAYS,
-                    false => 0,
+                *periodic = if self.age_follows_filter && filtered {
+                    THIRTY_DAYS
+                } else {
+                    0
                 };
             }
             return;

@@ -114,9 +114,10 @@ impl RateLimiter {
         time: impl Time + 'static,
     ) -> Arc<Self> {
         let now = time.now();
-        let rate = match tunes_itself {
-            true => (max_rate / 2).max(1),
-            false => max_rate,
+        let rate = if tunes_itself {
+            (max_rate / 2).max(1)
+        } else {
+            max_rate
         };
         Arc::new(RateLimiter {
             time: Box::new(time),
@@ -216,9 +217,10 @@ impl RateLimiter {
         state.available = state.per_period;
         self.served.notify_all();
         let [user, flush, compaction] = [0, 1, 2];
-        let order = match state.refills.is_multiple_of(self.fairness) {
-            true => [user, compaction, flush],
-            false => [user, flush, compaction],
+        let order = if state.refills.is_multiple_of(self.fairness) {
+            [user, compaction, flush]
+        } else {
+            [user, flush, compaction]
         };
         for queue in order {
             while let Some(ticket) = state.queues[queue].front()

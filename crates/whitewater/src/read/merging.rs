@@ -139,9 +139,10 @@ impl MergingIterator {
             perf_context::count(PerfMetric::SeekOnMemtableCount, u64::from(in_memtable));
             place(i, child);
         }
-        let _timer = perf_context::timer(match forward {
-            true => PerfMetric::SeekMinHeapTime,
-            false => PerfMetric::SeekMaxHeapTime,
+        let _timer = perf_context::timer(if forward {
+            PerfMetric::SeekMinHeapTime
+        } else {
+            PerfMetric::SeekMaxHeapTime
         });
         self.rebuild();
     }
@@ -348,9 +349,10 @@ impl MergingIterator {
             return;
         }
         perf_context::count(PerfMetric::SeekChildSeekCount, 1);
-        match forward {
-            true => child.seek(target),
-            false => child.seek_for_prev(target),
+        if forward {
+            child.seek(target)
+        } else {
+            child.seek_for_prev(target)
         }
         if is_before(child) {
             let e = Error::corruption("internal keys out of order");

@@ -21,9 +21,10 @@ impl BlobFlow {
     /// `Corruption` and `NotSupported` for references that cannot be read.
     #[inline]
     pub fn see(&mut self, ikey: &[u8], stored: &[u8]) -> Result<u64> {
-        match may_refer(key::tag(ikey) as u8) {
-            true => self.count(ikey, stored),
-            false => Ok(0),
+        if may_refer(key::tag(ikey) as u8) {
+            self.count(ikey, stored)
+        } else {
+            Ok(0)
         }
     }
 

@@ -208,9 +208,10 @@ pub(crate) fn write_tables(
     drop(input.tombstones);
     let rules = Rules {
         comparator: ctx.comparator,
-        snapshots: match planted(Bug::SnapshotsIgnored) {
-            false => ctx.snapshots,
-            true => &[],
+        snapshots: if planted(Bug::SnapshotsIgnored) {
+            &[]
+        } else {
+            ctx.snapshots
         },
         tombstones: &fragments,
         family: ctx.cf_name,
@@ -419,9 +420,10 @@ impl Outputs<'_> {
         let number = ctx.versions.new_file_number();
         self.created.push(number);
         let path = filename::table(ctx.dir, number);
-        let file = match ctx.db.use_direct_io_for_flush_and_compaction {
-            true => ctx.fs.create_direct(&path)?,
-            false => ctx.fs.create(&path)?,
+        let file = if ctx.db.use_direct_io_for_flush_and_compaction {
+            ctx.fs.create_direct(&path)?
+        } else {
+            ctx.fs.create(&path)?
         };
         let pressure = ctx.gate.map_or(Pressure::None, StallGate::pressure);
         let priority = match pressure {

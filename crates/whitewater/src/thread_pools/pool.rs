@@ -336,9 +336,10 @@ impl Pool {
         }
         let handles = {
             let mut state = self.state.lock();
-            match state.ended {
-                true => std::mem::take(&mut state.handles),
-                false => return,
+            if state.ended {
+                std::mem::take(&mut state.handles)
+            } else {
+                return;
             }
         };
         for thread in handles {

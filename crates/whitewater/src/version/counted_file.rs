@@ -43,9 +43,10 @@ impl CountedFile {
             level,
             is_last,
         } = &self.counted;
-        let (count, sum) = match is_last {
-            true => (Ticker::LastLevelReadCount, Ticker::LastLevelReadBytes),
-            false => (Ticker::NonLastLevelReadCount, Ticker::NonLastLevelReadBytes),
+        let (count, sum) = if *is_last {
+            (Ticker::LastLevelReadCount, Ticker::LastLevelReadBytes)
+        } else {
+            (Ticker::NonLastLevelReadCount, Ticker::NonLastLevelReadBytes)
         };
         statistics.add(count, 1);
         statistics.add(sum, bytes as u64);

@@ -196,12 +196,13 @@ impl ManifestTail {
     /// `Corruption` and `NotSupported` naming file and offset.
     pub fn read(fs: &dyn Fs, dir: &Path) -> Result<Self> {
         let path = read_current(fs, dir)?;
-        let reader = ManifestReader::open(fs, &path).map_err(|e| match e.is_missing_file() {
-            true => {
+        let reader = ManifestReader::open(fs, &path).map_err(|e| {
+            if e.is_missing_file() {
                 let text = format!("CURRENT names {}, which is missing", path.display());
                 Error::corruption_in(&filename::current(dir), 0, text)
+            } else {
+                e
             }
-            false => e,
         })?;
         let mut tail = ManifestTail {
             replay: Replay::empty(number_of(&path)),

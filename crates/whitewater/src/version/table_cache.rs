@@ -133,9 +133,10 @@ impl OpenWith {
     /// `level`. RocksDB's guess which tables flushes wrote.
     fn metadata(&self, level: usize, size: u64) -> MetadataPlacement {
         let [flushed, other] = self.metadata;
-        match level == 0 && size <= self.max_flushed {
-            true => flushed,
-            false => other,
+        if level == 0 && size <= self.max_flushed {
+            flushed
+        } else {
+            other
         }
     }
 }
@@ -233,9 +234,10 @@ impl TableCache {
     pub fn open_blob(&self, file: &BlobFile) -> Result<Arc<BlobFileReader>> {
         let read = || {
             let path = filename::blob(&self.dir, file.meta.number);
-            let file = match self.direct {
-                true => self.fs.open_random_direct(&path)?,
-                false => self.fs.open_random(&path)?,
+            let file = if self.direct {
+                self.fs.open_random_direct(&path)?
+            } else {
+                self.fs.open_random(&path)?
             };
             BlobFileReader::open(file).map(Arc::new)
         };
@@ -380,9 +382,12 @@ fn open_file(
     meta: &FileMetaData,
     direct: bool,
 ) -> Result<Arc<dyn RandomAccessFile>> {
-    let open = |path: &Path| match direct {
-        true => fs.open_random_direct(path),
-        false => fs.open_random(path),
+    let open = |path: &Path| {
+        if direct {
+            fs.open_random_direct(path)
+        } else {
+            fs.open_random(path)
+        }
     };
     let path = filename::table(dir, meta.number);
     let file = match open(&path) {

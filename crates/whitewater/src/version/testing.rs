@@ -25,9 +25,10 @@ impl OwnedRange {
     pub fn borrow(&self) -> KeyRange<'_> {
         KeyRange {
             start: Some(&self.start),
-            end: match self.exclusive {
-                true => Bound::Excluded(&self.end),
-                false => Bound::Included(&self.end),
+            end: if self.exclusive {
+                Bound::Excluded(&self.end)
+            } else {
+                Bound::Included(&self.end)
             },
         }
     }
@@ -46,9 +47,10 @@ pub(crate) fn range_of(text: &str) -> OwnedRange {
 /// What the manifest would say of a file with this range.
 pub(crate) fn file_meta(number: u64, range: &str, size: u64, seq: u64) -> FileMetaData {
     let r = range_of(range);
-    let largest = match r.exclusive {
-        true => internal_key(&r.end, MAX_SEQUENCE, ValueType::RangeDeletion),
-        false => internal_key(&r.end, seq, ValueType::Value),
+    let largest = if r.exclusive {
+        internal_key(&r.end, MAX_SEQUENCE, ValueType::RangeDeletion)
+    } else {
+        internal_key(&r.end, seq, ValueType::Value)
     };
     FileMetaData {
         number,

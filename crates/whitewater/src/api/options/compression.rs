@@ -62,9 +62,12 @@ impl Options {
         let Ok(lvl) = usize::try_from(lvl) else {
             return;
         };
-        let of_level = |level| match level < lvl {
-            true => CompressionType::None,
-            false => self.cf.compression,
+        let of_level = |level| {
+            if level < lvl {
+                CompressionType::None
+            } else {
+                self.cf.compression
+            }
         };
         self.cf.compression_per_level = (0..self.cf.num_levels).map(of_level).collect();
     }

@@ -230,9 +230,10 @@ fn facts(table: &str, row: &Row) -> String {
     let unit = unit(table, row.name);
     let name = public_name(row.name);
     let mut text = format!("{MARK}{name}`**: ");
-    let changes = match row.changes_live {
-        true => "can be changed while the database is open.",
-        false => "fixed while the database is open.",
+    let changes = if row.changes_live {
+        "can be changed while the database is open."
+    } else {
+        "fixed while the database is open."
     };
     if row.default.starts_with('{') {
         return text + "several parts, each with a default of its own; " + changes;
@@ -243,9 +244,10 @@ fn facts(table: &str, row: &Row) -> String {
     }
     let range = row.accepted.as_ref().or(row.moved_into.as_ref());
     if let Some((low, high)) = range {
-        let low = match low == &f64::MIN_POSITIVE.to_string() {
-            true => "above 0".to_owned(),
-            false => told(low, unit),
+        let low = if low == &f64::MIN_POSITIVE.to_string() {
+            "above 0".to_owned()
+        } else {
+            told(low, unit)
         };
         match is_unlimited(high) {
             true if low.starts_with("above") => text += &low,
@@ -354,9 +356,12 @@ fn setters_say_what_the_table_says() {
             }
             if is_blessing() {
                 let docs = with_facts(&setter.docs, &paragraphs);
-                let docs = docs.iter().map(|line| match line.is_empty() {
-                    true => "    ///".to_owned(),
-                    false => format!("    /// {line}"),
+                let docs = docs.iter().map(|line| {
+                    if line.is_empty() {
+                        "    ///".to_owned()
+                    } else {
+                        format!("    /// {line}")
+                    }
                 });
                 lines.splice(setter.at.clone(), docs.collect::<Vec<_>>());
             } else {

@@ -55,18 +55,20 @@ impl Comparator for NamedVersionOrder {
         &self.name
     }
     fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
-        match self.fits(a) && self.fits(b) {
-            true => (self.compare)(a, b),
-            false => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
+        if self.fits(a) && self.fits(b) {
+            (self.compare)(a, b)
+        } else {
+            a.len().cmp(&b.len()).then_with(|| a.cmp(b))
         }
     }
     fn timestamp_size(&self) -> usize {
         self.timestamp_size
     }
     fn compare_timestamps(&self, a: &[u8], b: &[u8]) -> Ordering {
-        match self.fits(a) && self.fits(b) {
-            true => (self.compare_ts)(a, b),
-            false => a.len().cmp(&b.len()),
+        if self.fits(a) && self.fits(b) {
+            (self.compare_ts)(a, b)
+        } else {
+            a.len().cmp(&b.len())
         }
     }
     fn compare_without_timestamps(
@@ -76,9 +78,10 @@ impl Comparator for NamedVersionOrder {
         b: &[u8],
         b_has_timestamp: bool,
     ) -> Ordering {
-        match (!a_has_timestamp || self.fits(a)) && (!b_has_timestamp || self.fits(b)) {
-            true => (self.compare_without_ts)(a, a_has_timestamp, b, b_has_timestamp),
-            false => a.len().cmp(&b.len()).then_with(|| a.cmp(b)),
+        if (!a_has_timestamp || self.fits(a)) && (!b_has_timestamp || self.fits(b)) {
+            (self.compare_without_ts)(a, a_has_timestamp, b, b_has_timestamp)
+        } else {
+            a.len().cmp(&b.len()).then_with(|| a.cmp(b))
         }
     }
 }

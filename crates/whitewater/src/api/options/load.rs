@@ -52,15 +52,13 @@ impl Options {
         ignore_unknown_options: bool,
         cache: Cache,
     ) -> Result<(Options, Vec<ColumnFamilyDescriptor>), Error> {
-        Self::load_with(
-            path.as_ref(),
-            env,
-            cache,
-            &|e| match ignore_unknown_options {
-                true => Ok(()),
-                false => Err(e),
-            },
-        )
+        Self::load_with(path.as_ref(), env, cache, &|e| {
+            if ignore_unknown_options {
+                Ok(())
+            } else {
+                Err(e)
+            }
+        })
     }
 
     /// [`load_latest`](Self::load_latest), with options that are unknown or cannot

@@ -1,6 +1,7 @@
 //! Picks of FIFO compaction: whole files, the oldest first, are deleted.
 
 use super::{Compaction, Files, Moment, Picker};
+use crate::compact::reason::CompactionReason;
 use crate::compact::score::expired_tail;
 use crate::version::{TableFile, total_bytes};
 use std::sync::Arc;
@@ -26,7 +27,7 @@ impl Picker<'_> {
         let old = level0[level0.len() - old..].to_vec();
         let enough = total - total_bytes(&old) <= limit;
         (!old.is_empty() && enough)
-            .then(|| self.deletion(0, old, "FIFOTtl"))
+            .then(|| self.deletion(0, old, CompactionReason::FifoTtl))
             .flatten()
     }
 
@@ -47,7 +48,7 @@ impl Picker<'_> {
             0 => files[files.len() - files.iter().rev().take_while(&mut go).count()..].to_vec(),
             _ => files.iter().take_while(&mut go).cloned().collect(),
         };
-        self.deletion(level, victims, "FIFOMaxSize")
+        self.deletion(level, victims, CompactionReason::FifoMaxSize)
     }
 
     /// With `allow_compaction`: files that are hardly larger than a memtable.
@@ -60,10 +61,10 @@ impl Picker<'_> {
         let trigger = self.options.level0_file_num_compaction_trigger.max(2) as usize;
         let memtable = (self.options.write_buffer_size as f64 * 1.1) as u64;
         let files = self.level0_span(trigger, memtable)?;
-        self.finish(vec![(0, files)], 0, "FIFOReduceNumFiles")
+        self.finish(vec![(0, files)], 0, CompactionReason::FifoReduceNumFiles)
     }
 
-    fn deletion(&self, level: usize, files: Files, reason: &'static str) -> Option<Compaction> {
+    fn deletion(&self, level: usize, files: Files, reason: CompactionReason) -> Option<Compaction> {
         let mut picked = self.finish(vec![(level, files)], level, reason)?;
         picked.deletes = true;
         Some(picked)

@@ -1,6 +1,7 @@
 //! Picks with levels of growing size.
 
 use super::{CompactCursor, Compaction, Files, LevelState, Picker, any_busy};
+use crate::compact::reason::CompactionReason;
 use crate::options::compaction::CompactionPri;
 use crate::version::{TableFile, hull, total_bytes};
 use std::cmp::Reverse;
@@ -66,15 +67,28 @@ impl Picker<'_> {
 
     fn by_marks(&self, state: &LevelState) -> Option<Compaction> {
         let marks = &state.marks;
-        let rewrite = match self.options.level_compaction_dynamic_level_bytes {
-            true => Way::DownOrStay,
-            false => Way::Stay,
+        let rewrite = if self.options.level_compaction_dynamic_level_bytes {
+            Way::DownOrStay
+        } else {
+            Way::Stay
         };
         let kinds = [
-            (&marks.requested, Way::Down, "FilesMarkedForCompaction"),
-            (&marks.bottommost, Way::Stay, "BottommostFiles"),
-            (&marks.expired, Way::Down, "Ttl"),
-            (&marks.periodic, rewrite, "PeriodicCompaction"),
+            (
+                &marks.requested,
+                Way::Down,
+                CompactionReason::FilesMarkedForCompaction,
+            ),
+            (
+                &marks.bottommost,
+                Way::Stay,
+                CompactionReason::BottommostFiles,
+            ),
+            (&marks.expired, Way::Down, CompactionReason::Ttl),
+            (
+                &marks.periodic,
+                rewrite,
+                CompactionReason::PeriodicCompaction,
+            ),
         ];
         kinds.into_iter().find_map(|(places, way, reason)| {
             let mut places = places.iter();
@@ -91,7 +105,7 @@ impl Picker<'_> {
         if files.is_empty() || any_busy(&files) {
             return None; // I3
         }
-        self.merge_down(0, files, base_level, "LevelL0FilesNum")
+        self.merge_down(0, files, base_level, CompactionReason::LevelL0FilesNum)
     }
 
     /// The newest files of level 0 among themselves, so that there are fewer
@@ -102,7 +116,7 @@ impl Picker<'_> {
             return None;
         }
         let files = self.level0_span(MIN_FILES_WITHIN_LEVEL0, u64::MAX)?;
-        self.finish(vec![(0, files)], 0, "LevelL0FilesNum")
+        self.finish(vec![(0, files)], 0, CompactionReason::LevelL0FilesNum)
     }
 
     /// A file of `level` and its neighbours into the next level: the first, by
@@ -116,9 +130,10 @@ impl Picker<'_> {
         cursor.next.resize(self.version.levels.len(), Vec::new());
         let next = std::mem::take(&mut cursor.next[level]);
         let files = &self.version.levels[level];
-        let first = match next.is_empty() {
-            true => 0,
-            false => files.partition_point(|f| comparator.compare(&f.meta.largest, &next).is_le()),
+        let first = if next.is_empty() {
+            0
+        } else {
+            files.partition_point(|f| comparator.compare(&f.meta.largest, &next).is_le())
         };
         // From the cursor on, so that equals take turns.
         let (before, after) = files.split_at(first);
@@ -164,7 +179,7 @@ impl Picker<'_> {
 
     fn around(&self, level: usize, file: &Arc<TableFile>) -> Option<Compaction> {
         let files = self.clean_cut(level, vec![file.clone()]);
-        self.merge_down(level, files, level + 1, "LevelMaxLevelSize")
+        self.merge_down(level, files, level + 1, CompactionReason::LevelMaxLevelSize)
     }
 
     /// A file that is due by itself, with all it takes along.
@@ -174,7 +189,7 @@ impl Picker<'_> {
         file: &Arc<TableFile>,
         base_level: usize,
         way: Way,
-        reason: &'static str,
+        reason: CompactionReason,
     ) -> Option<Compaction> {
         let stays = match way {
             Way::Down => false,
@@ -204,7 +219,7 @@ impl Picker<'_> {
         let picked = self.finish(vec![(level, files)], level, reason)?;
         // With neighbours, what is deeper may be in the way: nothing would be
         // gained, and the files would be due again.
-        let useless = reason == "BottommostFiles" && !picked.bottommost;
+        let useless = reason == CompactionReason::BottommostFiles && !picked.bottommost;
         (!useless).then_some(picked)
     }
 
@@ -214,7 +229,7 @@ impl Picker<'_> {
         level: usize,
         files: Files,
         output_level: usize,
-        reason: &'static str,
+        reason: CompactionReason,
     ) -> Option<Compaction> {
         if any_busy(&files) {
             return None;
@@ -231,7 +246,8 @@ impl Picker<'_> {
             reason,
         )?;
         // Where a request can be answered by dropping entries, it is.
-        picked.trivial_move = moves && !(reason == "FilesMarkedForCompaction" && picked.bottommost);
+        picked.trivial_move =
+            moves && !(reason == CompactionReason::FilesMarkedForCompaction && picked.bottommost);
         Some(picked)
     }
 

@@ -1,6 +1,7 @@
 //! Picks on request.
 
 use super::{Compaction, Files, Picker, any_busy};
+use crate::compact::reason::CompactionReason;
 use crate::options::CfOptions;
 use crate::version::range::KeyRange;
 use crate::version::{TableFile, Version, hull};
@@ -73,7 +74,11 @@ pub(crate) fn pick_all(
         return Some(Err(()));
     }
     let last = picker.levels() - 1;
-    Some(picker.finish(inputs, last, "ManualCompaction").ok_or(()))
+    Some(
+        picker
+            .finish(inputs, last, CompactionReason::ManualCompaction)
+            .ok_or(()),
+    )
 }
 
 /// Picks the move of all files of `from`, none of which overlap, to the
@@ -95,20 +100,21 @@ pub(crate) fn pick_move(
         return None;
     }
     let inputs = vec![(from, version.levels[from].clone())];
-    let mut picked = picker.finish(inputs, to, "ChangeLevel")?;
+    let mut picked = picker.finish(inputs, to, CompactionReason::ChangeLevel)?;
     picked.trivial_move = true;
     Some(picked)
 }
 
 impl Picker<'_> {
     fn on_request(&self, level: usize, files: Files, output_level: usize) -> Option<Compaction> {
-        let below = match output_level == level {
-            true => Vec::new(),
-            false => self.output_inputs(output_level, &files)?,
+        let below = if output_level == level {
+            Vec::new()
+        } else {
+            self.output_inputs(output_level, &files)?
         };
         let moves = below.is_empty() && self.can_move(level, &files, output_level);
         let inputs = vec![(level, files), (output_level, below)];
-        let mut picked = self.finish(inputs, output_level, "ManualCompaction")?;
+        let mut picked = self.finish(inputs, output_level, CompactionReason::ManualCompaction)?;
         picked.trivial_move = moves;
         Some(picked)
     }

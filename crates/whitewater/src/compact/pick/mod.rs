@@ -32,6 +32,7 @@ pub(crate) use super::score::{LevelState, Moment, level_state};
 pub(crate) use manual::{pick_all, pick_manual, pick_move};
 
 use super::score::compression_of;
+use crate::compact::reason::CompactionReason;
 use crate::options::CfOptions;
 use crate::options::compaction::CompactionStyle;
 use crate::version::range::KeyRange;
@@ -64,8 +65,8 @@ pub(crate) struct Compaction {
     pub deletes: bool,
     /// What is written is not compressed.
     pub uncompressed: bool,
-    /// For the LOG: why it was picked.
-    pub reason: &'static str,
+    /// Why it was picked.
+    pub reason: CompactionReason,
 }
 
 impl Compaction {
@@ -276,7 +277,7 @@ impl Picker<'_> {
         &self,
         inputs: Vec<(usize, Files)>,
         output_level: usize,
-        reason: &'static str,
+        reason: CompactionReason,
     ) -> Option<Compaction> {
         let range = hull(self.user, inputs.iter().flat_map(|(_, files)| files))?;
         if output_level > 0 && range_is_busy(self.version, self.user, output_level, range) {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::compact::reason::CompactionReason;
 use crate::options::compaction::CompactionPri;
 use crate::version::table_cache::OpenWith;
 use crate::version::testing::{file_meta, parse_version, parse_version_with};
@@ -369,7 +370,7 @@ fn level0_is_merged_in_itself_while_its_base_is_busy() {
         trivial_move: false,
         deletes: false,
         uncompressed: false,
-        reason: "",
+        reason: CompactionReason::ManualCompaction,
     };
     let c = UserComparator::Bytewise;
     assert!(

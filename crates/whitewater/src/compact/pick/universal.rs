@@ -6,6 +6,7 @@
 //! but for `incremental`.
 
 use super::{Compaction, Files, LevelState, Picker, any_busy};
+use crate::compact::reason::CompactionReason;
 use crate::options::compaction::StopStyle;
 use crate::version::total_bytes;
 use std::ops::Range;
@@ -53,10 +54,22 @@ impl Picker<'_> {
             let size_ratio = self.options.compaction_options_universal.size_ratio;
             let idle = runs.iter().filter(|run| !run.busy).count();
             self.for_space(&runs)
-                .or_else(|| self.neighbours(&runs, size_ratio, usize::MAX, "UniversalSizeRatio"))
+                .or_else(|| {
+                    self.neighbours(
+                        &runs,
+                        size_ratio,
+                        usize::MAX,
+                        CompactionReason::UniversalSizeRatio,
+                    )
+                })
                 .or_else(|| {
                     let many = (idle + 1).checked_sub(trigger).filter(|n| *n > 1)?;
-                    self.neighbours(&runs, u32::MAX, many, "UniversalSortedRunNum")
+                    self.neighbours(
+                        &runs,
+                        u32::MAX,
+                        many,
+                        CompactionReason::UniversalSortedRunNum,
+                    )
                 })
         };
         periodic()
@@ -94,7 +107,11 @@ impl Picker<'_> {
         match &runs[start..] {
             [] => None,
             [only] if !is_due(only) => None,
-            _ => self.merge(runs, start..runs.len(), "PeriodicCompaction"),
+            _ => self.merge(
+                runs,
+                start..runs.len(),
+                CompactionReason::PeriodicCompaction,
+            ),
         }
     }
 
@@ -109,8 +126,14 @@ impl Picker<'_> {
         let newer_bytes: u64 = newer.iter().map(|run| run.compensated).sum();
         let enough = newer_bytes as f64 * 100.0 >= f64::from(percent) * oldest.bytes as f64;
         let due = !newer.is_empty() && enough;
-        due.then(|| self.merge(runs, start..runs.len(), "UniversalSizeAmplification"))
-            .flatten()
+        due.then(|| {
+            self.merge(
+                runs,
+                start..runs.len(),
+                CompactionReason::UniversalSizeAmplification,
+            )
+        })
+        .flatten()
     }
 
     /// The first neighbours whose sizes are alike, `ratio` percent allowed;
@@ -120,7 +143,7 @@ impl Picker<'_> {
         runs: &[Run],
         ratio: u32,
         most: usize,
-        reason: &'static str,
+        reason: CompactionReason,
     ) -> Option<Compaction> {
         let universal = &self.options.compaction_options_universal;
         let most = most.min(universal.max_merge_width as usize);
@@ -163,7 +186,13 @@ impl Picker<'_> {
             let idle = runs[start..].iter().take_while(|run| !run.busy).count();
             let many = idle > 1;
             return many
-                .then(|| self.merge(runs, start..start + idle, "FilesMarkedForCompaction"))
+                .then(|| {
+                    self.merge(
+                        runs,
+                        start..start + idle,
+                        CompactionReason::FilesMarkedForCompaction,
+                    )
+                })
                 .flatten();
         }
         let mut places = state.marks.requested.iter();
@@ -184,13 +213,18 @@ impl Picker<'_> {
             let output = with_data.unwrap_or(if level == 0 { last } else { level + 1 });
             let below = self.output_inputs(output, &files)?;
             let inputs = vec![(level, files), (output, below)];
-            self.finish(inputs, output, "FilesMarkedForCompaction")
+            self.finish(inputs, output, CompactionReason::FilesMarkedForCompaction)
         })
     }
 
     /// The merge of the runs in `span`, which are idle, into the deepest level
     /// above the run that follows them.
-    fn merge(&self, runs: &[Run], span: Range<usize>, reason: &'static str) -> Option<Compaction> {
+    fn merge(
+        &self,
+        runs: &[Run],
+        span: Range<usize>,
+        reason: CompactionReason,
+    ) -> Option<Compaction> {
         let output_level = match runs.get(span.end) {
             None => self.levels() - 1,
             Some(older) => older.level.saturating_sub(1),
@@ -205,7 +239,7 @@ impl Picker<'_> {
         let all: Files = inputs.iter().flat_map(|(_, files)| files.clone()).collect();
         let moves = self.options.compaction_options_universal.allow_trivial_move
             && output_level > 0
-            && reason != "PeriodicCompaction"
+            && reason != CompactionReason::PeriodicCompaction
             && self.disjoint(&all);
         let mut picked = self.finish(inputs, output_level, reason)?;
         picked.trivial_move = moves;

@@ -14,9 +14,10 @@ pub(super) fn level_state(version: &Version, options: &CfOptions) -> LevelState 
     if num_levels < 2 {
         return LevelState::default(); // nowhere to compact to
     }
-    let targets = match options.level_compaction_dynamic_level_bytes {
-        true => dynamic_targets(version, num_levels, options),
-        false => static_targets(num_levels, options),
+    let targets = if options.level_compaction_dynamic_level_bytes {
+        dynamic_targets(version, num_levels, options)
+    } else {
+        static_targets(num_levels, options)
     };
     let scores = scores(version, options, &targets);
     let pending_bytes = pending_bytes(version, options, &targets);

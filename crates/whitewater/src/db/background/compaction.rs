@@ -271,7 +271,7 @@ impl Engine {
         ));
         let mut event = Event::new(number, "compaction_started")
             .text("cf_name", &cf.name)
-            .text("compaction_reason", compaction.reason);
+            .text("compaction_reason", compaction.reason.as_str());
         for (level, files) in &compaction.inputs {
             let numbers = files.iter().map(|f| f.meta.number);
             event = event.list(&format!("files_L{level}"), numbers);

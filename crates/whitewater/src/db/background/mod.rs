@@ -31,9 +31,10 @@ use whitewater_storage::{ErrorKind, Result};
 pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
     engine.wake_on_release();
     // Threads of a simulation and others do not meet at a lock.
-    let pools = match system::is_simulated() {
-        true => Arc::default(),
-        false => engine.options.pools.clone(),
+    let pools = if system::is_simulated() {
+        Arc::default()
+    } else {
+        engine.options.pools.clone()
     };
     let options = &engine.options;
     let (flushes, compactions) = options.background_threads();

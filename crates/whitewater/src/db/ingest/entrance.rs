@@ -57,12 +57,11 @@ impl Entrance<'_> {
         let placed = self.place(&ranges)?;
         self.check_times(&ranges, &placed, in_memory)?;
         let numbers = self.numbers(&incoming.tables, &placed, in_memory)?;
-        let placed = match in_memory {
-            true => {
-                *obsolete_logs = background::flush::flush_here(engine, self.cf.id)?;
-                self.place(&ranges)?
-            }
-            false => placed,
+        let placed = if in_memory {
+            *obsolete_logs = background::flush::flush_here(engine, self.cf.id)?;
+            self.place(&ranges)?
+        } else {
+            placed
         };
         drop(ranges);
         // A power cut must not keep the tables and lose writes before them.
@@ -80,9 +79,10 @@ impl Entrance<'_> {
                     largest,
                     smallest_seqno: seq,
                     largest_seqno: seq,
-                    epoch_number: match self.spec.ingest_behind {
-                        true => BEHIND,
-                        false => engine.versions.new_epoch_number(self.cf.id),
+                    epoch_number: if self.spec.ingest_behind {
+                        BEHIND
+                    } else {
+                        engine.versions.new_epoch_number(self.cf.id)
                     },
                     oldest_ancester_time: now,
                     file_creation_time: now,
@@ -253,12 +253,13 @@ impl Entrance<'_> {
                 ));
             }
         }
-        match in_memory || placed.iter().any(|p| p.overlaps) {
-            true => Err(Error::invalid(
+        if in_memory || placed.iter().any(|p| p.overlaps) {
+            Err(Error::invalid(
                 "where keys have timestamps, ingested tables must not overlap the keys that are \
                  there, whatever their timestamps",
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 
@@ -278,9 +279,10 @@ impl Entrance<'_> {
         let seen = self.spec.snapshot_consistency && self.engine.snapshots.count() > 0;
         let can = self.spec.allow_global_seqno && tables.iter().all(|(c, _)| c.renumbers);
         if !can && (overlap || seen) {
-            return Err(Error::invalid(match self.spec.allow_global_seqno {
-                false => "Global seqno is required, but disabled",
-                true => "External SST file V1 does not support global seqno",
+            return Err(Error::invalid(if self.spec.allow_global_seqno {
+                "External SST file V1 does not support global seqno"
+            } else {
+                "Global seqno is required, but disabled"
             }));
         }
         // The number 0 is for what comes in behind, where that is possible.
@@ -292,9 +294,10 @@ impl Entrance<'_> {
         let step = u64::from(overlap);
         let number = |i: usize| self.last + 1 + step * i as u64;
         let numbers: Vec<_> = (0..tables.len()).map(number).collect();
-        match numbers.iter().any(|&n| n > MAX_SEQUENCE) {
-            true => Err(Error::invalid("sequence numbers are used up")),
-            false => Ok(numbers),
+        if numbers.iter().any(|&n| n > MAX_SEQUENCE) {
+            Err(Error::invalid("sequence numbers are used up"))
+        } else {
+            Ok(numbers)
         }
     }
 }

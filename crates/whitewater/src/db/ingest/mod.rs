@@ -161,9 +161,10 @@ impl Engine {
             cf.mem.clone()
         };
         let before = self.generation.load_full();
-        let mut log = match mem.is_empty() {
-            true => NextLog::Same(before.wal.clone()),
-            false => self.next_log(&before)?,
+        let mut log = if mem.is_empty() {
+            NextLog::Same(before.wal.clone())
+        } else {
+            self.next_log(&before)?
         };
         // The one that goes with the tables, and one for readers while older ones
         // are flushed. With atomic flushes, the others' go along, whatever is in
@@ -247,11 +248,12 @@ fn check_behind_allowed(cf: &ColumnFamilyData) -> Result<()> {
             "Can't ingest_behind file in DB with allow_ingest_behind=false",
         ));
     }
-    match options.reserves_last_level() {
-        true => Ok(()),
-        false => Err(Error::not_supported(
+    if options.reserves_last_level() {
+        Ok(())
+    } else {
+        Err(Error::not_supported(
             "ingest_behind: FIFO compaction has no level below the others",
-        )),
+        ))
     }
 }
 

@@ -15,6 +15,7 @@ pub(super) mod cf_text;
 pub(super) mod db_text;
 mod human;
 
+use crate::compact::reason::CompactionReason;
 use crate::stats::JobStats;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -76,10 +77,10 @@ impl CfStats {
     }
 
     /// Adds a compaction into `level`, picked for `reason`.
-    pub fn add_compaction(&mut self, level: usize, reason: &'static str, job: JobStats) {
+    pub fn add_compaction(&mut self, level: usize, reason: CompactionReason, job: JobStats) {
         self.compactions += job;
         *self.level(level) += job;
-        *self.reasons.entry(reason).or_default() += 1;
+        *self.reasons.entry(reason.as_str()).or_default() += 1;
     }
 
     /// Adds tables from outside.

@@ -164,14 +164,15 @@ impl Repair<'_> {
         let mut tombstones = found.table.range_tombstones().iter();
         let only_here = entries.valid() || tombstones.any(|t| !held(t.seq));
         let (path, what) = (found.path.display(), "which the manifest does not name");
-        match only_here {
-            true => self.log.write(&format!(
+        if only_here {
+            self.log.write(&format!(
                 "Repair: guess: {path}, {what}, counts: it holds writes that nothing else holds. What \
                  was put together there may count twice"
-            )),
-            false => self.log.write(&format!(
+            ))
+        } else {
+            self.log.write(&format!(
                 "Repair: {path}, {what}, does not count: other tables or the logs hold its writes"
-            )),
+            ))
         }
         Ok(only_here)
     }

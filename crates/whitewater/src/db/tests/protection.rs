@@ -36,11 +36,12 @@ fn a_batch_that_changed_is_refused() {
             options.create_if_missing(true);
             options.set_fs(Arc::new(fs.clone()));
             options.set_commit_protocol(protocol);
-            let open = || match ttl {
-                false => DB::open(&options, "/db").unwrap(),
-                true => {
+            let open = || {
+                if ttl {
                     let hour = std::time::Duration::from_secs(3600);
                     DB::open_with_ttl(&options, "/db", hour).unwrap()
+                } else {
+                    DB::open(&options, "/db").unwrap()
                 }
             };
             let db = open();

@@ -189,15 +189,16 @@ impl Held {
         let Some(fragments) = &self.fragments else {
             return Bound::Unbounded;
         };
-        let (end, bound): (_, fn(_) -> _) = match forward {
-            true => (
+        let (end, bound): (_, fn(_) -> _) = if forward {
+            (
                 fragments.stretch_end(comparator, self.hint, upto),
                 Bound::Excluded,
-            ),
-            false => (
+            )
+        } else {
+            (
                 fragments.stretch_start(comparator, self.hint, upto),
                 Bound::Included,
-            ),
+            )
         };
         end.map_or(Bound::Unbounded, bound)
     }
@@ -279,15 +280,16 @@ impl HeldTombstones {
                     return Ok(within(meta, comparator, around));
                 }
                 held.covers = false;
-                Ok(match starts_after(meta, comparator, user_key) {
-                    true => Around {
+                Ok(if starts_after(meta, comparator, user_key) {
+                    Around {
                         end: Bound::Excluded(key::user_key(&meta.smallest)),
                         ..NOTHING
-                    },
-                    false => Around {
+                    }
+                } else {
+                    Around {
                         start: behind(meta),
                         ..NOTHING
-                    },
+                    }
                 })
             }
             From::Level(level) => level.around(comparator, user_key, upto),
@@ -311,9 +313,10 @@ impl HeldTombstones {
             }
         };
         let end = held.stretch(comparator, upto, forward);
-        match forward {
-            true => earlier_end(comparator, end, last(meta)),
-            false => later_start(comparator, end, first(meta)),
+        if forward {
+            earlier_end(comparator, end, last(meta))
+        } else {
+            later_start(comparator, end, first(meta))
         }
     }
 }
@@ -359,9 +362,10 @@ impl LevelTombstones {
                 && files.get(index).is_none_or(|f| !past(f))
         };
         if !is_first(self.first) {
-            self.first = match is_first(self.first + 1) {
-                true => self.first + 1,
-                false => files.partition_point(|f| past(f)),
+            self.first = if is_first(self.first + 1) {
+                self.first + 1
+            } else {
+                files.partition_point(|f| past(f))
             };
         }
         let here = files[self.first..].iter();
@@ -388,9 +392,10 @@ fn first(meta: &FileMetaData) -> Bound<&[u8]> {
 /// The last user key of a table, or the end of its last range tombstone.
 fn last(meta: &FileMetaData) -> Bound<&[u8]> {
     let largest = key::user_key(&meta.largest);
-    match ends_exclusively(meta) {
-        true => Bound::Excluded(largest),
-        false => Bound::Included(largest),
+    if ends_exclusively(meta) {
+        Bound::Excluded(largest)
+    } else {
+        Bound::Included(largest)
     }
 }
 

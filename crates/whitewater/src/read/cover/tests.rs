@@ -58,9 +58,10 @@ fn level(rng: &mut StdRng, c: &UserComparator, first: u64) -> Vec<Arc<TableFile>
             break;
         };
         let ends_before = end > at && rng.random_ratio(1, 3);
-        let largest = match ends_before {
-            true => exclusive(last),
-            false => point(last, 1),
+        let largest = if ends_before {
+            exclusive(last)
+        } else {
+            point(last, 1)
         };
         let number = first + files.len() as u64;
         files.push(table_file(number, &point(start, 9), &largest));

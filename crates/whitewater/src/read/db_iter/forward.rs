@@ -40,12 +40,13 @@ impl DbIter {
         let mut passed = 0;
         let mut sought = false;
         while self.source.valid() {
-            let covered_below = match self.cover.is_empty() {
-                true => 0,
-                false => match self.look_at_cover(run != Run::None)? {
+            let covered_below = if self.cover.is_empty() {
+                0
+            } else {
+                match self.look_at_cover(run != Run::None)? {
                     Some(covered_below) => covered_below,
                     None => continue,
-                },
+                }
             };
             let entry = parse_internal_key(self.source.key())?;
             if is_past(
@@ -59,9 +60,10 @@ impl DbIter {
                 return Ok(Position::Nowhere);
             }
             let covered = entry.seq < covered_below;
-            match covered {
-                true => self.skips.pass()?,
-                false => self.skips.count()?,
+            if covered {
+                self.skips.pass()?
+            } else {
+                self.skips.count()?
             }
             let same_key = match run {
                 Run::None => false,
@@ -86,9 +88,10 @@ impl DbIter {
             } else {
                 let (seq, ty) = (entry.seq, entry.ty);
                 self.note_version(seq, ty);
-                let position = match covered {
-                    true => Position::Nowhere,
-                    false => self.show_from_here(seq, ty, covered_below)?,
+                let position = if covered {
+                    Position::Nowhere
+                } else {
+                    self.show_from_here(seq, ty, covered_below)?
                 };
                 if position != Position::Nowhere {
                     return Ok(position);

@@ -16,9 +16,10 @@ impl DbIter {
         let wanted = statistics.is_some_and(|s| s.wants(Histogram::DbSeek));
         let start = wanted.then(Instant::now);
         let activity = statistics.map(|_| Activity::Iterator.begin());
-        match self.runs_user_code {
-            false => seek(self),
-            true => self.catching(seek),
+        if self.runs_user_code {
+            self.catching(seek)
+        } else {
+            seek(self)
         }
         drop(activity);
         if let Some(statistics) = &self.statistics {

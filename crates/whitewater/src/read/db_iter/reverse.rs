@@ -85,9 +85,10 @@ impl DbIter {
             }
             let covered_below = self.cover.at(&self.key)?;
             let covered = entry.seq < covered_below;
-            match covered {
-                true => self.skips.pass()?,
-                false => self.skips.count()?,
+            if covered {
+                self.skips.pass()?
+            } else {
+                self.skips.count()?
             }
             if visible {
                 let (seq, ty) = (entry.seq, entry.ty);

@@ -323,10 +323,7 @@ fn a_seek_that_a_bound_answers_tells_no_old_failure() {
     ];
     for seek in seeks {
         while it.status().is_ok() {
-            match it.valid() {
-                true => it.next(),
-                false => it.seek(b"b"),
-            }
+            if it.valid() { it.next() } else { it.seek(b"b") }
         }
         assert!(!it.valid());
         seek(&mut it);
@@ -566,9 +563,12 @@ fn keys_under_a_newer_range_tombstone_are_not_looked_at_one_by_one() {
             )
         });
         for (forward, end, first) in [(true, 900, 100), (false, 99, 899)] {
-            let seek = |it: &mut DbIter, n| match forward {
-                true => it.seek(&key(n)),
-                false => it.seek_for_prev(&key(n)),
+            let seek = |it: &mut DbIter, n| {
+                if forward {
+                    it.seek(&key(n))
+                } else {
+                    it.seek_for_prev(&key(n))
+                }
             };
             seek(&mut it, first);
             if sequence > 50 {

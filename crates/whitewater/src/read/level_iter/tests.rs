@@ -125,9 +125,10 @@ fn a_walk_within_bounds_shows_all_that_is_there() {
             assert_eq!(found, expected, "seed {seed}");
             found.clear();
             expected.reverse();
-            match rng.random_bool(0.5) {
-                true => it.seek_for_prev(&before(end)),
-                false => it.seek_to_last(),
+            if rng.random_bool(0.5) {
+                it.seek_for_prev(&before(end))
+            } else {
+                it.seek_to_last()
             }
             while it.valid() && !is_before(user_key(it.key()), start) {
                 if shown(it.key()) {

@@ -36,9 +36,10 @@ impl CompactionIter<'_> {
         let base = loop {
             run.push((self.source.key().to_vec(), self.source.value().to_vec()));
             self.consume();
-            let next = match planted(Bug::MergedAcrossSnapshot) {
-                false => self.same_stripe(stripe)?,
-                true => self.same_key()?.map(|(_, ty)| (ty, false)),
+            let next = if planted(Bug::MergedAcrossSnapshot) {
+                self.same_key()?.map(|(_, ty)| (ty, false))
+            } else {
+                self.same_stripe(stripe)?
             };
             match next {
                 Some((ValueType::Merge, false)) => {}

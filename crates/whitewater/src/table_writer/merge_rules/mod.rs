@@ -318,9 +318,10 @@ impl<'a> CompactionIter<'a> {
         match verdict {
             Verdict::Keep => return Ok(false),
             Verdict::Remove => {
-                let ty = match self.rules.has_timestamps() {
-                    true => ValueType::DeletionWithTimestamp,
-                    false => ValueType::Deletion,
+                let ty = if self.rules.has_timestamps() {
+                    ValueType::DeletionWithTimestamp
+                } else {
+                    ValueType::Deletion
                 };
                 let tombstone = internal_key(user_key, seq, ty);
                 let needless = !self.rules.has_timestamps() || self.rules.is_history(user_key);
@@ -350,9 +351,10 @@ impl<'a> CompactionIter<'a> {
             return Ok(None);
         };
         let index = self.source.value();
-        match BlobIndex::place(index)?.file < self.rules.inline_below {
-            true => blobs.read(self.current_key(), index).map(Some),
-            false => Ok(None),
+        if BlobIndex::place(index)?.file < self.rules.inline_below {
+            blobs.read(self.current_key(), index).map(Some)
+        } else {
+            Ok(None)
         }
     }
 

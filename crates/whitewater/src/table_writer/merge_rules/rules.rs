@@ -48,9 +48,10 @@ impl Rules<'_> {
         if self.tombstones.is_empty() {
             return false;
         }
-        let upto = match planted(Bug::RangeTombstoneOverSnapshot) {
-            false => self.snapshots.get(stripe).copied().unwrap_or(MAX_SEQUENCE),
-            true => MAX_SEQUENCE,
+        let upto = if planted(Bug::RangeTombstoneOverSnapshot) {
+            MAX_SEQUENCE
+        } else {
+            self.snapshots.get(stripe).copied().unwrap_or(MAX_SEQUENCE)
         };
         let newest = self
             .tombstones

@@ -54,9 +54,10 @@ impl CompactionIter<'_> {
                     return Ok(());
                 }
                 Some((_, covered)) => {
-                    match covered {
-                        true => self.drops.range_deleted += 1,
-                        false => self.drops.obsolete += 1,
+                    if covered {
+                        self.drops.range_deleted += 1
+                    } else {
+                        self.drops.obsolete += 1
                     }
                     self.consume();
                 }

@@ -402,9 +402,10 @@ impl VersionSet {
                 if grouped {
                     return Err(Error::invalid("column family change in an atomic group"));
                 }
-                let family = match edit.column_family_drop {
-                    true => drop_family(manifest, edit)?,
-                    false => Some(add_family(manifest, edit, new_cf.as_deref())?),
+                let family = if edit.column_family_drop {
+                    drop_family(manifest, edit)?
+                } else {
+                    Some(add_family(manifest, edit, new_cf.as_deref())?)
                 };
                 families.insert(id, family);
                 continue;
@@ -734,9 +735,10 @@ fn drop_family(manifest: &Manifest, edit: &VersionEdit) -> Result<Option<Family>
     if id == 0 {
         return Err(Error::invalid("Can't drop default column family"));
     }
-    match manifest.families.contains_key(&id) {
-        true => Ok(None),
-        false => Err(unknown_family(id)),
+    if manifest.families.contains_key(&id) {
+        Ok(None)
+    } else {
+        Err(unknown_family(id))
     }
 }
 

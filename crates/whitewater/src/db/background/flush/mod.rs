@@ -181,9 +181,10 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
         let written = write_one(engine, job, &snapshots);
         flushed.push(written.inspect_err(|_| remove(engine, &flushed))?);
     }
-    let synced = match planted(Bug::FlushNameNotSynced) {
-        false => engine.fs.sync_dir(&engine.dir),
-        true => Ok(()),
+    let synced = if planted(Bug::FlushNameNotSynced) {
+        Ok(())
+    } else {
+        engine.fs.sync_dir(&engine.dir)
     };
     synced.inspect_err(|_| remove(engine, &flushed))?;
     engine.tick(
@@ -353,9 +354,10 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
         let others = state.cfs.values().filter(|cf| job_of(cf.data.id).is_none());
         let next_logs = jobs.iter().map(|job| job.next_log);
         let needed = others.map(|cf| cf.oldest_wal()).chain(next_logs);
-        match planted(Bug::LogDeletedEarly) {
-            false => needed.min().unwrap_or(0),
-            true => needed.max().unwrap_or(0),
+        if planted(Bug::LogDeletedEarly) {
+            needed.max().unwrap_or(0)
+        } else {
+            needed.min().unwrap_or(0)
         }
     };
     let edits = jobs.iter().zip(flushed).map(|(job, flushed)| VersionEdit {
@@ -407,9 +409,10 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
         }
         let not_before = state.failure.flush.not_before(system::now());
         let may_start = state.failure.stop().is_none();
-        let picked = match may_start && not_before.is_none() {
-            true => pick(&mut state, engine.options.atomic_flush),
-            false => None,
+        let picked = if may_start && not_before.is_none() {
+            pick(&mut state, engine.options.atomic_flush)
+        } else {
+            None
         };
         match picked {
             Some(jobs) => jobs,
@@ -481,9 +484,10 @@ pub(crate) fn flush_here(engine: &Engine, id: u32) -> Result<Option<u64>> {
             }
             // By the marks on families, not by the number of running flushes:
             // one that waits for the switch to end is still among these.
-            let flushing = match atomic {
-                true => state.cfs.values().any(|cf| cf.flushing),
-                false => state.cfs.get(&id).is_some_and(|cf| cf.flushing),
+            let flushing = if atomic {
+                state.cfs.values().any(|cf| cf.flushing)
+            } else {
+                state.cfs.get(&id).is_some_and(|cf| cf.flushing)
             };
             if !flushing {
                 match begin(&mut state, id, atomic) {
