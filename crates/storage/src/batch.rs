@@ -11,7 +11,7 @@ use crate::coding::{
 };
 use crate::error::{Error, Result};
 use crate::key::{MAX_SEQUENCE_AT_OPEN, SequenceNumber, ValueType};
-use crate::planted::{Bug, planted};
+use crate::planted;
 use crate::protection::KvSum;
 
 /// Bytes before the first operation.
@@ -238,11 +238,7 @@ impl Batch {
         if has_value {
             put_length_prefixed(&mut self.rep, value);
         }
-        if planted(Bug::BatchChangesInMemory)
-            && let Some(last) = self.rep.last_mut()
-        {
-            *last ^= 1;
-        }
+        planted!(BatchChangesInMemory => if let Some(last) = self.rep.last_mut() { *last ^= 1 });
         let count = self.count() + 1;
         self.rep[8..HEADER_SIZE].copy_from_slice(&count.to_le_bytes());
     }
@@ -309,7 +305,7 @@ pub fn check(rep: &[u8]) -> Result<()> {
     let stated = count(rep);
     if found != u64::from(stated) {
         return Err(Error::corruption(format_args!(
-            "write batch holds {found} operations but says {stated}"
+            "write batch holds {found} operations, its header says {stated}"
         )));
     }
     Ok(())

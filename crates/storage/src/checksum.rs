@@ -1,4 +1,4 @@
-//! Checksums of blocks and log records.
+//! Checksums of blocks and of log records.
 //!
 //! Block checksums cover the payload and the byte of the compression type after it. From format
 //! version 6 on, a value derived from the file and the block's offset is added (see [`context`]),

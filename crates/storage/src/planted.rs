@@ -1,15 +1,17 @@
 //! Deliberate bugs, to show that the tests can fail.
 //!
-//! A check that never fails proves nothing, so the engine has bugs planted in it
-//! that are off: each takes away or twists one step that a property rests on.
-//! With the cargo feature `planted-bugs`, which only the crates' own tests turn
-//! on, the environment variable `WHITEWATER_BUG` names the one that a process
-//! has; `crates/whitewater/tests/it/planted.rs` starts the tests that must find
-//! it. Without the feature [`planted`] is a constant `false`, and nothing of
-//! this is left in a build.
+//! A check that never fails proves nothing. So the engine contains deliberate bugs, which are off
+//! by default: each removes or changes one step that a promise depends on. With the cargo feature
+//! `planted-bugs`, which only the crates' own tests enable, the environment variable
+//! `WHITEWATER_BUG` names the bug that a process has; `crates/whitewater/tests/it/planted.rs` runs
+//! the tests that must find it. Without the feature, [`planted`](fn@planted) is a constant `false`,
+//! and a build contains none of this.
 //!
-//! Not here: orderings and fences of the lock-free structures, which
-//! `scripts/weaken-models` weakens under a model checker.
+//! The macro [`planted!`](crate::planted!) plants a bug in one line. A step that a bug leaves out
+//! is under `if !planted(..)`.
+//!
+//! Not here: orderings and fences of the lock-free structures, which `scripts/weaken-models`
+//! weakens under a model checker.
 
 macro_rules! bugs {
     ($($variant:ident $name:literal $what:literal)*) => {
@@ -21,16 +23,16 @@ macro_rules! bugs {
         }
 
         impl Bug {
-            /// All that there are, by where in the engine they are.
+            /// All bugs, by their part of the engine.
             pub const ALL: &'static [Bug] = &[$(Bug::$variant),*];
 
-            /// What `WHITEWATER_BUG` calls it.
+            /// Its name in `WHITEWATER_BUG`.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Bug::$variant => $name,)* }
             }
 
-            /// What is wrong with it, in a sentence.
+            /// A sentence that says what is wrong.
             #[must_use]
             pub const fn what(self) -> &'static str {
                 match self { $(Bug::$variant => $what,)* }
@@ -40,7 +42,7 @@ macro_rules! bugs {
 }
 
 bugs! {
-    // The way of a write.
+    // Writes.
     AckBeforeLog "ack_before_log"
         "A write is acknowledged while its log record is only in the process."
     SyncSkipped "sync_skipped"
@@ -204,7 +206,7 @@ bugs! {
     CacheKeyCollision "cache_key_collision"
         "All tables have the same number in the block cache."
 
-    // Resuming, ingesting, copying, following.
+    // Resuming, ingestion, checkpoints, secondary instances.
     FailedWriteShows "failed_write_shows"
         "A resumption does not hide the entries of failed writes."
     MemtableForgotten "memtable_forgotten"
@@ -225,10 +227,22 @@ bugs! {
         "A secondary instance that catches up does not read the manifest again."
 }
 
+/// Plants a bug in one line: `planted!(CacheKeyCollision => return 1);`. The code after the arrow
+/// runs only in a process that has the bug.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! planted {
+    ($bug:ident => $($wrong:tt)*) => {
+        if $crate::planted::planted($crate::planted::Bug::$bug) {
+            $($wrong)*;
+        }
+    };
+}
+
 /// The one bug that this process has.
 ///
 /// # Panics
-/// When `WHITEWATER_BUG` names none.
+/// If `WHITEWATER_BUG` is not the name of a bug.
 #[cfg(feature = "planted-bugs")]
 fn chosen() -> Option<Bug> {
     let name = std::env::var("WHITEWATER_BUG").ok()?;
@@ -250,7 +264,7 @@ pub fn planted(bug: Bug) -> bool {
     *CHOSEN == Some(bug)
 }
 
-/// False: bugs are planted with the feature `planted-bugs` only.
+/// False: only the feature `planted-bugs` plants bugs.
 #[cfg(not(feature = "planted-bugs"))]
 #[inline(always)]
 #[must_use]

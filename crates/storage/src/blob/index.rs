@@ -53,7 +53,7 @@ impl BlobIndex {
             return Err(bad("bad compression type"));
         };
         if file == 0 {
-            return Err(Error::not_supported("a blob in the file of its table"));
+            return Err(Error::not_supported("a blob in the file of its own table"));
         }
         Ok(BlobIndex::At(BlobPlace {
             file,

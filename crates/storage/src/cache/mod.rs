@@ -33,7 +33,7 @@ mod tests;
 pub use options::{CacheOptions, MAX_SHARD_BITS};
 
 use crate::error::{Error, Result};
-use crate::planted::{Bug, planted};
+use crate::planted;
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use quick_cache::DefaultHashBuilder;
@@ -143,9 +143,7 @@ impl BlockCache {
 
     /// An id that no other file of this cache has. It is part of the keys of the file's blocks.
     pub fn new_id(&self) -> u64 {
-        if planted(Bug::CacheKeyCollision) {
-            return 1;
-        }
+        planted!(CacheKeyCollision => return 1);
         self.0.next_id.fetch_add(1, Ordering::Relaxed)
     }
 

@@ -176,7 +176,7 @@ mod tests {
             let other = other.join().unwrap();
             let used = own.iter().chain(&other);
             let used = used.filter(|block| places.contains(&block.as_ptr()));
-            // The other thread finds the first of the store behind its first block.
+            // The other thread finds memory of the store after its first block.
             assert!(used.count() >= 38);
             assert!(own.iter().zip(0..).all(|(b, i)| b[..] == [i; 4_090]));
         });

@@ -274,10 +274,12 @@ pub fn write_file_atomically(fs: &dyn Fs, tmp: &Path, path: &Path, data: &[u8]) 
     }
     drop(file);
     fs.rename(tmp, path)?;
-    match path.parent() {
-        Some(dir) if !planted(Bug::CurrentNameNotSynced) => fs.sync_dir(dir),
-        _ => Ok(()),
+    if let Some(dir) = path.parent()
+        && !planted(Bug::CurrentNameNotSynced)
+    {
+        fs.sync_dir(dir)?;
     }
+    Ok(())
 }
 
 /// Collects small appends into writes of `capacity` bytes.

@@ -3,7 +3,7 @@
 use super::VersionEdit;
 use crate::error::{Error, Result};
 use crate::fs::{Fs, SequentialFile};
-use crate::planted::{Bug, planted};
+use crate::planted;
 use crate::wal::{LogReader, ReadOutcome};
 use std::path::{Path, PathBuf};
 
@@ -81,19 +81,19 @@ impl ManifestReader {
         let mut expected = None;
         loop {
             let Some(edit) = self.next_edit()? else {
-                let half = planted(Bug::HalfGroupApplied) && !group.is_empty();
-                return Ok(half.then_some(group));
+                planted!(HalfGroupApplied => return Ok((!group.is_empty()).then_some(group)));
+                return Ok(None);
             };
             let remaining = edit.remaining_in_group;
             if let Some(expected) = expected
                 && remaining != Some(expected)
             {
                 let found = match remaining {
-                    Some(n) => format!("{n} to follow"),
+                    Some(n) => format!("{n} edits to follow"),
                     None => "a normal edit".to_owned(),
                 };
                 return Err(self.corruption(format_args!(
-                    "atomic group: {found} where {expected} are to follow"
+                    "atomic group: found {found}, expected {expected} edits to follow"
                 )));
             }
             group.push(edit);

@@ -21,7 +21,7 @@ use super::format::{
 use crate::checksum::mask_crc;
 use crate::error::{Error, Result};
 use crate::fs::SequentialFile;
-use crate::planted::{Bug, planted};
+use crate::planted;
 use std::ops::Range;
 use std::path::Path;
 
@@ -96,7 +96,7 @@ impl BlockReader {
             file,
             log_number: log_number as u32,
             block: vec![0; BLOCK_SIZE],
-            // As if at the end of a block before the first one.
+            // The position is as at the end of a block before the first one.
             len: BLOCK_SIZE,
             pos: BLOCK_SIZE,
             block_start: 0,
@@ -279,12 +279,14 @@ impl BlockReader {
             }
             return Verdict::Torn;
         };
-        let wrong = record_crc(&record[TYPE_OFFSET..]) != header.crc;
-        if wrong && !planted(Bug::LogChecksumUnchecked) {
+        let mut wrong = record_crc(&record[TYPE_OFFSET..]) != header.crc;
+        planted!(LogChecksumUnchecked => wrong = false);
+        if wrong {
             return Verdict::Bad("checksum mismatch");
         }
-        let stale = recyclable && !self.carries_our_number(record);
-        if stale && !planted(Bug::StaleRecordAccepted) {
+        let mut stale = recyclable && !self.carries_our_number(record);
+        planted!(StaleRecordAccepted => stale = false);
+        if stale {
             return Verdict::Stale;
         }
         if purpose == Purpose::SetCompression && self.started {

@@ -1,5 +1,4 @@
-//! Every fuzz target over its stored corpus, and over what the fixtures are
-//! made of.
+//! Runs every fuzz target over its stored corpus, and over the parts of the fixtures.
 
 use crate::sst::fixtures;
 use std::collections::BTreeMap;

@@ -36,7 +36,7 @@ use super::{
     FileLock, Fs, RandomAccessFile, SequentialFile, SharedFile, SharedOptions, WritableFile,
 };
 use crate::error::{Error, Result};
-use crate::planted::{Bug, planted};
+use crate::planted;
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -404,7 +404,9 @@ impl Fs for MemFs {
     fn lock(&self, path: &Path) -> Result<Box<dyn FileLock>> {
         let from_root = normal(path);
         let mut locks = self.shared.locks.lock();
-        if locks.contains(&from_root) && !planted(Bug::LockNotTaken) {
+        let mut is_held = locks.contains(&from_root);
+        planted!(LockNotTaken => is_held = false);
+        if is_held {
             let held = io::Error::new(ErrorKind::WouldBlock, "lock hold by current process");
             return named("lock file", path, Err(held));
         }

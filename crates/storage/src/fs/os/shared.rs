@@ -324,7 +324,7 @@ impl SharedFile for OsShared {
         self.failed.check()?;
         let old = self.allocated.load(Ordering::Relaxed); // only we write it
         if len < old {
-            // No partner is needed: no write is under way there.
+            // Relaxed needs no partner: no write is under way in that range.
             self.allocated.store(len, Ordering::Relaxed); // upholds I1
         }
         growth.warmed = growth.warmed.min(len);

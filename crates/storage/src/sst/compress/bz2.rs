@@ -48,7 +48,7 @@ pub(super) fn decode(mut src: &[u8], len: usize) -> Result<Vec<u8>> {
             break;
         }
         if out.len() > len || (out.len() == written && src.is_empty()) {
-            return Err(bad(&"it does not end where it should"));
+            return Err(bad(&"the stream does not end where it should"));
         }
     }
     expect_len(out.len(), len)?;

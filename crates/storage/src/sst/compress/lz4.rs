@@ -44,7 +44,7 @@ const USUAL: usize = 1 << 20;
 
 pub(super) fn decode(src: &[u8], len: usize, dictionary: Option<&Dictionary>) -> Result<Vec<u8>> {
     let bad = |e| Error::corruption(format_args!("bad LZ4 block: {e}"));
-    // Every byte of a match length stands for 255 bytes at most.
+    // Every byte of a match length stands for at most 255 bytes.
     let reachable = src.len().saturating_mul(255);
     let dictionary = dictionary.map_or(&[][..], |d| d.raw());
     if len <= USUAL {

@@ -213,7 +213,7 @@ impl Compressor {
         let smaller = timed(events, BlockStep::Compress, || codec.encode(raw, out));
         let smaller = smaller.map_err(|e| {
             Error::invalid(format_args!(
-                "block does not compress with {}: {e}",
+                "compressing a block with {} failed: {e}",
                 self.ty.property_name()
             ))
         })?;

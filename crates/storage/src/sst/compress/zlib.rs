@@ -89,7 +89,7 @@ fn decode_into(
     }
     match inflate.decompress(src, out, InflateFlush::Finish) {
         Ok(Status::StreamEnd) => {}
-        Ok(_) => return Err(bad("it does not end where it should")),
+        Ok(_) => return Err(bad("the stream does not end where it should")),
         Err(e) => return Err(bad(e.as_str())),
     }
     expect_len(inflate.total_out() as usize, out.len())

@@ -13,7 +13,7 @@ pub(crate) fn fast_local_len(keys: usize, millibits: u64) -> usize {
 fn data_len(keys: usize, millibits: u64) -> usize {
     let bits = keys as u64 * millibits;
     let lines = bits.div_ceil(8000 * LINE as u64).max(1);
-    // Line numbers are computed with 32-bit offsets in mind.
+    // Lines are addressed by 32-bit offsets.
     lines.min(u64::from(u32::MAX) / LINE as u64) as usize * LINE
 }
 

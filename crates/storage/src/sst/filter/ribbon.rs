@@ -227,8 +227,8 @@ impl Banding {
         let blocks = shape.blocks as usize;
         let upper = shape.segments.div_ceil(blocks).min(32);
         let with_fewer = (upper * blocks).saturating_sub(shape.segments);
-        // For each result bit, the solution of the slots behind the current
-        // one, nearest in the lowest bit.
+        // For each result bit, the solution of the slots after the current one; the nearest
+        // slot is the lowest bit.
         let mut state = [0u128; 32];
         let mut segment = upper * blocks - with_fewer;
         for block in (0..blocks).rev() {
@@ -318,7 +318,7 @@ mod tests {
             let file = OsFs.open_random(&path).expect("opens");
             let size = file.len().expect("known");
             let options = TableReaderOptions::default();
-            // Some are compressed in ways that are not read.
+            // Some have compressions that cannot be read.
             let Ok(table) = Table::open(file, size, options).map(Arc::new) else {
                 continue;
             };

@@ -7,7 +7,7 @@ use crate::checksum::{ChecksumType, block_checksum, context};
 use crate::error::{Error, Result};
 use crate::fs::RandomAccessFile;
 use crate::perf::{self, PerfMetric};
-use crate::planted::{Bug, planted};
+use crate::planted;
 use crate::sst::compress::{Dictionary, decompress};
 use crate::sst::events::{BlockStep, TableEvents, timed};
 use crate::sst::format::footer::Footer;
@@ -150,8 +150,9 @@ impl BlockFile {
         let Some(&[ty, c0, c1, c2, c3]) = whole.get(len..) else {
             return Err(self.bad(handle, "short read of a block"));
         };
-        let verify = verify && !planted(Bug::BlockChecksumUnchecked);
-        if verify && self.checksum != ChecksumType::NoChecksum {
+        let mut verify = verify && self.checksum != ChecksumType::NoChecksum;
+        planted!(BlockChecksumUnchecked => verify = false);
+        if verify {
             let _timer = perf::timer(PerfMetric::BlockChecksumTime);
             let stored = u32::from_le_bytes([c0, c1, c2, c3]);
             let computed = block_checksum(self.checksum, &whole[..len], ty)

@@ -1,6 +1,6 @@
 //! The filter of an open table: its blocks, and which queries it can answer.
 
-use crate::planted::{Bug, planted};
+use crate::planted;
 use crate::sst::filter::{Filter, PrefixTransform};
 use crate::sst::format::block::Block;
 use crate::sst::format::handle::BlockHandle;
@@ -44,8 +44,9 @@ impl TableFilter {
         let holds_prefixes = properties.flag(name::PREFIX_FILTERING, true);
         let written_with = properties.raw.get(name::PREFIX_EXTRACTOR);
         let same = |t: &&Arc<dyn PrefixTransform>| {
-            let own = written_with.is_some_and(|w| *w == t.name().into_bytes());
-            holds_prefixes && (own || planted(Bug::ForeignPrefixesAsked))
+            let mut own = written_with.is_some_and(|w| *w == t.name().into_bytes());
+            planted!(ForeignPrefixesAsked => own = true);
+            holds_prefixes && own
         };
         TableFilter {
             blocks: FilterBlocks::None,

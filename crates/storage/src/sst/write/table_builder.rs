@@ -12,7 +12,7 @@
 use crate::error::{Error, Result};
 use crate::fs::{BufferedWriter, WritableFile};
 use crate::key::{SequenceNumber, ValueType, append_internal_key, parse_internal_key, user_key};
-use crate::planted::{Bug, planted};
+use crate::planted;
 use crate::rangedel::RangeTombstone;
 use crate::sst::compress::{CompressionType, Compressor};
 use crate::sst::events::BlockKind;
@@ -154,11 +154,9 @@ impl TableBuilder {
         if let Some(pending) = self.pending.take() {
             self.separate(pending, internal_key);
         }
-        let is_missed =
-            planted(Bug::TableFilterMissesKey) && self.properties.num_entries % 16 == 15;
-        if let Some(filter) = &mut self.filter
-            && !is_missed
-        {
+        let mut filter = self.filter.as_mut();
+        planted!(TableFilterMissesKey => filter = filter.filter(|_| self.properties.num_entries % 16 < 15));
+        if let Some(filter) = filter {
             let user = &self.options.comparator.user;
             filter.add(user.without_timestamp(user_key(internal_key)));
         }
@@ -294,7 +292,7 @@ impl TableBuilder {
         let footer = footer.encode(self.sink.offset());
         self.sink.append_raw(&footer)?;
         self.sink.file.truncate_to_len()?;
-        if !planted(Bug::TableNotSynced) {
+        if !planted::planted(planted::Bug::TableNotSynced) {
             self.sink.file.sync()?;
         }
         self.sink.finish_warming();

@@ -9,8 +9,8 @@ use whitewater_storage::wal::LogWriter;
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// What is read up to the first damage is a prefix of what was written,
-    /// and holds all that was synced; in new files and in recycled ones.
+    /// The records up to the first damage are a prefix of the written records, and include all
+    /// synced ones, in new files and in recycled ones.
     #[test]
     fn a_power_cut_leaves_a_prefix_with_all_synced_records(
         steps in prop::collection::vec((prop_oneof![0usize..600, 0usize..40_000], any::<bool>()), 1..25),

@@ -1,5 +1,4 @@
-//! Logs with holes: what the death of the process leaves of records that were
-//! copied side by side.
+//! Logs with holes: what the death of the process leaves of records that were copied concurrently.
 
 use super::{ReadBack, log_of, read_bytes};
 use proptest::prelude::*;
@@ -7,18 +6,18 @@ use whitewater_storage::wal::{RecoveryMode, Segment};
 
 const BLOCK: usize = 32 * 1024;
 
-/// What the file was before.
+/// The previous use of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Before {
-    /// New: allocated, all zeros.
+    /// None: the file is new and all zeros.
     Fresh,
-    /// The same, for a log whose records carry its number.
+    /// None, and the records carry the number of the log.
     FreshRecyclable,
     /// A log of records of the same sizes.
     SameSizes,
-    /// A log of other records: ours end within old ones.
+    /// A log of records of other sizes: ours end within old ones.
     OtherSizes,
-    /// Bytes of no meaning from the first one on.
+    /// Meaningless bytes.
     Garbage,
 }
 
@@ -30,7 +29,7 @@ const BEFORE: [Before; 5] = [
     Before::Garbage,
 ];
 
-/// Our log's number, and the one that the file's old records carry.
+/// The number of our log, and the number in the file's old records.
 const OURS: u64 = 9;
 const OLD: u64 = 4;
 
@@ -47,23 +46,23 @@ fn records(sizes: &[usize]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// A log of `records` of which some were not copied.
+/// A log of `records`, some of which were not copied.
 struct Holed {
     before: Before,
     data: Vec<u8>,
-    /// Where each record's place begins and ends.
+    /// The begin and the end of each record's range.
     places: Vec<(usize, usize)>,
-    /// How many bytes of each are there.
+    /// How many bytes of each record were copied.
     copied: Vec<usize>,
-    /// Which records are there, and of which something is.
+    /// Which records are complete, and which are partly there.
     whole: Vec<bool>,
     touched: Vec<bool>,
 }
 
 impl Holed {
-    /// Whether the reader can know that record `first`, which is not whole, is
-    /// the last one, and not damaged: there is space behind it, and at the
-    /// start of the file its whole header, or an old record.
+    /// Whether the reader can know that record `first`, which is incomplete, is the last one and
+    /// not damaged: there is space after it and, at the start of the file, its complete header or
+    /// an old record.
     fn is_known_to_end(&self, first: usize) -> bool {
         let (begin, end) = self.places[first];
         let old = |b: Before| matches!(b, Before::SameSizes | Before::OtherSizes);
@@ -75,7 +74,7 @@ impl Holed {
     }
 }
 
-/// Copies of each record the first `copied(index, length of its place)` bytes.
+/// Copies the first `copied(index, length of its range)` bytes of each record.
 fn holed(
     records: &[Vec<u8>],
     before: Before,
@@ -107,7 +106,7 @@ fn holed(
         let n = copied(i, end - begin).min(end - begin);
         data[begin..begin + n].copy_from_slice(&full[begin..begin + n]);
         places.push((begin, end));
-        // Old bytes may happen to be the right ones.
+        // Old bytes may happen to equal the right ones.
         whole.push(data[begin..end] == full[begin..end]);
         touched.push(n > 0);
         done.push(n);
@@ -123,7 +122,7 @@ fn holed(
     }
 }
 
-/// What a recovery in `mode` would replay, or `None` when it would refuse.
+/// The records that a recovery in `mode` would replay, or `None` if it would refuse.
 fn recovered(back: &ReadBack, mode: RecoveryMode) -> Option<usize> {
     match mode {
         RecoveryMode::PointInTime => Some(back.head.len()),
@@ -137,7 +136,7 @@ fn recovered(back: &ReadBack, mode: RecoveryMode) -> Option<usize> {
     }
 }
 
-/// Reads a log and checks all that must hold for any pattern of holes.
+/// Reads a log and checks everything that must hold for any pattern of holes.
 fn check(records: &[Vec<u8>], log: &Holed, what: &str) -> ReadBack {
     let back = read_bytes(&log.data, OURS);
     let first = log.whole.iter().position(|w| !w);
@@ -146,7 +145,7 @@ fn check(records: &[Vec<u8>], log: &Holed, what: &str) -> ReadBack {
         assert!(back.corrupt.is_empty() && back.torn.is_none(), "{what}");
         return back;
     };
-    // Never a record behind the hole, and all in front of it.
+    // All records before the hole, and none after it.
     assert_eq!(
         recovered(&back, RecoveryMode::PointInTime),
         Some(first),
@@ -154,7 +153,7 @@ fn check(records: &[Vec<u8>], log: &Holed, what: &str) -> ReadBack {
     );
     assert!(back.head == records[..first], "{what}");
     if log.whole[first + 1..].contains(&true) {
-        // It is told apart from the end.
+        // The hole is distinguished from the end.
         let at = *back
             .corrupt
             .first()
@@ -165,7 +164,7 @@ fn check(records: &[Vec<u8>], log: &Holed, what: &str) -> ReadBack {
         let mode = RecoveryMode::TolerateCorruptedTailRecords;
         assert_eq!(recovered(&back, mode), None);
     } else if !log.touched[first + 1..].contains(&true) && log.is_known_to_end(first) {
-        // Nothing behind it: the end, or one torn record.
+        // Nothing follows: the end, or one torn record.
         assert!(
             back.corrupt.is_empty(),
             "{what}: {back:?}",
@@ -313,7 +312,7 @@ proptest! {
         check(&records, &log, &format!("{before:?}"));
     }
 
-    /// Runs of lost records, as the death of many writers would leave.
+    /// Runs of lost records, as the death of many writers would leave them.
     #[test]
     fn long_holes_are_seen(
         count in 2usize..300,

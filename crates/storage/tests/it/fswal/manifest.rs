@@ -127,7 +127,7 @@ proptest! {
         let at = at.index(bytes.len());
         bytes[at] = byte;
         if let Ok(decoded) = VersionEdit::decode(&bytes) {
-            // What decodes encodes to something that decodes to the same.
+            // Decoding, encoding and decoding again gives the same.
             let mut again = VersionEdit::decode(&decoded.encode()).unwrap();
             for (new, old) in again.new_files.iter_mut().zip(&decoded.new_files) {
                 new.1.file_checksum.clone_from(&old.1.file_checksum);
@@ -207,7 +207,7 @@ fn atomic_groups_come_whole_or_not_at_all() {
     }
 }
 
-/// A small manifest with everything in it.
+/// A small manifest with every kind of edit.
 fn sample() -> (Vec<Vec<VersionEdit>>, Vec<u8>) {
     let mut file = edit(9, None);
     file.new_files.push((
@@ -411,7 +411,7 @@ fn ldb_reads_a_manifest_written_here() {
     }
 }
 
-/// A power cut takes a sector out of what was not synced, wherever it is.
+/// A power cut loses any one sector of the unsynced bytes.
 #[test]
 fn a_group_that_lost_a_sector_was_never_there() {
     const SECTOR: usize = 512;
@@ -462,7 +462,7 @@ fn a_group_that_lost_a_sector_was_never_there() {
             lost[sector..end].fill(0);
             lost
         };
-        // The synced edit is missed wherever it is hit.
+        // Damage anywhere in the synced edit is noticed.
         let expected = if sector >= start {
             Ok(1)
         } else {
@@ -480,7 +480,7 @@ fn a_group_that_lost_a_sector_was_never_there() {
     }
 }
 
-/// Wherever the manifest ended when it was read first, in a group or a record, too.
+/// The manifest may have ended anywhere when it was first read, even in a group or a record.
 #[test]
 fn a_reader_goes_on_with_what_has_come() {
     let (edits, data) = sample();

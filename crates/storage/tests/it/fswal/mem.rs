@@ -214,7 +214,7 @@ fn missing_files_and_misuse_are_errors() {
             (ErrorKind::Corruption, Some(offset))
         );
     }
-    // Removed files stay readable by those who have them open.
+    // Removed files stay readable through open handles.
     fs.remove(p("/f")).unwrap();
     assert_eq!(f.read_at(0, 3).unwrap(), "abc");
 }

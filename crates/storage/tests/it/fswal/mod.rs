@@ -1,4 +1,4 @@
-//! File systems, logs and manifests.
+//! Tests of file systems, logs and manifests.
 
 mod crash;
 mod fault;
@@ -45,7 +45,7 @@ fn log_of(records: &[Vec<u8>], log_number: u64, recyclable: bool) -> Vec<u8> {
     content(&fs, p("/log"))
 }
 
-/// All that reading a log gave, up to the end and across damage.
+/// The result of reading a log up to its end, across damage.
 #[derive(Debug, Default, PartialEq)]
 struct ReadBack {
     /// Records before the first damage.

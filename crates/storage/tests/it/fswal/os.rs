@@ -96,7 +96,7 @@ fn errors_name_operation_path_and_cause() {
     }
 }
 
-/// Write calls of this thread so far, when the system tells.
+/// The number of write calls of this thread so far, if the system counts them.
 fn write_calls() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/io").ok()?;
     let line = text.lines().find_map(|l| l.strip_prefix("syscw: "))?;
@@ -121,7 +121,7 @@ fn an_append_is_one_write_call() {
 /// Names the lock file to the second process.
 const LOCK_VARIABLE: &str = "WHITEWATER_TEST_LOCK";
 
-/// Runs this test's other role in a second process: true if it got the lock.
+/// Runs the second process of this test. True if it got the lock.
 fn other_process_gets(path: &Path) -> bool {
     let status = Command::new(std::env::current_exe().unwrap())
         .args([
@@ -244,7 +244,7 @@ fn direct_files_hold_what_was_written_or_are_refused() {
     assert!(none.is_missing_file());
 }
 
-/// What is skipped without being read tells the same as zeros that are read.
+/// Skipping a hole gives the same result as reading its zeros.
 #[test]
 fn holes_in_logs_read_as_zeros() {
     use std::os::unix::fs::FileExt;

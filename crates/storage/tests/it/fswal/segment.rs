@@ -1,4 +1,4 @@
-//! Logs whose records are put at reserved places.
+//! Logs whose records are written to reserved ranges.
 
 use super::{content, log_of, p, read_log};
 use proptest::prelude::*;
@@ -17,7 +17,7 @@ fn segment(fs: &dyn Fs, number: u64, recyclable: bool) -> Segment {
     Segment::new(file.unwrap(), number, recyclable)
 }
 
-/// The place of each of `records`: where it begins and where it ends.
+/// The range of each of `records`: its begin and its end.
 fn places(records: &[Vec<u8>], recyclable: bool) -> Vec<(u64, u64)> {
     let mut at = 0;
     let place = |r: &Vec<u8>| {
@@ -36,7 +36,7 @@ fn records(sizes: &[usize]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// Record sizes with what happens at the ends of blocks among them.
+/// Record sizes, including those with special cases at the ends of blocks.
 fn sizes() -> impl Strategy<Value = Vec<usize>> {
     prop::collection::vec(
         prop_oneof![
@@ -207,8 +207,8 @@ fn child_record(i: u64) -> Vec<u8> {
     vec![1 + (i % 250) as u8; (i * 37 % 900) as usize]
 }
 
-/// Puts records side by side until the process dies, and says how many are
-/// there from the first one on.
+/// Writes records concurrently until the process dies, and reports how many were written without a
+/// gap.
 fn write_until_killed(path: &std::path::Path, access: SharedAccess) {
     const ROUND: u64 = 400;
     let file = OsFs.open_shared(path, None, access.into()).unwrap();

@@ -74,7 +74,7 @@ fn kinds() -> Vec<Kind> {
     kinds
 }
 
-/// What thread `t` writes at `offset`: never zero.
+/// The byte that thread `t` writes at `offset`; never zero.
 fn byte(t: usize, offset: u64) -> u8 {
     1 + (t as u64 * 29 + offset * 7 % 211) as u8 % 250
 }
@@ -175,7 +175,7 @@ fn extension_goes_on_beside_writers() {
             for t in 0..4u64 {
                 let (file, done) = (&file, &done);
                 s.spawn(move || {
-                    // Everybody writes to his 16 bytes of each 64 below the end.
+                    // Each thread writes to its own 16 bytes of each 64 below the end.
                     let mut at = t * 16;
                     loop {
                         let last = done.load(Ordering::Acquire);
@@ -362,13 +362,13 @@ fn a_full_disk_is_an_error_of_extend() {
         let e = file.extend(3 << 20).unwrap_err();
         assert_eq!(e.io_kind(), Some(std::io::ErrorKind::StorageFull), "{e}");
         assert_eq!(e.file(), Some(&*path));
-        // What there was before is as good as before.
+        // Existing content is unchanged.
         assert_eq!(file.allocated(), 1 << 20);
         file.write_at((1 << 20) - 10, &[5; 10]).unwrap();
         file.write_at(0, &[5; 10]).unwrap();
         file.sync().unwrap();
         assert!(file.write_at(1 << 20, b"x").is_err());
-        // Once there is room again, so does the file.
+        // Once there is room again, the file can grow.
         file.truncate(1 << 20).unwrap();
         file.extend(3 << 19).unwrap();
         file.write_at((3 << 19) - 1, b"x").unwrap();

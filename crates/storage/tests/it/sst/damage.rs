@@ -1,4 +1,4 @@
-//! Damaged tables: an error, or what the table held; never anything else.
+//! Damaged tables: reading gives an error or the right content, never anything else.
 
 use super::files::*;
 use std::path::Path;
@@ -44,7 +44,7 @@ fn table(checksum: ChecksumType, compression: CompressionType) -> Vec<u8> {
     build(options, &entries(), &tombstones())
 }
 
-/// Opens and reads everything in every way; what is read must be right.
+/// Opens the table and reads everything in every way. Whatever is read must be right.
 fn read_all(bytes: Vec<u8>) -> Result<()> {
     let want = entries();
     let table = open(bytes)?;

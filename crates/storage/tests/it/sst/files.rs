@@ -16,7 +16,7 @@ use whitewater_storage::{Error, Result};
 /// Internal key and value.
 pub type Entry = (Vec<u8>, Vec<u8>);
 
-/// A file that is written; the bytes are shared with whoever made it.
+/// A file to write. The test that made it shares its bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Sink {
     pub bytes: Arc<Mutex<Vec<u8>>>,
@@ -40,7 +40,7 @@ impl WritableFile for Sink {
     }
 }
 
-/// A file that is read.
+/// A file to read.
 #[derive(Debug)]
 pub struct Source {
     pub bytes: Bytes,

@@ -1,6 +1,6 @@
-//! Every layout that can be written: format versions, kinds of indexes and
-//! filters, hash tables in data blocks. What goes in comes out, in every way
-//! of reading, and RocksDB's tool agrees where it knows the format.
+//! Every layout that can be written: format versions, kinds of indexes and filters, hash tables in
+//! data blocks. Every way of reading returns what was written, and RocksDB's tool agrees if it
+//! knows the format.
 
 use super::files::*;
 use super::interop;
@@ -71,7 +71,7 @@ fn options(table: TableOptions) -> TableBuilderOptions {
     }
 }
 
-/// All layouts worth a try, with what to call them.
+/// All layouts to test, with their names.
 fn layouts() -> Vec<(String, TableBuilderOptions)> {
     let mut out = Vec::new();
     for format_version in 2..=7 {
@@ -334,7 +334,7 @@ fn cursors_that_keep_to_a_prefix_find_all_of_it() {
             }
         }
         let [_, _, _, checked, useful, _] = *counts.0.lock().unwrap();
-        // Backward, partitions are not asked.
+        // Partitions are not queried for backward seeks.
         let asked = 181 * 5 * if partitions { 1 } else { 2 };
         assert_eq!(checked, asked);
         assert!(useful > asked / 2, "{useful} of {asked}");

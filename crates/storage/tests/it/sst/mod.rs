@@ -1,4 +1,4 @@
-//! Tables: written here and read back, written by RocksDB, and damaged.
+//! Tests of tables: written here and read back, written by RocksDB, and damaged.
 
 mod damage;
 mod files;

@@ -1,4 +1,4 @@
-//! Tables written here hold what was put into them, read any way.
+//! Tables that were written here return what was written, in every way of reading.
 
 use super::files::*;
 use proptest::prelude::*;

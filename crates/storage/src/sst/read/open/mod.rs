@@ -375,7 +375,7 @@ impl Opener<'_> {
             let key =
                 parse_internal_key(cursor.key(&block)).map_err(|e| self.file.blame(e, handle))?;
             if key.ty != ValueType::RangeDeletion {
-                return Err(self.bad(handle, "entry that is no range tombstone"));
+                return Err(self.bad(handle, "entry is not a range tombstone"));
             }
             out.push(RangeTombstone {
                 start: key.user_key.to_vec(),

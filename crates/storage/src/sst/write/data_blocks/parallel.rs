@@ -149,7 +149,7 @@ where
                 }
             }
         })
-        .map_err(|e| Error::invalid(format_args!("no thread to compress with: {e}")))?;
+        .map_err(|e| Error::invalid(format_args!("cannot start a thread that compresses: {e}")))?;
     Ok(Worker {
         blocks: Some(blocks),
         results,
@@ -165,7 +165,7 @@ impl Worker {
         {
             std::panic::resume_unwind(panic);
         }
-        Error::invalid("a thread that compresses blocks has ended")
+        Error::invalid("a thread that compresses blocks ended early")
     }
 }
 
