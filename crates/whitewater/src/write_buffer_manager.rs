@@ -24,14 +24,14 @@
 //!
 //! Invariants:
 //! * B1: `used` is the sum of all charges, `active` that of the active ones;
-//!   a tenant's `active` is its part of it.
+//!   a client's `active` is its part of it.
 //! * B2: a stalled writer holds no lock and no place in a queue.
 //! * B3: whatever may end a stall (memory freed, another limit, the end of a
 //!   database) changes the epoch after it has taken effect. So does the end of a
 //!   flush that has freed nothing, because a reader holds what was flushed or
 //!   because it failed: another database has to be asked then.
 //!
-//! Locks: `tenants`, `epoch` and a cache's charge are leaves. The engine's
+//! Locks: `clients`, `epoch` and a cache's charge are leaves. The engine's
 //! own lock is taken by [`Flusher::flush_soon`], so nobody calls that with a
 //! lock of the engine, or of this module, held.
 
@@ -51,7 +51,7 @@ const FIRST_STEP: usize = 4 << 10;
 /// Steps in which a cache is charged. RocksDB's size of a dummy entry.
 const CACHE_STEP: usize = 256 << 10;
 
-/// Whoever can free a tenant's memory.
+/// Whoever can free a client's memory.
 pub(crate) trait Flusher: Send + Sync {
     /// Has a memtable flushed if that helps the budget. Does not wait for it.
     fn flush_soon(&self);
@@ -71,7 +71,7 @@ pub(crate) struct Budget {
     used: CachePadded<AtomicUsize>,
     active: AtomicUsize,
     cache: Option<CacheCharge>,
-    tenants: Mutex<Vec<Weak<BudgetClient>>>,
+    clients: Mutex<Vec<Weak<BudgetClient>>>,
     /// Counts what may end a stall (B3).
     epoch: Mutex<u64>,
     changed: Condvar,
@@ -95,7 +95,7 @@ impl Budget {
                 cache,
                 charged: Mutex::new(0),
             }),
-            tenants: Mutex::default(),
+            clients: Mutex::default(),
             epoch: Mutex::new(0),
             changed: Condvar::new(),
         })
@@ -148,11 +148,11 @@ impl Budget {
 
     /// The database with the most active memory that can be flushed.
     pub fn heaviest(&self) -> Option<Arc<BudgetClient>> {
-        let mut tenants = self.tenants.lock();
-        tenants.retain(|tenant| tenant.strong_count() > 0);
-        let live = tenants.iter().filter_map(Weak::upgrade);
-        live.filter(|tenant| !tenant.out.load(Ordering::Relaxed))
-            .max_by_key(|tenant| tenant.active.load(Ordering::Relaxed))
+        let mut clients = self.clients.lock();
+        clients.retain(|client| client.strong_count() > 0);
+        let live = clients.iter().filter_map(Weak::upgrade);
+        live.filter(|client| !client.out.load(Ordering::Relaxed))
+            .max_by_key(|client| client.active.load(Ordering::Relaxed))
     }
 
     /// Lets stalled writers look again (B3).
@@ -212,21 +212,21 @@ pub(crate) struct BudgetClient {
 }
 
 impl BudgetClient {
-    /// A new tenant of `budget`.
+    /// A new client of `budget`.
     pub fn new(budget: Arc<Budget>) -> Arc<Self> {
-        let tenant = Arc::new(BudgetClient {
+        let client = Arc::new(BudgetClient {
             budget: budget.clone(),
             active: AtomicUsize::new(0),
             out: AtomicBool::new(false),
             flusher: OnceLock::new(),
         });
-        budget.tenants.lock().push(Arc::downgrade(&tenant));
-        tenant
+        budget.clients.lock().push(Arc::downgrade(&client));
+        client
     }
 
     /// Says who flushes; only the first call has an effect.
     pub fn set_flusher(&self, flusher: Weak<dyn Flusher>) {
-        // A second one is not made: a tenant is one database's.
+        // A second one is not made: a client is one database's.
         let _ = self.flusher.set(flusher);
     }
 
@@ -271,7 +271,7 @@ impl BudgetClient {
     }
 
     /// Waits while writers are stalled; returns for how long. Ends when the
-    /// tenant leaves.
+    /// client leaves.
     ///
     /// # Errors
     /// `Incomplete` at once with `no_slowdown` when it would have to wait.
@@ -317,7 +317,7 @@ impl fmt::Debug for BudgetClient {
 /// A memtable's part of a budget.
 #[derive(Debug)]
 pub(super) struct MemoryReservation {
-    tenant: Arc<BudgetClient>,
+    client: Arc<BudgetClient>,
     /// Bytes by which it grows at most.
     step: usize,
     /// Written by: writers, once per step (relaxed). Read by: writers, and
@@ -331,9 +331,9 @@ pub(super) struct MemoryReservation {
 
 impl MemoryReservation {
     /// A charge of nothing, for a memtable of about `size` bytes.
-    pub fn new(tenant: Arc<BudgetClient>, size: usize) -> Self {
+    pub fn new(client: Arc<BudgetClient>, size: usize) -> Self {
         MemoryReservation {
-            tenant,
+            client,
             step: (size / 256)
                 .next_power_of_two()
                 .clamp(FIRST_STEP, 256 << 10),
@@ -363,8 +363,8 @@ impl MemoryReservation {
         let before = self.bytes.fetch_max(wanted, Ordering::Relaxed);
         let more = wanted.saturating_sub(before);
         if more > 0 {
-            self.tenant.active.fetch_add(more, Ordering::Relaxed);
-            self.tenant.budget.take(more);
+            self.client.active.fetch_add(more, Ordering::Relaxed);
+            self.client.budget.take(more);
             if *sealed {
                 self.deactivate(more);
             }
@@ -373,7 +373,7 @@ impl MemoryReservation {
 
     /// `bytes` are not among those that a switch would turn into tables.
     fn deactivate(&self, bytes: usize) {
-        let BudgetClient { budget, active, .. } = &*self.tenant;
+        let BudgetClient { budget, active, .. } = &*self.client;
         // In this order: nobody is taken for the heaviest because the one
         // that is has just done its part.
         budget.active.fetch_sub(bytes, Ordering::Relaxed);
@@ -392,7 +392,7 @@ impl MemoryReservation {
 impl Drop for MemoryReservation {
     fn drop(&mut self) {
         self.seal();
-        self.tenant.budget.give_back(self.bytes());
+        self.client.budget.give_back(self.bytes());
     }
 }
 
@@ -408,16 +408,16 @@ mod tests {
         }
     }
 
-    fn tenant(budget: &Arc<Budget>) -> (Arc<BudgetClient>, Arc<Bell>) {
+    fn client(budget: &Arc<Budget>) -> (Arc<BudgetClient>, Arc<Bell>) {
         let bell = Arc::new(Bell(AtomicUsize::new(0)));
-        let tenant = BudgetClient::new(budget.clone());
+        let client = BudgetClient::new(budget.clone());
         let flusher: Arc<dyn Flusher> = bell.clone();
-        tenant.set_flusher(Arc::downgrade(&flusher));
-        (tenant, bell)
+        client.set_flusher(Arc::downgrade(&flusher));
+        (client, bell)
     }
 
-    fn charge(tenant: &Arc<BudgetClient>, bytes: usize) -> MemoryReservation {
-        let charge = MemoryReservation::new(tenant.clone(), 0);
+    fn charge(client: &Arc<BudgetClient>, bytes: usize) -> MemoryReservation {
+        let charge = MemoryReservation::new(client.clone(), 0);
         charge.cover(bytes);
         charge
     }
@@ -427,8 +427,8 @@ mod tests {
     #[test]
     fn charges_add_up_and_end() {
         let budget = Budget::new(0, false, None);
-        let (one, _) = tenant(&budget);
-        let (two, _) = tenant(&budget);
+        let (one, _) = client(&budget);
+        let (two, _) = client(&budget);
         let a = charge(&one, 5000);
         let b = charge(&two, 100 * KIB);
         assert_eq!((a.bytes(), b.bytes()), (8 * KIB, 100 * KIB), "whole steps");
@@ -447,8 +447,8 @@ mod tests {
     #[test]
     fn a_memtable_of_few_entries_is_charged_little_whatever_its_size_may_become() {
         let budget = Budget::new(0, false, None);
-        let (tenant, _) = tenant(&budget);
-        let charge = MemoryReservation::new(tenant.clone(), 64 << 20);
+        let (client, _) = client(&budget);
+        let charge = MemoryReservation::new(client.clone(), 64 << 20);
         for (taken, charged) in [
             (1, 4 * KIB),
             (5 * KIB, 8 * KIB),
@@ -464,17 +464,17 @@ mod tests {
     #[test]
     fn flushes_are_due_by_rocksdbs_rule() {
         let budget = Budget::new(800 * KIB, true, None);
-        let (tenant, _) = tenant(&budget);
-        let a = charge(&tenant, 400 * KIB);
-        let b = charge(&tenant, 300 * KIB);
+        let (client, _) = client(&budget);
+        let a = charge(&client, 400 * KIB);
+        let b = charge(&client, 300 * KIB);
         assert!(!budget.should_flush(), "7/8 exactly");
-        let c = charge(&tenant, 4 * KIB);
+        let c = charge(&client, 4 * KIB);
         assert!(budget.should_flush() && !budget.should_stall());
         a.seal();
         assert!(!budget.should_flush());
-        let d = charge(&tenant, 92 * KIB);
+        let d = charge(&client, 92 * KIB);
         assert!(!budget.should_flush(), "less than half is active");
-        let e = charge(&tenant, 4 * KIB);
+        let e = charge(&client, 4 * KIB);
         assert!(budget.should_flush() && budget.should_stall());
         budget.set_allow_stall(false);
         assert!(!budget.should_stall());
@@ -487,10 +487,10 @@ mod tests {
     fn a_cache_is_charged_in_steps() {
         let cache = BlockCache::new(8 << 20);
         let budget = Budget::new(0, false, Some(cache.clone()));
-        let (tenant, _) = tenant(&budget);
-        let a = charge(&tenant, 1);
+        let (client, _) = client(&budget);
+        let a = charge(&client, 1);
         assert_eq!(cache.charged(), CACHE_STEP);
-        let b = charge(&tenant, CACHE_STEP);
+        let b = charge(&client, CACHE_STEP);
         assert_eq!(cache.charged(), 2 * CACHE_STEP);
         drop(a);
         assert_eq!(cache.charged(), CACHE_STEP);
@@ -503,8 +503,8 @@ mod tests {
     #[test]
     fn the_heaviest_is_one_that_lives() {
         let budget = Budget::new(0, false, None);
-        let (one, _) = tenant(&budget);
-        let (two, _) = tenant(&budget);
+        let (one, _) = client(&budget);
+        let (two, _) = client(&budget);
         let a = charge(&one, 4 * KIB);
         let b = charge(&two, 8 * KIB);
         assert!(Arc::ptr_eq(&budget.heaviest().unwrap(), &two));
@@ -517,13 +517,13 @@ mod tests {
         drop(a);
     }
 
-    /// Runs `end` once a writer of `tenant` is stalled, and expects it to go on.
-    fn stalled(tenant: &Arc<BudgetClient>, bell: &Bell, end: impl FnOnce()) {
-        assert_eq!(tenant.pass(true).unwrap_err().kind(), ErrorKind::Incomplete);
+    /// Runs `end` once a writer of `client` is stalled, and expects it to go on.
+    fn stalled(client: &Arc<BudgetClient>, bell: &Bell, end: impl FnOnce()) {
+        assert_eq!(client.pass(true).unwrap_err().kind(), ErrorKind::Incomplete);
         let rung = bell.0.load(Ordering::Relaxed);
         let writer = {
-            let tenant = tenant.clone();
-            std::thread::spawn(move || tenant.pass(false))
+            let client = client.clone();
+            std::thread::spawn(move || client.pass(false))
         };
         while bell.0.load(Ordering::Relaxed) == rung {
             std::thread::yield_now();
@@ -535,7 +535,7 @@ mod tests {
     #[test]
     fn everything_that_may_end_a_stall_does() {
         let budget = Budget::new(8 * KIB, true, None);
-        let (one, bell) = tenant(&budget);
+        let (one, bell) = client(&budget);
         assert_eq!(one.pass(false).unwrap(), Duration::ZERO);
         let a = charge(&one, 8 * KIB);
         stalled(&one, &bell, || drop(a));
@@ -554,15 +554,15 @@ mod tests {
     #[test]
     fn threads_add_up() {
         let budget = Budget::new(0, false, None);
-        let (tenant, _) = tenant(&budget);
-        let shared = MemoryReservation::new(tenant.clone(), 0);
+        let (client, _) = client(&budget);
+        let shared = MemoryReservation::new(client.clone(), 0);
         std::thread::scope(|scope| {
             for thread in 0..4 {
-                let (tenant, shared) = (&tenant, &shared);
+                let (client, shared) = (&client, &shared);
                 scope.spawn(move || {
                     for i in 0..500 {
                         shared.cover(i * 100 + thread);
-                        drop(charge(tenant, i));
+                        drop(charge(client, i));
                     }
                 });
             }

@@ -20,8 +20,8 @@ use whitewater_storage::Result;
 impl Engine {
     /// By a writer, when the budget says that a flush is due.
     #[cold]
-    pub(super) fn relieve_budget(&self, tenant: &Arc<BudgetClient>) -> Result<()> {
-        if tenant.is_to_flush() {
+    pub(super) fn relieve_budget(&self, budget_client: &Arc<BudgetClient>) -> Result<()> {
+        if budget_client.is_to_flush() {
             return self.switch_for_budget();
         }
         Ok(())
@@ -38,8 +38,8 @@ impl Engine {
     /// By a flush thread, when a flush has ended and its references to memtables
     /// are gone: memory or not, stalled writers look whom to ask next.
     pub(crate) fn tell_budget(&self) {
-        if let Some(tenant) = &self.tenant {
-            tenant.budget().wake();
+        if let Some(budget_client) = &self.budget_client {
+            budget_client.budget().wake();
         }
     }
 
@@ -80,7 +80,7 @@ impl Engine {
     /// `None` when the budget needs nothing, or what is on its way out is
     /// enough.
     fn pick_for_budget(&self, state: &DbState) -> Option<u32> {
-        let budget = self.tenant.as_ref()?.budget();
+        let budget = self.budget_client.as_ref()?.budget();
         let leaves = |cf: &&CfState| cf.flushing || cf.wants_flush();
         if !budget.should_flush() {
             let leaving = state.cfs.values().filter(leaves).flat_map(|cf| &cf.imm);

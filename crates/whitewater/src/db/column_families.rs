@@ -104,7 +104,7 @@ impl Engine {
                             options,
                             Home {
                                 family: name,
-                                tenant: self.tenant.as_ref(),
+                                budget_client: self.budget_client.as_ref(),
                             },
                             wal_number,
                             state.next_memtable_id,

@@ -70,7 +70,7 @@ pub(crate) mod updates;
 mod write_stats;
 pub(crate) mod writes;
 
-pub(crate) use crate::column_family::ColumnFamilyData;
+use crate::column_family::ColumnFamilyData;
 
 use crate::clock::micros;
 use crate::event_queue::EventQueue;
@@ -184,7 +184,7 @@ pub(crate) struct Engine {
     pub(crate) queue: WriteQueue,
     pub(crate) gate: StallGate,
     /// This database's part of a budget of memory, if there is one.
-    pub(crate) tenant: Option<Arc<BudgetClient>>,
+    pub(crate) budget_client: Option<Arc<BudgetClient>>,
     /// What paces the writes of flushes and compactions, if anything does.
     pub(crate) limiter: Option<Arc<Client>>,
     pub(crate) wal: Wal,
@@ -417,8 +417,8 @@ impl Engine {
     /// writers be stalled again.
     fn let_writers_through(&self, open: bool) {
         self.gate.set_open(open);
-        if let Some(tenant) = &self.tenant {
-            tenant.set_out(open);
+        if let Some(budget_client) = &self.budget_client {
+            budget_client.set_out(open);
         }
     }
 

@@ -121,7 +121,7 @@ impl Engine {
         let missing = missing_families(&options, &wanted, &recovered)?;
         // The manifest's id is the authority; IDENTITY is a copy for people.
         let db_id = recovered.db_id.clone().unwrap_or(db_id);
-        let tenant = options.budget().map(BudgetClient::new);
+        let budget_client = options.budget().map(BudgetClient::new);
         let statistics = options.statistics.clone();
         let opening = Opening {
             fs,
@@ -133,7 +133,7 @@ impl Engine {
             info_log: log,
             versions: versions.counting(statistics.as_ref()),
             obsolete,
-            tenant,
+            budget_client,
             logs,
             moved,
         };
@@ -226,7 +226,7 @@ pub(super) struct Opening<'a> {
     pub info_log: InfoLog,
     pub versions: VersionSet,
     pub obsolete: Arc<ObsoleteFiles>,
-    pub tenant: Option<Arc<BudgetClient>>,
+    pub budget_client: Option<Arc<BudgetClient>>,
     pub logs: Logs,
     /// Whether the last opening may have had its logs elsewhere, or has them no more.
     pub moved: bool,
@@ -251,7 +251,7 @@ impl Opening<'_> {
             session_id: &session_id,
             recovered: &recovered,
             wanted: &self.wanted,
-            tenant: self.tenant.as_ref(),
+            budget_client: self.budget_client.as_ref(),
             tables: Tables::Write,
             now: self.options.clock.now(),
         };
@@ -318,7 +318,7 @@ impl Opening<'_> {
                 &options,
                 Home {
                     family: &cf.name,
-                    tenant: self.tenant.as_ref(),
+                    budget_client: self.budget_client.as_ref(),
                 },
                 wal_number,
                 state.next_memtable_id,
@@ -356,9 +356,9 @@ impl Opening<'_> {
         let ids: Vec<u32> = engine.lock_state().cfs.keys().copied().collect();
         engine.weigh(&mut engine.state.lock(), ids);
         engine.tell_stalls();
-        if let Some(tenant) = &engine.tenant {
+        if let Some(budget_client) = &engine.budget_client {
             let flusher: Arc<dyn Flusher> = engine.clone();
-            tenant.set_flusher(Arc::downgrade(&flusher));
+            budget_client.set_flusher(Arc::downgrade(&flusher));
         }
         Ok(engine)
     }
@@ -514,7 +514,7 @@ impl Opening<'_> {
             queue: GroupQueue::new(policy),
             gate: StallGate::new(),
             retired: Mutex::default(),
-            tenant: self.tenant,
+            budget_client: self.budget_client,
             // Until all column families are there.
             log_limit: AtomicU64::new(u64::MAX),
             limiter: self.options.limiter(),

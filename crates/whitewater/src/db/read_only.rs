@@ -68,7 +68,7 @@ impl Engine {
             info_log: log,
             versions: state.versions,
             obsolete: state.obsolete,
-            tenant: None,
+            budget_client: None,
             logs: Logs::Found,
             moved: false,
         };
@@ -168,7 +168,7 @@ fn try_read(
         session_id: "",
         recovered: &recovered,
         wanted,
-        tenant: None,
+        budget_client: None,
         tables: Tables::Keep,
         now: options.clock.now(),
     };

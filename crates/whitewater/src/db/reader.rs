@@ -150,7 +150,7 @@ impl Opening<'_> {
 pub(super) fn empty_memtable(family: &str, options: &CfOptions) -> Arc<Memtable> {
     let home = Home {
         family,
-        tenant: None,
+        budget_client: None,
     };
     Memtable::new(options, home, 0, 0)
 }

@@ -62,7 +62,7 @@ pub(crate) struct LogReplay<'a> {
     pub session_id: &'a str,
     pub recovered: &'a Recovered,
     pub wanted: &'a BTreeMap<String, Arc<CfOptions>>,
-    pub tenant: Option<&'a Arc<BudgetClient>>,
+    pub budget_client: Option<&'a Arc<BudgetClient>>,
     pub tables: Tables,
     /// Seconds since 1970, by the database's clock.
     pub now: u64,
@@ -374,7 +374,7 @@ impl LogReplay<'_> {
                         options,
                         Home {
                             family: &cf.name,
-                            tenant: self.tenant,
+                            budget_client: self.budget_client,
                         },
                         log_number,
                         0,
@@ -402,7 +402,7 @@ impl LogReplay<'_> {
             .filter(|(_, m)| m.is_full())
             .map(|(id, _)| *id)
             .collect();
-        if full.is_empty() && self.tenant.is_some_and(BudgetClient::is_to_flush) {
+        if full.is_empty() && self.budget_client.is_some_and(BudgetClient::is_to_flush) {
             let memtables = progress.memtables.iter();
             let largest = memtables.max_by_key(|(_, m)| m.charged_bytes());
             full.extend(largest.map(|(id, _)| *id));

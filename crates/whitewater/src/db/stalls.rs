@@ -176,12 +176,12 @@ impl Engine {
             hopeless: state.hopeless(),
         });
         // A failure that stopped the database has done so for good.
-        if let Some(tenant) = &self.tenant
+        if let Some(budget_client) = &self.budget_client
             && Self::check_healthy(state).is_ok()
         {
             let out = state.failure.lasting_flush().is_some();
-            if tenant.is_out() != out {
-                tenant.set_out(out);
+            if budget_client.is_out() != out {
+                budget_client.set_out(out);
             }
         }
     }

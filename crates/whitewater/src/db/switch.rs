@@ -364,7 +364,7 @@ impl Engine {
             |(id, data, options, number): (u32, Arc<ColumnFamilyData>, Arc<CfOptions>, u64)| {
                 let home = Home {
                     family: &data.name,
-                    tenant: self.tenant.as_ref(),
+                    budget_client: self.budget_client.as_ref(),
                 };
                 (id, Memtable::new(&options, home, wal_number, number))
             };

@@ -161,7 +161,7 @@ pub(crate) struct Home<'a> {
     /// Name of the column family.
     pub family: &'a str,
     /// The database's part of a memory budget, if there is one.
-    pub tenant: Option<&'a Arc<BudgetClient>>,
+    pub budget_client: Option<&'a Arc<BudgetClient>>,
 }
 
 impl Memtable {
@@ -206,9 +206,9 @@ impl Memtable {
             max_successive_merges: options.max_successive_merges,
             takes_merges: options.merge_operator.is_some(),
             max_tombstones: options.memtable_max_range_deletions as usize,
-            charge: home
-                .tenant
-                .map(|tenant| MemoryReservation::new(tenant.clone(), options.write_buffer_size)),
+            charge: home.budget_client.map(|budget_client| {
+                MemoryReservation::new(budget_client.clone(), options.write_buffer_size)
+            }),
             _claim: Claim::new(options.write_buffer_size),
             comparator: options.comparator.clone(),
             limit: AtomicUsize::new(options.write_buffer_size + slack),

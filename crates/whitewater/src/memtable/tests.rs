@@ -16,7 +16,7 @@ const KINDS: [MemtableKind; 3] = [
 
 const HOME: Home<'_> = Home {
     family: "pets",
-    tenant: None,
+    budget_client: None,
 };
 
 /// What a [`Watched`] representation does wrong, and what it is asked.

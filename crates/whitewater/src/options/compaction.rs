@@ -165,22 +165,6 @@ nested_text!(FifoOptions {
     trivial_copy_buffer_size = "4096",
 });
 
-/// Numbers joined by colons; the empty text is none.
-impl OptionText for Vec<i32> {
-    fn print(&self) -> String {
-        let parts: Vec<_> = self.iter().map(OptionText::print).collect();
-        parts.join(":")
-    }
-    fn parse(text: &str) -> Option<Self> {
-        if text.is_empty() {
-            return Some(Vec::new());
-        }
-        text.split(':')
-            .map(|part| i32::parse(part.trim()))
-            .collect()
-    }
-}
-
 /// Which new tables want compaction for the deletions in them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct DeletionTrigger {

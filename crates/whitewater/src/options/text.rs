@@ -231,7 +231,7 @@ impl OptionText for Option<CompressionType> {
 }
 
 /// Values joined by colons; the empty text is no values.
-impl OptionText for Vec<CompressionType> {
+impl<T: OptionText> OptionText for Vec<T> {
     fn print(&self) -> String {
         let parts: Vec<_> = self.iter().map(OptionText::print).collect();
         parts.join(":")
@@ -240,9 +240,7 @@ impl OptionText for Vec<CompressionType> {
         if text.is_empty() {
             return Some(Vec::new());
         }
-        text.split(':')
-            .map(|part| CompressionType::parse(part.trim()))
-            .collect()
+        text.split(':').map(|part| T::parse(part.trim())).collect()
     }
 }
 

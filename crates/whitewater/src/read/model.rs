@@ -177,7 +177,7 @@ impl History {
             &options,
             Home {
                 family: "default",
-                tenant: None,
+                budget_client: None,
             },
             0,
             0,

@@ -180,7 +180,7 @@ impl Repair<'_> {
                 let family = self.family(id, &unknown_name(id)).name.clone();
                 let home = Home {
                     family: &family,
-                    tenant: None,
+                    budget_client: None,
                 };
                 let new = || Memtable::new(self.options, home, conversion.log, 0);
                 let memtable = conversion.memtables.entry(id).or_insert_with(new);

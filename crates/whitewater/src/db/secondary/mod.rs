@@ -249,7 +249,7 @@ impl Engine {
             info_log: log,
             versions,
             obsolete: Arc::new(ObsoleteFiles::default()),
-            tenant: None,
+            budget_client: None,
             logs: Logs::Found,
             moved: false,
         };

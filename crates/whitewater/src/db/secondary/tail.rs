@@ -349,7 +349,7 @@ impl Tail {
             _ => {
                 let home = Home {
                     family: &cf.name,
-                    tenant: None,
+                    budget_client: None,
                 };
                 self.next_id += 1;
                 let mem = Memtable::new(options, home, log, self.next_id);

@@ -128,7 +128,7 @@ fn a_replayed_log_gives_the_live_memtable() {
         let mut reader = LogReader::new(file, live.wal_number());
         let home = Home {
             family: "default",
-            tenant: None,
+            budget_client: None,
         };
         let replayed = Memtable::new(&CfOptions::default(), home, 0, 0);
         let mut record = Vec::new();

@@ -50,7 +50,7 @@ impl CommitEnv for Engine {
 impl AdmitEnv for Engine {
     #[inline]
     fn may_stall(&self, flags: &WriteFlags) -> bool {
-        flags.low_pri || self.tenant.is_some() || self.gate.pressure() != Pressure::None
+        flags.low_pri || self.budget_client.is_some() || self.gate.pressure() != Pressure::None
     }
 
     fn await_admission(&self, bytes: usize, flags: &WriteFlags) -> Result<()> {
@@ -61,12 +61,12 @@ impl AdmitEnv for Engine {
             self.count_low_pri(waited);
         }
         let mut stalled = self.gate.pass(bytes, flags.no_slowdown)?;
-        if let Some(tenant) = &self.tenant {
-            let waited = tenant.pass(flags.no_slowdown)?;
+        if let Some(budget_client) = &self.budget_client {
+            let waited = budget_client.pass(flags.no_slowdown)?;
             if !waited.is_zero() {
                 self.gate.count_budget_stop();
             }
-            if tenant.budget().should_stall() && tenant.is_out() {
+            if budget_client.budget().should_stall() && budget_client.is_out() {
                 self.why_no_budget()?;
             }
             stalled += waited;
@@ -94,17 +94,17 @@ impl GenerationEnv for Engine {
         if self.attention.load(Ordering::Relaxed) {
             self.attend()?; // refuses after a failure (C5)
         }
-        if let Some(tenant) = &self.tenant
-            && tenant.budget().should_flush()
+        if let Some(budget_client) = &self.budget_client
+            && budget_client.budget().should_flush()
         {
-            self.relieve_budget(tenant)?;
+            self.relieve_budget(budget_client)?;
         }
         Ok(self.generation.load())
     }
 
     #[inline]
     fn nothing_due(&self) -> bool {
-        !self.attention.load(Ordering::Relaxed) && self.tenant.is_none()
+        !self.attention.load(Ordering::Relaxed) && self.budget_client.is_none()
     }
 
     #[cold]
