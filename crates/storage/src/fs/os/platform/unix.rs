@@ -28,7 +28,8 @@ pub(in crate::fs::os) fn file_id(meta: &Metadata) -> Option<FileId> {
     Some((meta.dev(), meta.ino()))
 }
 
-/// Makes `options` open a FIFO or a device without waiting, or fail. Regular files are not affected.
+/// Makes `options` open a FIFO or a device without waiting, or fail. Regular files are not
+/// affected.
 pub(in crate::fs::os) fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     options.custom_flags(NONBLOCK)
 }

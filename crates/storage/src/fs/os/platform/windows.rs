@@ -103,8 +103,8 @@ pub(in crate::fs::os) fn open_dir(_: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Opens the file at `path` exclusively, as RocksDB does, creating it if necessary. Closing the file
-/// unlocks it.
+/// Opens the file at `path` exclusively, as RocksDB does, creating it if necessary. Closing the
+/// file unlocks it.
 pub(in crate::fs::os) fn open_locked(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false);
