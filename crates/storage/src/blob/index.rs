@@ -122,7 +122,7 @@ mod tests {
         };
         assert!(refused(&[0, 5, b'v']).contains("expiration"));
         assert!(refused(&[2, 5, 1, 1, 1, 0]).contains("expiration"));
-        assert!(refused(&[1, 0, 1, 1, 0]).contains("file of its table"));
+        assert!(refused(&[1, 0, 1, 1, 0]).contains("file of its own table"));
         let e = BlobIndex::decode(&[9]).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Corruption);
     }
