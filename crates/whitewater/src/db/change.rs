@@ -52,11 +52,11 @@ impl Engine {
         if let Some(family) = state.cfs.get_mut(&cf.id) {
             family.set_options(asked, options);
         }
-        self.weigh(&mut state, [cf.id]);
+        self.recompute_stall(&mut state, [cf.id]);
         self.set_log_limit(&state);
         self.work.notify_all();
         drop(state);
-        self.tell_stalls();
+        self.log_stalls();
         self.log_change(&format!("[{}] SetOptions()", cf.name), changes, remarks);
         self.write_options_file();
         Ok(())
@@ -89,7 +89,7 @@ impl Engine {
         let remarks = remarks(&*options, corrections, changes);
         if before.delayed_write_rate != options.delayed_write_rate {
             state.stalls.set_max_rate(options.delayed_write_rate);
-            self.weigh(&mut state, []);
+            self.recompute_stall(&mut state, []);
         }
         self.set_log_limit(&state);
         self.wal.set_bytes_per_sync(options.wal_bytes_per_sync);

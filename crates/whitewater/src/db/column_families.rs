@@ -166,7 +166,7 @@ impl Engine {
                 state.dropped.extend(all.map(Arc::downgrade));
             }
             self.forgive_flushes(&mut state);
-            self.weigh(&mut state, []);
+            self.recompute_stall(&mut state, []);
             self.set_log_limit(&state);
             removed
         };

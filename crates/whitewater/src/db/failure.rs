@@ -270,7 +270,7 @@ impl Engine {
         if severity >= Severity::HardError && severity > state.failure.severity() {
             state.failure.stop = Some(error.clone().with_severity(severity));
         }
-        self.weigh(&mut state, []);
+        self.recompute_stall(&mut state, []);
         let worst = state.failure.severity();
         if severity >= Severity::HardError {
             // With the mutex, or a resumption that is done by then would have
@@ -328,7 +328,7 @@ impl Engine {
     /// Tells that a failure was forgotten, if one was.
     pub(crate) fn note_forgotten(&self, state: &mut DbState, forgotten: Option<Error>) {
         if let Some(last) = forgotten {
-            self.weigh(state, []);
+            self.recompute_stall(state, []);
             self.note_recovered(Some(last), None, true);
         }
     }
@@ -340,7 +340,7 @@ impl Engine {
             let last = state.failure.retry(source).last.clone();
             let failures = state.failure.retry(source).succeed();
             if failures > 0 {
-                self.weigh(&mut state, []);
+                self.recompute_stall(&mut state, []);
             }
             (failures, last)
         };

@@ -331,7 +331,7 @@ impl Engine {
                 old.push(cf.set_version(new.current.clone()));
                 cf.publish();
             }
-            self.weigh(&mut state, changed.iter().map(|new| new.id));
+            self.recompute_stall(&mut state, changed.iter().map(|new| new.id));
         };
         let recorded = (self.versions).log_and_apply(vec![edit], last, None, &mut install);
         {
@@ -348,7 +348,7 @@ impl Engine {
         self.info_log
             .write(&format!("[{}] Dropped {} tables", cf.name, picked.len()));
         drop(picked);
-        self.tell_stalls();
+        self.log_stalls();
         self.work.notify_all();
         self.purge_obsolete_files();
         Ok(())

@@ -354,8 +354,8 @@ impl Opening<'_> {
             Role::Primary,
         );
         let ids: Vec<u32> = engine.lock_state().cfs.keys().copied().collect();
-        engine.weigh(&mut engine.state.lock(), ids);
-        engine.tell_stalls();
+        engine.recompute_stall(&mut engine.state.lock(), ids);
+        engine.log_stalls();
         if let Some(budget_client) = &engine.budget_client {
             let flusher: Arc<dyn Flusher> = engine.clone();
             budget_client.set_flusher(Arc::downgrade(&flusher));

@@ -85,7 +85,7 @@ impl Engine {
         }
         self.work.notify_all();
         self.done.notify_all();
-        self.tell_stalls();
+        self.log_stalls();
         outcome
     }
 
@@ -335,7 +335,7 @@ impl Engine {
                     old.push((cf.set_version(new.current.clone()), imm, mem));
                     cf.publish();
                 }
-                self.weigh(&mut state, changed.iter().map(|new| new.id));
+                self.recompute_stall(&mut state, changed.iter().map(|new| new.id));
             })
     }
 
@@ -378,7 +378,7 @@ impl Engine {
         // not forgotten here was not counted yet, and asks after it was.
         self.attention.swap(false, Ordering::Acquire);
         self.let_writers_through(false);
-        self.weigh(state, []);
+        self.recompute_stall(state, []);
         Ok(())
     }
 }

@@ -1,10 +1,10 @@
 //! Which column family holds writers back, and what that makes of admission.
 //!
 //! Whoever installs a view of a column family (a switch, a flush, a
-//! compaction) calls [`Engine::weigh`] for it, under the database mutex: the
+//! compaction) calls [`Engine::recompute_stall`] for it, under the database mutex: the
 //! family's condition is found anew, the rate of delayed writes moves by
 //! RocksDB's rules, and the gate gets what all families together ask for.
-//! What LOG is to say waits until the mutex is free ([`Engine::tell_stalls`]).
+//! What LOG is to say waits until the mutex is free ([`Engine::log_stalls`]).
 
 use super::Engine;
 use super::events::condition;
@@ -20,7 +20,7 @@ use whitewater_storage::Error;
 /// A column family's part.
 #[derive(Debug, Default)]
 pub(crate) struct CfStall {
-    /// Its condition, when it was last weighed.
+    /// Its condition, when it was last computed.
     pub now: Stall,
     /// Its compactions are behind.
     behind: bool,
@@ -82,7 +82,7 @@ impl DbState {
     }
 
     /// Finds the conditions of the column families `ids` anew.
-    fn weigh(&mut self, ids: impl IntoIterator<Item = u32>) {
+    fn recompute_stall(&mut self, ids: impl IntoIterator<Item = u32>) {
         for id in ids {
             let before = self.pressure();
             let delayed = |cf: &CfState| pressure(cf.stall.now) == Pressure::Delayed;
@@ -163,8 +163,8 @@ impl DbState {
 
 impl Engine {
     /// After the column families `ids` changed; see the module.
-    pub(crate) fn weigh(&self, state: &mut DbState, ids: impl IntoIterator<Item = u32>) {
-        state.weigh(ids);
+    pub(crate) fn recompute_stall(&self, state: &mut DbState, ids: impl IntoIterator<Item = u32>) {
+        state.recompute_stall(ids);
         for change in state.stalls.changes.drain(..) {
             self.note(|| Happened::StallChanged(change));
         }
@@ -197,7 +197,7 @@ impl Engine {
     }
 
     /// Writes to LOG what changed. Without the database mutex.
-    pub(crate) fn tell_stalls(&self) {
+    pub(crate) fn log_stalls(&self) {
         let lines = std::mem::take(&mut self.state.lock().stalls.lines);
         for (level, line) in lines {
             self.info_log.log(level, &line);

@@ -113,7 +113,7 @@ impl Engine {
     /// Has the next writer look at what is due.
     #[cold]
     pub(crate) fn ask_for_attention(&self) {
-        // Release: pairs with `attend`. A read-modify-write, so that whoever
+        // Release: pairs with `run_requested_switch`. A read-modify-write, so that whoever
         // clears it sees what all have asked for, not only the last of them.
         self.attention.swap(true, Ordering::Release);
     }
@@ -121,7 +121,7 @@ impl Engine {
     /// Does what asked for the attention of a writer: switches full memtables,
     /// and those that hold on to too much log.
     #[cold]
-    pub(super) fn attend(&self) -> Result<()> {
+    pub(super) fn run_requested_switch(&self) -> Result<()> {
         let switching = self.switching();
         let (full, mut due, holds_nothing): (usize, Vec<u32>, bool) = {
             let mut state = self.lock_state();
@@ -272,10 +272,10 @@ impl Engine {
         self.settle_empty(&state, end.last, number);
         self.install(&state, log.segment(), start, end);
         gap.end();
-        self.weigh(&mut state, ids.iter().copied());
+        self.recompute_stall(&mut state, ids.iter().copied());
         drop(state);
         self.work.notify_all();
-        self.tell_stalls();
+        self.log_stalls();
         if let NextLog::New(_) = log {
             self.trim(&before.wal, end.offset);
         }

@@ -1,6 +1,6 @@
-//! One suite for every commit protocol, over a fake environment: order,
-//! visibility, atomicity, a failure at each step, switches and extensions of
-//! the log in flight, more threads than cores.
+//! One conformance suite for every commit protocol, over a fake environment: order,
+//! visibility, atomicity, a failure at each step, switches and extensions of the log in
+//! flight, more threads than cores.
 
 use super::env::{AdmitEnv, CommitObserver, GenerationEnv, MemtableEnv, WalEnv};
 use super::generation::{End, Generation, MAX_OFFSET, Reservation};
@@ -34,7 +34,7 @@ const STRICT: [CommitProtocol; 3] = [
     CommitProtocol::Pipelined,
 ];
 
-/// Those, and the one that relaxes what others see.
+/// All protocols, including the one that relaxes what other threads see.
 const ALL: [CommitProtocol; 4] = [
     CommitProtocol::Ordered,
     CommitProtocol::Grouped,
@@ -51,11 +51,11 @@ struct Plan {
     insert: u64,
     /// Panic at the insert of this sequence number.
     panic: u64,
-    /// Wait at the insert of this sequence number, until let go.
+    /// Wait at the insert of this sequence number, until released.
     hold: u64,
     /// The n-th sync.
     sync: u64,
-    /// Switch generations every so many entries; 0 never.
+    /// The number of entries after which generations are switched; 0 is never.
     switch_every: u64,
     /// Bytes by which the log is extended.
     step: u64,
@@ -64,7 +64,7 @@ struct Plan {
 /// A log, a memtable and a visible number that check the invariants.
 struct FakeEnv {
     plan: Plan,
-    /// What is visible may not be inserted yet.
+    /// Visible entries may not be inserted yet.
     unordered: bool,
     fs: FaultFs,
     generation: ArcSwap<Generation>,
@@ -74,7 +74,7 @@ struct FakeEnv {
     extending: Mutex<()>,
     publication: Publication,
     durable: SingleFlight,
-    /// Generation to its entries, by sequence number.
+    /// The keys of inserted entries, by sequence number.
     inserted: Mutex<BTreeMap<SequenceNumber, Vec<u8>>>,
     failure: Mutex<Option<Error>>,
     appends: AtomicU64,
@@ -87,17 +87,17 @@ struct FakeEnv {
     deferred: AtomicU64,
     /// Writes that waited to be admitted.
     admitted: AtomicU64,
-    /// Threads that insert at this moment, and the most there were.
+    /// Threads that insert at this moment, and the most that ever did.
     inserting: AtomicU64,
     most_inserting: AtomicU64,
     most_grouped: AtomicU64,
     held: Hold,
 }
 
-/// Where a writer is held.
+/// Holds a writer at its insert.
 #[derive(Default)]
 struct Hold {
-    /// Whether it has come, and whether it was let go.
+    /// Whether the writer has arrived, and whether it was released.
     state: Mutex<(bool, bool)>,
     changed: Condvar,
 }
@@ -109,7 +109,7 @@ impl Hold {
         self.changed.notify_all();
         self.changed.wait_while(&mut state, |state| !state.1);
     }
-    /// Waits until a writer has come.
+    /// Waits until the writer has arrived.
     fn await_writer(&self) {
         let mut state = self.state.lock();
         self.changed.wait_while(&mut state, |state| !state.0);
@@ -172,7 +172,7 @@ impl FakeEnv {
         keys.map(|key| String::from_utf8(key).unwrap()).collect()
     }
 
-    /// Goes on in another generation with a log of its own.
+    /// Switches to another generation with a log of its own.
     fn switch(&self) -> Result<()> {
         let _one_at_a_time = self.switching.write();
         let log = segment(&self.fs, self.logs.load(SeqCst) + 1, self.plan.step)?;
@@ -203,7 +203,7 @@ impl FakeEnv {
         records
     }
 
-    /// Keys in the logs, by sequence number, in their order.
+    /// The keys in the logs with their sequence numbers, in the order of the logs.
     fn logged(&self) -> Vec<(SequenceNumber, Vec<u8>)> {
         let mut out = Vec::new();
         for record in self.records() {
@@ -220,7 +220,7 @@ impl FakeEnv {
     }
 }
 
-/// The keys of its entries.
+/// The keys of the entries of `batch`.
 fn keys_of(batch: &Batch) -> Result<Vec<Vec<u8>>> {
     let keys = batch.ops().map(|op| match op? {
         Op::Entry { key, .. } => Ok(Some(key.to_vec())),
@@ -432,7 +432,7 @@ impl Db {
             max_group_bytes: self.max_group_bytes,
             concurrent_inserts: self.concurrent_inserts,
         };
-        // Every second write has looked at the generation some time ago.
+        // Every second write has prefetched from a generation some time ago.
         let looks = self.env.located.load(SeqCst).is_multiple_of(2);
         if self.protocol != CommitProtocol::Ordered || !looks {
             return committer.commit(request, None);
@@ -442,7 +442,7 @@ impl Db {
             hint: Some(()),
         };
         std::thread::yield_now();
-        // And those of one entry have no batch.
+        // A prefetched write of one entry has no batch.
         let keys = keys_of(&request.batch)?;
         let mut write = request.write();
         if let [key] = &keys[..] {
@@ -462,17 +462,16 @@ impl Db {
             flags: WriteFlags {
                 sync,
                 disable_wal,
-                // Some of them read what is before.
+                // Some writes read their own prefix.
                 reads_own_prefix: keys.len() == 2 && !self.env.unordered,
-                // And some have to wait before they are admitted.
+                // Some wait before they are admitted.
                 low_pri: keys.len() == 3,
                 ..WriteFlags::default()
             },
         })
     }
 
-    /// Runs writers; returns the keys that were acknowledged, with whether
-    /// they bypassed the log.
+    /// Runs writers. Returns the acknowledged keys, and whether each bypassed the log.
     fn run_writers(&self, threads: usize, per_thread: usize) -> Vec<(String, bool)> {
         let acked = Mutex::new(Vec::new());
         std::thread::scope(|s| {
@@ -495,7 +494,8 @@ impl Db {
         acked.into_inner()
     }
 
-    /// C4: visible, and so is all before it; durable if that was asked for.
+    /// C4: an acknowledged write is visible, as is everything before it, and with `sync`
+    /// durable.
     fn check_acknowledged(&self, keys: &[String], sync: bool) {
         let visible = self.env.publication.visible();
         let inserted = self.env.inserted.lock();
@@ -516,7 +516,7 @@ impl Db {
         assert!(!sync || self.env.durable.done() >= last);
     }
 
-    /// What holds for every run in which nothing failed.
+    /// Checks what holds for every run in which nothing failed.
     fn check_all(&self, acked: &[(String, bool)]) {
         let logged = self.env.logged();
         assert!(logged.is_sorted_by_key(|(seq, _)| *seq), "C1");
@@ -533,7 +533,7 @@ impl Db {
         assert_eq!(self.env.publication.visible(), acked.len() as u64);
     }
 
-    /// What holds for every run in which something failed.
+    /// Checks what holds for every run in which something failed.
     fn check_failed(&self, acked: &[(String, bool)]) {
         assert!(self.env.failure.lock().is_some());
         let visible = self.env.publication.visible();
@@ -586,7 +586,7 @@ fn inserts_one_by_one_keep_the_same_order() {
     }
 }
 
-/// Groups of one batch where two would pass the bound.
+/// A group has one batch where two would exceed the limit.
 #[test]
 fn groups_keep_to_their_bound_of_bytes() {
     for protocol in ALL {
@@ -601,8 +601,8 @@ fn groups_keep_to_their_bound_of_bytes() {
     }
 }
 
-/// However large the option: a group's entries are always few enough for the
-/// tail of a generation and the header of a record.
+/// Whatever the option says, a group has few enough entries for the tail of a generation
+/// and the header of a record.
 #[test]
 fn groups_have_a_bound_of_their_own() {
     let env = FakeEnv::new(Plan::default(), false);
@@ -623,10 +623,10 @@ fn groups_have_a_bound_of_their_own() {
     assert!(leader.admits(&large, &small, room));
     assert!(!leader.admits(&large, &small, room + 1));
     assert!(!leader.admits(&large, &small, usize::MAX));
-    // One that is larger goes alone.
+    // A larger batch is a group by itself.
     let huge = of_bytes(group::MAX_GROUP_BYTES);
     assert!(!leader.admits(&huge, &small, huge.batch.bytes().len()));
-    // Small leaders have their bound as before.
+    // The limit for small leaders still applies.
     assert!(!leader.admits(&small, &large, small.batch.bytes().len()));
 }
 
@@ -662,8 +662,8 @@ fn after_a_failed_insert_it_and_what_follows_fails() {
     }
 }
 
-/// Grouped and pipelined writers abort the process instead: what the others of
-/// the group point to is on the stack that unwinds.
+/// Grouped and pipelined writers abort the process instead: other members of the group
+/// point into the stack that unwinds.
 #[test]
 fn a_panic_after_the_reservation_fails_the_write_and_hangs_nobody() {
     for protocol in [CommitProtocol::Ordered, CommitProtocol::Unordered] {
@@ -743,7 +743,7 @@ fn writes_that_the_log_has_no_room_for_are_located_once() {
     assert_eq!(db.env.publication.visible(), 3);
 }
 
-/// Nor does a large one take its memory twice because the log has to be extended.
+/// A large entry does not take its memory twice when the log has to be extended.
 #[test]
 fn a_write_that_extends_the_log_inserts_what_it_has_located() {
     let db = Db::new(CommitProtocol::Ordered, Plan::default());
@@ -755,7 +755,7 @@ fn a_write_that_extends_the_log_inserts_what_it_has_located() {
     assert_eq!(db.env.deferred.load(SeqCst), 3, "when they were visible");
 }
 
-/// And those for which no other log can be made, where there must be one.
+/// The same where a new log is needed and cannot be created.
 #[test]
 fn writes_that_no_log_can_be_made_for_are_located_once() {
     let db = Db::new(CommitProtocol::Ordered, Plan::default());
@@ -787,7 +787,7 @@ fn writes_that_no_log_can_be_made_for_are_located_once() {
     assert_eq!(db.env.publication.visible(), 2);
 }
 
-/// It concerns its caller alone, and has taken nothing.
+/// The failure concerns the caller alone.
 #[test]
 fn a_write_that_is_not_admitted_takes_no_number() {
     for protocol in ALL {
@@ -853,8 +853,8 @@ fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
 }
 
 impl Db {
-    /// Calls `look` while a writer of `keys` is held at its insert; then lets
-    /// it go, and returns what it returned.
+    /// Calls `look` while a writer of `keys` is held at its insert. Then releases the
+    /// writer, and returns its result.
     fn while_held(&self, keys: &[&str], look: impl FnOnce()) -> Result<()> {
         let keys: Vec<String> = keys.iter().map(|key| (*key).to_owned()).collect();
         std::thread::scope(|s| {
@@ -875,7 +875,7 @@ fn holding(protocol: CommitProtocol, hold: u64) -> Db {
     Db::new(protocol, plan)
 }
 
-/// What only unordered writes do: the same snapshot, read twice.
+/// Only unordered writes do this: two reads of one snapshot differ.
 #[test]
 fn a_snapshot_of_unordered_writes_changes() {
     let db = holding(CommitProtocol::Unordered, 1);
@@ -884,7 +884,7 @@ fn a_snapshot_of_unordered_writes_changes() {
         snapshot = db.env.publication.visible();
         assert_eq!(snapshot, 1, "published before it is inserted");
         assert!(db.env.seen_at(snapshot).is_empty());
-        // Others do not wait for it, and see what they have written.
+        // Other writers do not wait for it, and read what they have written.
         db.write(&["b".to_owned()], true, false).unwrap();
         assert_eq!(db.env.seen_at(db.env.publication.visible()), ["b"]);
     });
@@ -892,7 +892,7 @@ fn a_snapshot_of_unordered_writes_changes() {
     assert_eq!(db.env.seen_at(snapshot), ["a"]);
 }
 
-/// What only unordered writes do: half a batch is read.
+/// Only unordered writes do this: a reader sees half a batch.
 #[test]
 fn half_a_batch_of_unordered_writes_is_seen() {
     let db = holding(CommitProtocol::Unordered, 2);
@@ -905,7 +905,7 @@ fn half_a_batch_of_unordered_writes_is_seen() {
     assert_eq!(db.env.seen_at(3), ["a", "b", "c"]);
 }
 
-/// The others do neither, at the same moments.
+/// The strict protocols do neither, at the same moments.
 #[test]
 fn snapshots_stay_and_batches_are_whole_with_strict_protocols() {
     for protocol in STRICT {
@@ -921,8 +921,8 @@ fn snapshots_stay_and_batches_are_whole_with_strict_protocols() {
     }
 }
 
-/// A switch waits for nobody, and whoever flushes the generation before can
-/// tell that it is not complete.
+/// A switch does not wait for writers, and a flush of the old generation can tell that it is
+/// incomplete.
 #[test]
 fn pending_inserts_are_waited_for_by_generation() {
     let db = holding(CommitProtocol::Unordered, 1);
@@ -961,8 +961,8 @@ fn an_unordered_insert_that_fails_stops_writes_and_flushes() {
     assert_eq!(db.env.logged().len(), 3, "recovery finds all of it");
 }
 
-/// What pipelining is for: a group is logged and inserted while the one before
-/// is inserted still. It is seen after it all the same.
+/// The point of pipelining: a group is appended and inserted while the previous group is
+/// still being inserted. It becomes visible after the previous group all the same.
 #[test]
 fn a_group_is_logged_beside_the_inserts_of_the_one_before() {
     let db = holding(CommitProtocol::Pipelined, 1);

@@ -216,7 +216,7 @@ impl Engine {
                     old.push(cf.set_version(new.current.clone()));
                     cf.publish();
                 }
-                self.weigh(&mut state, changed.iter().map(|new| new.id));
+                self.recompute_stall(&mut state, changed.iter().map(|new| new.id));
             })
             .inspect_err(|e| self.report(Source::Manifest, e, "recording a compaction"))?;
         let micros = micros(system::since(start));
@@ -254,11 +254,11 @@ impl Engine {
             cf.stats.add_compaction(output_level, reason, stats);
             cf.score_levels();
         }
-        self.weigh(&mut state, [cf.id]);
+        self.recompute_stall(&mut state, [cf.id]);
         drop(state);
         drop(old);
         self.snapshots.note_gone(&snapshots);
-        self.tell_stalls();
+        self.log_stalls();
         Ok(())
     }
 

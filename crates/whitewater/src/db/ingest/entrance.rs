@@ -159,7 +159,7 @@ impl Entrance<'_> {
             if let Some(cf) = state.cfs.get_mut(&self.cf.id) {
                 cf.stats.add_ingested(came_in);
             }
-            engine.weigh(&mut state, changed.iter().map(|new| new.id));
+            engine.recompute_stall(&mut state, changed.iter().map(|new| new.id));
             drop(state);
             drop(unused);
         });

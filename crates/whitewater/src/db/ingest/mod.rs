@@ -116,7 +116,7 @@ impl Engine {
         }
         self.work.notify_all();
         self.done.notify_all();
-        self.tell_stalls();
+        self.log_stalls();
         self.purge_obsolete_files();
         let levels = outcome?;
         if spec.move_files {
@@ -225,7 +225,7 @@ impl Engine {
         self.settle_empty(&state, end.last, log.segment().log_number());
         self.install(&state, log.segment(), start, End { last, ..end });
         gap.end();
-        self.weigh(&mut state, [cf.id]);
+        self.recompute_stall(&mut state, [cf.id]);
         drop(state);
         if let NextLog::New(_) = log {
             self.trim(&before.wal, end.offset);

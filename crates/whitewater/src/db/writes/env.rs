@@ -92,7 +92,7 @@ impl GenerationEnv for Engine {
     #[inline]
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
         if self.attention.load(Ordering::Relaxed) {
-            self.attend()?; // refuses after a failure (C5)
+            self.run_requested_switch()?; // refuses after a failure (C5)
         }
         if let Some(budget_client) = &self.budget_client
             && budget_client.budget().should_flush()

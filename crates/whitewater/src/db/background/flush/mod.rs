@@ -388,10 +388,10 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
                 }
                 cf.publish();
             }
-            engine.weigh(&mut state, changed.iter().map(|new| new.id));
+            engine.recompute_stall(&mut state, changed.iter().map(|new| new.id));
         })
         .inspect_err(|e| engine.report(Source::Manifest, e, "recording a flush"))?;
-    engine.tell_stalls();
+    engine.log_stalls();
     Ok(min_log)
 }
 
