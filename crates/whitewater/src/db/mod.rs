@@ -204,7 +204,7 @@ pub(crate) struct Engine {
     /// Held by a switch of generations (exclusively), and by writers who wait
     /// for one to end.
     pub(crate) switching: RwLock<()>,
-    /// See [`CommitEnv::prefix_turn`](crate::write::CommitEnv::prefix_turn).
+    /// See [`CommitEnv::prefix_turn`](crate::write::env::CommitEnv::prefix_turn).
     prefix_turn: Mutex<()>,
     /// Held by a large write while it prepares and inserts (`writes`), so that
     /// not more of them are in a memtable than it has room for.

@@ -2,7 +2,7 @@
 //!
 //! * [`DbOptions`], [`CfOptions`]: declared by tables (see [`table`]).
 //! * [`text`]: the text form of their values; [`assign`]: setting them by
-//!   RocksDB's names; [`file`]: options files.
+//!   RocksDB's names; [`file`](mod@file): options files.
 //! * [`compaction`]: compaction styles and their options.
 //! * [`metrics`]: how statistics are published.
 //! * [`prefix`]: prefix extractors; [`memtable_kind`]: the structures of memtables;

@@ -23,7 +23,7 @@
 //! alone. A failure from *append* to *publish* stops the database's writes (C5).
 //!
 //! [`ordered::commit`] shows the sequence on one screen. The steps are written once, in
-//! [`steps`], over the traits in [`env`], which the database implements, and a fake in the
+//! [`steps`], over the traits in [`env`](mod@env), which the database implements, and a fake in the
 //! protocols' tests. A protocol decides which thread does a step and which threads wait:
 //! in [`ordered`] every writer does all steps itself, [`group`] has leaders, and
 //! [`unordered`] has leaders for the log alone.
