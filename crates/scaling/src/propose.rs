@@ -117,7 +117,7 @@ fn candidates() -> Vec<Proposal> {
         ),
         ordered(
             "records padded to whole lines",
-            "storage/wal/segment.rs, end_of",
+            "storage/wal/segment/mod.rs, end_of",
             Layout {
                 aligned_records: true,
                 ..code

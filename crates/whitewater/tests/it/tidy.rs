@@ -460,16 +460,7 @@ fn comments_are_not_too_wide() {
     check(&complaints);
 }
 
-/// Files whose tests are too long for now.
-const WITH_LONG_TESTS: [&str; 2] = ["storage/src/batch.rs", "storage/src/wal/segment.rs"];
-
 fn long_inline_tests(source: &Source) -> Vec<String> {
-    if WITH_LONG_TESTS
-        .iter()
-        .any(|path| source.path.ends_with(path))
-    {
-        return Vec::new();
-    }
     let tests = source.inline_tests().into_iter();
     let lines = |range: &Range<usize>| source.code[range.clone()].matches('\n').count();
     tests

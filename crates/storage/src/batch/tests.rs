@@ -1,0 +1,226 @@
+use super::*;
+use crate::error::ErrorKind;
+use proptest::prelude::*;
+
+#[test]
+fn batches_read_back() {
+    let mut b = Batch::default();
+    b.push(0, ValueType::Value, b"k", b"v");
+    b.push(3, ValueType::Merge, b"m", b"1");
+    b.push_log_data(b"note");
+    b.push(300, ValueType::Deletion, b"d", b"");
+    b.push(0, ValueType::RangeDeletion, b"a", b"z");
+    assert_eq!(b.count(), 4);
+    let b = Batch::from_bytes(b.bytes().to_vec()).unwrap();
+    let ops: Vec<_> = b.ops().map(Result::unwrap).collect();
+    assert_eq!(
+        ops[0],
+        Op::Entry {
+            cf: 0,
+            ty: ValueType::Value,
+            key: b"k",
+            value: b"v"
+        }
+    );
+    assert_eq!(ops[2], Op::LogData(b"note"));
+    assert_eq!(
+        ops[3],
+        Op::Entry {
+            cf: 300,
+            ty: ValueType::Deletion,
+            key: b"d",
+            value: b""
+        }
+    );
+    assert_eq!(ops.len(), 5);
+}
+
+#[test]
+fn every_truncation_and_a_wrong_count_are_errors() {
+    let mut b = Batch::default();
+    b.push(0, ValueType::Value, b"key", b"value");
+    b.push(7, ValueType::SingleDeletion, b"key", b"");
+    let bytes = b.bytes();
+    for n in 0..bytes.len() {
+        assert!(Batch::from_bytes(bytes[..n].to_vec()).is_err(), "{n}");
+    }
+    let mut wrong = bytes.to_vec();
+    wrong[8] = 1;
+    assert!(Batch::from_bytes(wrong).is_err());
+}
+
+#[test]
+fn column_family_forms_of_the_default_family_are_read() {
+    let mut rep = vec![0; HEADER_SIZE];
+    rep[8] = 2;
+    rep.extend_from_slice(&[tags::CF_VALUE, 0, 1, b'k', 1, b'v']);
+    rep.extend_from_slice(&[tags::NOOP, tags::CF_RANGE_DELETION, 0x80, 0x01, 1, b'a', 0]);
+    let b = Batch::from_bytes(rep).unwrap();
+    let ops: Vec<_> = b.ops().map(Result::unwrap).collect();
+    let first = Op::Entry {
+        cf: 0,
+        ty: ValueType::Value,
+        key: b"k",
+        value: b"v",
+    };
+    let last = Op::Entry {
+        cf: 128,
+        ty: ValueType::RangeDeletion,
+        key: b"a",
+        value: b"",
+    };
+    assert_eq!(ops, [first, Op::Noop, last]);
+}
+
+#[test]
+fn two_phase_markers_are_not_supported_and_unknown_tags_are_corruption() {
+    for tag in 0..=u8::MAX {
+        let mut rep = vec![0; HEADER_SIZE];
+        rep[8] = 1;
+        rep.extend_from_slice(&[tag, 0, 0, 0]);
+        let kind = check(&rep).map_err(|e| e.kind());
+        if tags::TWO_PHASE.contains(&tag) {
+            assert_eq!(kind, Err(ErrorKind::NotSupported), "{tag:#x}");
+        } else if tag > tags::CF_VALUE_PREFERRED_SEQNO || tag == 0x14 {
+            assert_eq!(kind, Err(ErrorKind::Corruption), "{tag:#x}");
+        }
+    }
+    assert_eq!(sequence(&[1, 2]), 0);
+    assert_eq!(count(&[0; 11]), 0);
+}
+
+/// One operation as the test makes it; type `None` is log data.
+type Made = (Option<ValueType>, u32, Vec<u8>, Vec<u8>);
+
+fn any_op() -> impl Strategy<Value = Made> {
+    use ValueType::*;
+    let ty = prop::sample::select(vec![
+        None,
+        Some(Deletion),
+        Some(Value),
+        Some(Merge),
+        Some(SingleDeletion),
+        Some(RangeDeletion),
+        Some(BlobIndex),
+        Some(WideColumnEntity),
+        Some(ValuePreferredSeqno),
+    ]);
+    let cf = prop_oneof![Just(0u32), 1u32..300, any::<u32>()];
+    let bytes = || prop::collection::vec(any::<u8>(), 0..200);
+    let value = (ty, bytes()).prop_map(|(ty, mut value)| {
+        if ty == Some(ValuePreferredSeqno) {
+            value.extend_from_slice(&[0; TIME_SIZE]);
+        }
+        (ty, value)
+    });
+    (value, cf, bytes()).prop_map(|((ty, value), cf, key)| (ty, cf, key, value))
+}
+
+fn build(made: &[Made]) -> Batch {
+    let mut b = Batch::with_capacity(100);
+    for (ty, cf, key, value) in made {
+        match ty {
+            Some(ty) => b.push(*cf, *ty, key, value),
+            None => b.push_log_data(key),
+        }
+    }
+    b
+}
+
+#[test]
+fn a_protected_batch_tells_any_flipped_bit() {
+    let mut b = Batch::default();
+    b.push(3, ValueType::Value, b"before", b"protection");
+    b.protect().unwrap();
+    b.push(0, ValueType::Merge, b"key", b"value");
+    b.push_log_data(b"");
+    b.push(300, ValueType::Deletion, b"gone", b"not kept");
+    b.push(0, ValueType::RangeDeletion, b"a", b"z");
+    b.verify().unwrap();
+    for bit in HEADER_SIZE * 8..b.rep.len() * 8 {
+        let mut damaged = b.clone();
+        damaged.rep[bit / 8] ^= 1 << (bit % 8);
+        let e = damaged.verify().map_err(|e| e.kind());
+        let expected = [Err(ErrorKind::Corruption), Err(ErrorKind::NotSupported)];
+        assert!(expected.contains(&e), "bit {bit}: {e:?}");
+    }
+    let whole = b.rep.len();
+    b.rep.truncate(whole - 5); // the last one
+    assert!(
+        b.verify()
+            .unwrap_err()
+            .to_string()
+            .contains("1 of 4 operations are missing")
+    );
+    b.clear();
+    b.verify().unwrap();
+    assert!(b.is_protected());
+    b.unprotect();
+    assert_eq!(b, Batch::default());
+}
+
+#[test]
+fn checksums_are_handed_on() {
+    let mut b = Batch::default();
+    b.push(3, ValueType::Value, b"k", b"v");
+    assert_eq!(b.sum(0, 3, ValueType::Value), None);
+    b.protect().unwrap();
+    assert_eq!(b.sum(0, 3, ValueType::Value), Some(KvSum::of(b"k", b"v")));
+    assert_ne!(b.sum(0, 2, ValueType::Value), Some(KvSum::of(b"k", b"v")));
+    assert_eq!(b.sum(1, 3, ValueType::Value), None);
+}
+
+proptest! {
+    #[test]
+    fn any_operations_read_back(made in prop::collection::vec(any_op(), 0..20)) {
+        let mut b = build(&made);
+        check(b.bytes()).unwrap();
+        let entries = made.iter().filter(|m| m.0.is_some()).count();
+        prop_assert_eq!(b.count() as usize, entries);
+        let mut ops = b.ops();
+        for (ty, cf, key, value) in &made {
+            let expected = match *ty {
+                None => Op::LogData(key),
+                Some(ty @ (ValueType::Deletion | ValueType::SingleDeletion)) => {
+                    Op::Entry { cf: *cf, ty, key, value: b"" }
+                }
+                Some(ty) => Op::Entry { cf: *cf, ty, key, value },
+            };
+            prop_assert_eq!(ops.next().unwrap().unwrap(), expected);
+        }
+        prop_assert!(ops.next().is_none());
+        b.clear();
+        prop_assert_eq!(b, Batch::default());
+    }
+
+    #[test]
+    fn logged_batches_have_numbers_below_the_limit(
+        made in prop::collection::vec(any_op(), 0..5),
+        below in 0u64..10,
+    ) {
+        let mut rep = build(&made).bytes().to_vec();
+        let count = u64::from(count(&rep)).max(1);
+        let first = MAX_SEQUENCE_AT_OPEN - below;
+        rep[..8].copy_from_slice(&first.to_le_bytes());
+        prop_assert_eq!(check_logged(&rep).is_ok(), count <= below);
+        rep[..8].copy_from_slice(&u64::MAX.to_le_bytes());
+        prop_assert!(check_logged(&rep).is_err());
+    }
+
+    #[test]
+    fn damaged_batches_never_panic(
+        made in prop::collection::vec(any_op(), 1..5),
+        at: prop::sample::Index,
+        byte: u8,
+        cut: prop::sample::Index,
+    ) {
+        let mut rep = build(&made).bytes().to_vec();
+        let at = at.index(rep.len());
+        rep[at] = byte;
+        rep.truncate(cut.index(rep.len() + 1));
+        let entries = ops(&rep).filter(|op| matches!(op, Ok(Op::Entry { .. }))).count();
+        if check(&rep).is_ok() {
+            prop_assert_eq!(entries as u32, count(&rep));
+        }
+    }
+}
