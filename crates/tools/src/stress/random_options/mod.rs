@@ -1,7 +1,7 @@
 //! Random options, as text.
 //!
 //! * here: the options of one opening, and changes of options at run time;
-//! * [`choices`]: the values that each option may take.
+//! * `choices`: the values that each option may take.
 //!
 //! The same seed gives the same options. A failing round prints its options.
 
