@@ -10,7 +10,7 @@
 //! * [`coding`]: integers and strings as bytes. [`checksum`]: checksums of blocks and records.
 //!   [`file_checksum`]: checksums of whole files. [`protection`]: checksums of single entries.
 //! * [`error`]: the error type that all layers share. [`perf`]: counters of a thread.
-//!   [`planted`]: deliberate bugs, for tests that show that other tests can fail.
+//!   `planted`: deliberate bugs, for tests that show that other tests can fail.
 //!
 //! All formats are RocksDB's; `docs/format/` describes them.
 //!
