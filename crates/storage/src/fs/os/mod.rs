@@ -8,10 +8,11 @@
 //! other end of a FIFO, and only regular files are read, because a device may have no end.
 //!
 //! Locks are taken as RocksDB takes them, so both engines keep out of each other's databases: on
-//! Unix `fcntl` write locks over the whole lock file. These belong to the process: they do not
-//! exclude a second opener in the same process, and the system releases them when the process
-//! closes *any* descriptor of the lock file. Therefore a table of held locks is checked before the
-//! file is touched, and nothing else in the process may open a lock file.
+//! Unix as `fcntl` write locks over the whole lock file, on Windows by opening it exclusively. The
+//! locks of Unix belong to the process: they do not exclude a second opener in the same process,
+//! and the system releases them when the process closes *any* descriptor of the lock file.
+//! Therefore a table of held locks is checked before the file is touched, and nothing else in the
+//! process may open a lock file.
 //!
 //! `direct`: files that bypass the page cache. `opening`: opening files, and finding holes in them.
 //! `platform`: the calls that differ between operating systems.
