@@ -44,7 +44,13 @@ fn damage_at_rest_is_told() {
 
 #[test]
 fn a_simulated_round_is_the_same_each_time() {
-    let flags = ["--simulate", "--seed=7", "--rounds=2", "--fingerprints"];
+    let flags = [
+        "--simulate",
+        "--seed=7",
+        "--rounds=2",
+        "--fingerprints",
+        "--seconds=600",
+    ];
     let prints = || {
         let output = stress(&flags);
         assert!(output.status.success(), "{output:?}");
