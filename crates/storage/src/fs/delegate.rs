@@ -1,4 +1,4 @@
-//! [`delegate_fs`]: methods of a file system that wraps another one.
+//! The macro `delegate_fs!`: methods of a file system that wraps another one.
 
 /// Implements the named methods of [`Fs`](crate::fs::Fs) by calling the same method of a field.
 ///
