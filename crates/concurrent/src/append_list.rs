@@ -186,7 +186,7 @@ impl<O: KeyOrder> AppendList<O> {
         self.len() == 0
     }
 
-    /// Bytes of entries and links.
+    /// Bytes that the arena has allocated for entries and links.
     pub fn used_bytes(&self) -> usize {
         self.arena.used_bytes()
     }

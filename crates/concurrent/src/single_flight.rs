@@ -3,8 +3,8 @@
 //! A sync of a log makes everything durable that was written before it. So of the writers
 //! that want a sync, only one has to call it. [`SingleFlight::run_until`] lets the first
 //! caller work; callers that come meanwhile sleep. When the work is done, one of the
-//! callers that it did not reach far enough for works next. This needs no queue and no
-//! thread of its own: a caller knows by a number whether its part is done.
+//! callers whose goal it did not reach works next. This needs no queue and no thread of
+//! its own: a caller knows by a number whether its part is done.
 //!
 //! Invariants:
 //! * R1: one caller works at a time, and `done` only grows.
@@ -63,6 +63,7 @@ impl SingleFlight {
 
     /// How far the work has come.
     pub fn done(&self) -> u64 {
+        // Acquire: pairs with the Release in `run_until`.
         self.done.load(Ordering::Acquire)
     }
 

@@ -39,7 +39,8 @@ pub(crate) struct SortedSnapshot<O> {
 // SAFETY: the nodes live in the arena, which is shared between threads, and are no longer
 // written (T1, skip list N3).
 unsafe impl<O: Send + Sync> Send for SortedSnapshot<O> {}
-// SAFETY: a shared snapshot is only read, and its nodes are no longer written.
+// SAFETY: a shared snapshot is only read, and its nodes are no longer written (T1, skip
+// list N3).
 unsafe impl<O: Send + Sync> Sync for SortedSnapshot<O> {}
 
 impl<O: KeyOrder> SortedSnapshot<O> {

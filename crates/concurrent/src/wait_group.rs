@@ -117,23 +117,23 @@ mod tests {
     #[test]
     fn waiters_see_what_the_work_did() {
         for threads in [1, 2, 16] {
-            let (pending, done) = (WaitGroup::new(), Number::new(0));
-            pending.begin(threads * 100);
-            assert!(!pending.is_settled());
+            let (group, done) = (WaitGroup::new(), Number::new(0));
+            group.begin(threads * 100);
+            assert!(!group.is_settled());
             std::thread::scope(|scope| {
                 for _ in 0..threads {
                     scope.spawn(|| {
                         for _ in 0..100 {
                             done.fetch_add(1, Relaxed);
-                            pending.end(1);
+                            group.end(1);
                         }
                     });
                 }
                 for _ in 0..3 {
                     scope.spawn(|| {
-                        assert_eq!(pending.wait(), Ok(()));
+                        assert_eq!(group.wait(), Ok(()));
                         assert_eq!(done.load(Relaxed), threads * 100);
-                        assert!(pending.is_settled());
+                        assert!(group.is_settled());
                     });
                 }
             });
@@ -142,15 +142,15 @@ mod tests {
 
     #[test]
     fn a_failure_is_reported_from_then_on() {
-        let pending = WaitGroup::new();
-        assert_eq!(pending.wait(), Ok(()));
-        pending.begin(3);
-        pending.end(1);
-        pending.fail(2);
-        assert_eq!(pending.wait(), Err(Failed));
-        assert!(!pending.is_settled());
-        pending.begin(1);
-        pending.end(1);
-        assert_eq!(pending.wait(), Err(Failed));
+        let group = WaitGroup::new();
+        assert_eq!(group.wait(), Ok(()));
+        group.begin(3);
+        group.end(1);
+        group.fail(2);
+        assert_eq!(group.wait(), Err(Failed));
+        assert!(!group.is_settled());
+        group.begin(1);
+        group.end(1);
+        assert_eq!(group.wait(), Err(Failed));
     }
 }

@@ -82,7 +82,8 @@ impl CallSite {
 /// A word that one thread waits on.
 #[derive(Debug)]
 pub struct StateWord {
-    /// Written by: the waiter (to [`BLOCKED`], W1) and setters. Read by: the waiter.
+    /// Written by: the waiter (to [`BLOCKED`], W1) and setters. Read by: the waiter and,
+    /// as a hint whether it sleeps, the thread that starts or notifies a group's members.
     /// Publishes: everything that the setter did before ([`StateWord::set`] releases,
     /// [`StateWord::wait`] acquires).
     word: AtomicU32,
@@ -320,6 +321,7 @@ impl EventCount {
     /// As the function of this name in a build without a checker.
     #[cfg(any(loom, shuttle))]
     pub fn notify_all(&self) {
+        // Release: pairs with `epoch`.
         self.epoch.fetch_add(1, Ordering::Release);
         self.kernel.unpark_all();
     }

@@ -249,12 +249,12 @@ fn allocations_are_disjoint_and_counted() {
         let other = arena.clone();
         let worker =
             thread::spawn(move || [24, 100].map(|n| (other.allocate(n).as_ptr() as usize, n)));
-        let mut pieces = [16, 40]
+        let mut allocations = [16, 40]
             .map(|n| (arena.allocate(n).as_ptr() as usize, n))
             .to_vec();
-        pieces.extend(worker.join().unwrap());
-        pieces.sort_unstable();
-        for pair in pieces.windows(2) {
+        allocations.extend(worker.join().unwrap());
+        allocations.sort_unstable();
+        for pair in allocations.windows(2) {
             assert!(pair[0].0 + pair[0].1 <= pair[1].0, "overlap");
         }
         assert_eq!(arena.used_bytes(), 16 + 40 + 24 + 104);

@@ -341,7 +341,7 @@ fn versions_pushed_as_the_newest() {
         let prepared = tree.prepare(b"k", b"v");
         let tag = tags.fetch_add(1, loom::sync::atomic::Ordering::AcqRel);
         match tree.publish_newest(prepared, tag) {
-            Ok(wayless) => tree.link_skip_pointer(wayless),
+            Ok(pending) => tree.link_skip_pointer(pending),
             Err(prepared) => assert!(tree.publish(prepared, tag)),
         }
         assert!(all(tree).contains(&tag), "published");
@@ -360,8 +360,8 @@ fn versions_pushed_as_the_newest() {
             let writer = thread::spawn(move || write(&other, &others));
             write(&tree, &next);
             writer.join().unwrap();
-            let falling: Vec<u64> = (1..=before + 2).rev().collect();
-            assert_eq!(all(&tree), falling);
+            let descending: Vec<u64> = (1..=before + 2).rev().collect();
+            assert_eq!(all(&tree), descending);
             // By their skip pointers, too.
             for at in 1..=before + 2 {
                 let mut found = 0;
@@ -384,9 +384,9 @@ fn a_skip_pointer_linked_later_beside_a_reader() {
         let tree = tree(&[]);
         assert!(tree.insert(b"k", 1, &[1]));
         let prepared = tree.prepare(b"k", &[9]);
-        let wayless = tree.publish_newest(prepared, 9).unwrap();
+        let pending = tree.publish_newest(prepared, 9).unwrap();
         let other = tree.clone();
-        let writer = thread::spawn(move || other.link_skip_pointer(wayless));
+        let writer = thread::spawn(move || other.link_skip_pointer(pending));
         let other = tree.clone();
         let reader = thread::spawn(move || {
             let mut found = 0;
@@ -738,8 +738,8 @@ fn a_located_entry_beside(before: &'static [&'static str], key: &'static str, ne
         let tree = tree(before);
         let other = tree.clone();
         let writer = thread::spawn(move || assert!(insert(&other, new)));
-        let foreseen = tree.locate(key.as_bytes());
-        let prepared = tree.prepare_with_hint(foreseen, key.as_bytes());
+        let hint = tree.locate(key.as_bytes());
+        let prepared = tree.prepare_with_hint(hint, key.as_bytes());
         assert!(tree.publish(prepared, if key == new { 2 } else { 1 }));
         writer.join().unwrap();
         if key == new {

@@ -266,10 +266,10 @@ fn ranges_that_await_a_sync_are_synced_before_they_are_visible() {
 #[test]
 fn a_single_flight_serves_sleepers_and_later_callers() {
     model(5, || {
-        let relay = Arc::new((SingleFlight::new(0), AtomicU64::new(0), AtomicU64::new(0)));
-        let run = |(relay, written, durable): &(SingleFlight, AtomicU64, AtomicU64)| {
+        let flight = Arc::new((SingleFlight::new(0), AtomicU64::new(0), AtomicU64::new(0)));
+        let run = |(flight, written, durable): &(SingleFlight, AtomicU64, AtomicU64)| {
             let goal = written.fetch_add(1, Ordering::AcqRel) + 1;
-            let worked = relay.run_until(goal, || {
+            let worked = flight.run_until(goal, || {
                 let upto = written.load(Ordering::Acquire);
                 // One caller works at a time, so this never decreases.
                 assert!(durable.load(Ordering::Relaxed) <= upto, "R1");
@@ -279,9 +279,9 @@ fn a_single_flight_serves_sleepers_and_later_callers() {
             worked.unwrap();
             assert!(durable.load(Ordering::Relaxed) >= goal);
         };
-        let other = relay.clone();
+        let other = flight.clone();
         let caller = thread::spawn(move || run(&other));
-        run(&relay);
+        run(&flight);
         caller.join().unwrap();
     });
 }
@@ -290,14 +290,14 @@ fn a_single_flight_serves_sleepers_and_later_callers() {
 #[test]
 fn a_single_flight_survives_a_failure() {
     model(5, || {
-        let relay = Arc::new(SingleFlight::new(0));
-        let other = relay.clone();
+        let flight = Arc::new(SingleFlight::new(0));
+        let other = flight.clone();
         let caller = thread::spawn(move || {
             assert_eq!(other.run_until(1, || Ok::<_, ()>(1)), Ok(()));
         });
-        let outcome = relay.run_until(1, || Err(()));
-        assert!(outcome.is_err() || relay.done() == 1);
+        let outcome = flight.run_until(1, || Err(()));
+        assert!(outcome.is_err() || flight.done() == 1);
         caller.join().unwrap();
-        assert_eq!(relay.done(), 1);
+        assert_eq!(flight.done(), 1);
     });
 }

@@ -63,17 +63,17 @@ fn arena_allocations_are_disjoint_and_counted() {
                     .collect::<Vec<_>>()
             })
         });
-        let mut pieces: Vec<_> = workers
+        let mut allocations: Vec<_> = workers
             .into_iter()
             .flat_map(|w| w.join().unwrap())
             .collect();
-        pieces.sort_unstable();
-        for pair in pieces.windows(2) {
+        allocations.sort_unstable();
+        for pair in allocations.windows(2) {
             assert!(pair[0].0 + pair[0].1 <= pair[1].0, "overlap");
         }
-        let rounded = pieces.iter().map(|(_, size)| size.next_multiple_of(8));
+        let rounded = allocations.iter().map(|(_, size)| size.next_multiple_of(8));
         assert_eq!(arena.used_bytes(), rounded.sum());
-        assert_eq!(arena.allocations(), pieces.len());
+        assert_eq!(arena.allocations(), allocations.len());
     });
 }
 

@@ -121,20 +121,20 @@ fn publications_and_single_flights_come_to_an_end() {
     for seed in 0..100 {
         let (_, report) = run(seed, || {
             let publication = Publication::new(0, YieldPolicy::default());
-            let relay = SingleFlight::new(0);
+            let flight = SingleFlight::new(0);
             let next = Mutex::new(1..=40_u64);
             spawn_all(4, |_| {
                 while let Some(number) = { next.lock().next() } {
                     point();
                     publication.finish(number, number).expect("nothing fails");
                     publication.wait(number).expect("nothing fails");
-                    relay
+                    flight
                         .run_until(number, || {
                             point();
                             Ok::<_, ()>(publication.visible())
                         })
                         .expect("nothing fails");
-                    note(relay.done());
+                    note(flight.done());
                 }
             });
             assert_eq!(publication.visible(), 40);

@@ -261,7 +261,7 @@ impl ConcurrentArena {
     }
 
     /// A block for allocations of up to `size` bytes, which is at most an eighth of the
-    /// regular block.
+    /// regular block, or up to a quarter if that is smaller than 8 KiB.
     fn next_block(&self, size: usize) -> Block {
         let taken = self.allocated_bytes();
         if taken >= self.block_size {

@@ -26,7 +26,9 @@ impl Art {
             drop(lock);
             let terminal = usize::from(!parts.terminal.is_none());
             if parts.children.len() + terminal < 2 {
-                return Err(format!("a node with one child under {path:x?}"));
+                return Err(format!(
+                    "a node with fewer than two children (terminal included) under {path:x?}"
+                ));
             }
             if parts.kind != Kind::N256 && parts.children.iter().any(|(_, c)| c.is_none()) {
                 return Err(format!("a byte without a child under {path:x?}"));

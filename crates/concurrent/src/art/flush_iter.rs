@@ -49,7 +49,7 @@ struct PrefetchPipeline<const REVERSED: bool> {
     prefetch_cursor: Cursor<REVERSED>,
     /// A ring; [`Ref::NONE`] where the prefetch cursor has found no more leaves.
     leaves: [Ref; PIPELINE],
-    /// The oldest version read so far of each leaf; [`Link::END`] if none.
+    /// The oldest version known so far of each leaf; [`Link::END`] if none.
     versions: [Link; PIPELINE],
     /// The slot of the next leaf.
     next: usize,
@@ -125,7 +125,7 @@ impl<const REVERSED: bool> PrefetchPipeline<REVERSED> {
         }
     }
 
-    /// Prefetches the tag of the version after the oldest one read so far: a flush seldom
+    /// Prefetches the tag of the version after the oldest one known so far: a flush seldom
     /// uses older versions, but reads their tags.
     #[inline(always)]
     fn prefetch_older(&mut self, tree: &Art, versions: Versions<'_>, slot: usize) {

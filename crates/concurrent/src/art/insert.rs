@@ -60,7 +60,8 @@ pub(super) enum Reached<'t> {
     Made(Leaf<'t>),
 }
 
-/// A node was replaced meanwhile: restart from the root.
+/// What the search has seen has changed meanwhile (a node is obsolete, or a slot leads
+/// elsewhere): restart from the root.
 struct Retry;
 
 impl Art {

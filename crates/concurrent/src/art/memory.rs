@@ -76,7 +76,7 @@ const FIRST_RANGE: u64 = (4 << 10) / UNIT as u64;
 const MAX_UNDOABLE: usize = 512;
 
 /// The first offset handed out (M2).
-const FIRST_UNIT: u32 = 8;
+const FIRST_OFFSET: u32 = 8;
 
 /// The low half of a word.
 const LOW: u64 = u32::MAX as u64;
@@ -187,7 +187,7 @@ impl Memory {
             regions,
             supply: CachePadded::new(Supply {
                 carve: Mutex::new(Carve {
-                    next: u64::from(FIRST_UNIT),
+                    next: u64::from(FIRST_OFFSET),
                     end: units,
                 }),
                 carved: AtomicUsize::new(0),

@@ -225,7 +225,7 @@ impl Art {
         Ref(self.root.load(Ordering::Acquire))
     }
 
-    /// The leaf a `Ref` of this tree names.
+    /// The leaf that a `Ref` of this tree refers to.
     #[inline(always)]
     fn leaf(&self, leaf: Ref) -> Leaf<'_> {
         debug_assert!(leaf.is_leaf());
@@ -234,7 +234,7 @@ impl Art {
         unsafe { Leaf::at(&self.memory, leaf.offset()) }
     }
 
-    /// The node a `Ref` of this tree names.
+    /// The node that a `Ref` of this tree refers to.
     #[inline(always)]
     fn node(&self, node: Ref) -> Node<'_> {
         // SAFETY: every `Ref` in this module was made for this tree or read from one of

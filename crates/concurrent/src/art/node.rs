@@ -341,6 +341,7 @@ impl<'t> Node<'t> {
     /// The leaf of the key that ends at this node, if any.
     #[inline(always)]
     pub(super) fn terminal(self) -> Ref {
+        // Acquire: partner of the Release in `set_terminal` (N4).
         Ref(self.header().terminal.load(Ordering::Acquire))
     }
 
@@ -456,7 +457,8 @@ impl<'t> Node<'t> {
         slot.store(child.0, Ordering::Release);
     }
 
-    /// The parts of a locked node. The caller makes the node obsolete if it copies them.
+    /// The parts of a locked node. The caller makes the node obsolete if it builds another
+    /// node from them.
     pub(super) fn parts(self, lock: &Locked<'t>) -> Parts {
         debug_assert!(lock.is_of(&self.header().state));
         let count = (lock.state >> COUNT_SHIFT) as usize;

@@ -447,8 +447,8 @@ fn is_skip_node(depth: u32) -> bool {
     depth.is_multiple_of(STRIDE)
 }
 
-/// Whether the jump of the last skip node is as long as the jump that follows it, for a
-/// skip node with `rank` others below it.
+/// Whether the jump of the skip node with `rank` others below it is as long as the jump of
+/// the skip node that it leads to.
 ///
 /// Jumps span 1, 3, 7, ... skip nodes. The lengths of the jumps on the path down from a
 /// skip node add up to its rank: the longest that fits is at the bottom, then the longest

@@ -71,7 +71,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         // SAFETY (of each block here): members are valid until the group is finished,
         // also those that are started, since they wait for DONE after applying. Their
         // cells belong to the leader until the first member is started. From then on the
-        // cells of a subtree's members belong to its helper.
+        // cells of a subtree's members belong to its helper, or to the leader for its own.
         let mut builder = WakeTreeBuilder::EMPTY;
         let mut started = 0;
         let mut prepare_start = |member: &Node<R, E, G>| {
@@ -143,7 +143,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         let mut node = subtree;
         while !node.is_null() {
             // SAFETY: members are valid until the group is finished, and the cells of a
-            // subtree's members belong to its helper.
+            // subtree's members belong to its helper, or to the leader for its own.
             let member = unsafe { at(node) };
             if member.shared.get().is_null() {
                 break;
@@ -154,7 +154,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         self.apply_own(steps, shared, me);
         while !node.is_null() {
             // SAFETY: members are valid until the group is finished, and the cells of a
-            // subtree's members belong to its helper.
+            // subtree's members belong to its helper, or to the leader for its own.
             let member = unsafe { at(node) };
             self.apply_own(steps, shared, member);
             node = member.next();
@@ -251,7 +251,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
         // finisher until then; a node is not accessed after it is notified.
         unsafe { notify_done(helpers) };
         // SAFETY: nodes are valid until DONE is set below, and their cells belong to the
-        // finisher until then.
+        // finisher until then; a node is not accessed after it is notified.
         unsafe { notify_done(own) };
     }
 }
@@ -263,7 +263,7 @@ impl<R: Sync, E: Clone + Send, G: Sync> GroupQueue<R, E, G> {
 pub(super) unsafe fn notify_done<R, E, G>(list: *mut Node<R, E, G>) {
     let mut node = list;
     while !node.is_null() {
-        // SAFETY: the caller's promise.
+        // SAFETY: by this function's contract.
         let member = unsafe { at(node) };
         let state = ptr::from_ref(&member.state);
         // Before the state is set, since the node may be gone then (G2).

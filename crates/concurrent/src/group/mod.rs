@@ -133,8 +133,8 @@ impl Drop for AbortOnUnwind {
 /// groups, since they follow pointers to each other's nodes.
 pub struct GroupQueue<R, E, G> {
     /// The node pushed last; null when there is no leader.
-    /// Written by: each caller's push (AcqRel) and the thread that ends a group with no
-    /// successor (AcqRel). Read by: the same (Acquire). Publishes: the pushed nodes;
+    /// Written by: each caller's push (AcqRel) and the thread that hands leadership on, if
+    /// no node follows (AcqRel). Read by: the same (Acquire). Publishes: the pushed nodes;
     /// pushes are read-modify-writes, so reading the newest synchronizes with all of
     /// them.
     newest: CachePadded<AtomicPtr<Node<R, E, G>>>,

@@ -134,8 +134,8 @@ impl<R, E, G> WakeTreeBuilder<R, E, G> {
         }
         let mut own = List::EMPTY;
         let mut turn = helpers.head;
-        // Sleepers first: what is distributed last is notified first. SAFETY: by this
-        // function's contract. SAFETY: by this function's contract.
+        // Sleepers first: what is distributed last is notified first.
+        // SAFETY: by this function's contract.
         while let Some(node) = unsafe { self.take() } {
             if turn.is_null() {
                 // SAFETY: by this function's contract.

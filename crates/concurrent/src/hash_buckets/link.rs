@@ -7,9 +7,10 @@
 //! ```
 //!
 //! Only the holder of the bucket's lock inserts into a list, and links a new node with a
-//! single store. When a list has become too long, the holder copies its entries into a
-//! skip list and publishes that in place of the list. The list stays unchanged for the
-//! readers inside it. From then on inserts go to the skip list, without the lock.
+//! single atomic write, so that readers see the node complete or not at all. When a list
+//! has become too long, the holder copies its entries into a skip list and publishes that
+//! in place of the list. The list stays unchanged for the readers inside it. From then on
+//! inserts go to the skip list, without the lock.
 //!
 //! # Invariants
 //! * L1: a head without the low bit is null or a complete, published node of the arena

@@ -10,8 +10,8 @@
 //!
 //! A finished range is marked in a ring of slots under its first number. The right to
 //! move `visible` from `v` depends on the range that starts at `v + 1`: while it is not
-//! marked, only its owner may move `visible`; once it is marked, the thread that wins the
-//! compare-exchange from `v` does.
+//! marked, only its owner may move `visible`, once it has finished the range; once it is
+//! marked, the thread that wins the compare-exchange from `v` does.
 //!
 //! A range may *await a sync*: it is finished, but must not become visible before its
 //! prefix is synced. Only the owner of such a range moves over it. The owner does so when
@@ -82,8 +82,9 @@ pub struct Publication {
     /// Where waiters sleep.
     buckets: WaitBuckets,
     /// The first number of the lowest range that failed; `u64::MAX` while none has.
-    /// Written by: threads that report a failure (AcqRel). Read by: waiters (Acquire),
-    /// before they sleep. Publishes: the reason, which the writer stored before.
+    /// Written by: threads that report a failure (AcqRel), and a restart (Release). Read
+    /// by: waiters, before they sleep, and `has_failed` (Acquire). Publishes: the reason,
+    /// which the thread that reports the failure stored before.
     failed_at: CachePadded<AtomicU64>,
     /// The largest number that a restart gave up; 0 when there was none.
     /// Written by: a restart, before it raises `visible` (relaxed). Read by:
@@ -118,7 +119,7 @@ impl Publication {
     /// The visible number: every range up to it is finished.
     #[inline]
     pub fn visible(&self) -> u64 {
-        // Acquire: pairs with the Release in `raise` and `claim`.
+        // Acquire: pairs with the Release in `raise`, `claim` and `restart`.
         self.visible.load(Ordering::Acquire)
     }
 
@@ -136,7 +137,7 @@ impl Publication {
             return Ok(());
         }
         self.mark(first, last + 1)?;
-        fence(Ordering::SeqCst); // P2, with the one in `raise`
+        fence(Ordering::SeqCst); // P2, with those in `after_raise` and `claim`
         if self.visible() == before {
             self.claim(before);
         }
@@ -315,7 +316,7 @@ impl Publication {
         if self.visible() >= last {
             return Some(self.kept(last));
         }
-        // Acquire: pairs with `fail`.
+        // Acquire: pairs with `fail` and `restart`.
         (self.failed_at.load(Ordering::Acquire) <= last).then_some(Err(Failed))
     }
 
@@ -357,6 +358,7 @@ impl Publication {
 
     /// Whether some range has failed.
     pub fn has_failed(&self) -> bool {
+        // Acquire: pairs with `fail` and `restart`.
         self.failed_at.load(Ordering::Acquire) != u64::MAX
     }
 
@@ -373,10 +375,11 @@ impl Publication {
             self.given_up.lock().push((from + 1, last));
             self.given_up_to.store(last, Ordering::Relaxed);
         }
-        // Release: pairs with `visible` and `outcome`.
+        // Release: pairs with `visible`.
         self.visible.store(last, Ordering::Release);
+        // Release: pairs with `outcome` and `has_failed`.
         self.failed_at.store(u64::MAX, Ordering::Release);
-        fence(Ordering::SeqCst);
+        fence(Ordering::SeqCst); // P3, with the one in `WaitBuckets::sleep`
         self.buckets.wake(from, last);
     }
 }

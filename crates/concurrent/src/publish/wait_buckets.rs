@@ -8,16 +8,16 @@
 //! sync may wait for the mover.
 //!
 //! Invariants:
-//! * B1: no lost wake-up. A sleeper sets the bit of its bucket, then checks its
+//! * B1: no lost wake-up. A sleeper sets the bit of its wait bucket, then checks its
 //!   condition; a mover changes what the condition depends on, then looks at the bits; a
 //!   full fence lies between the two steps on either side (the mover's is in its own
-//!   code). A thread that clears a bit owes the bucket a wake-up.
+//!   code). A thread that clears a bit owes the wait bucket a wake-up.
 //! * B2: while wake-ups are pending, some thread is going to look at them. A thread that
-//!   stops waking has notified a bucket in which a thread counted as a sleeper. A thread
-//!   that counts as a sleeper looks at the pending wake-ups before it sleeps, and again
-//!   after it has ceased to count. The bucket's epoch orders the first look behind the
-//!   notification, if that came too early to end the sleep. A full fence on either side
-//!   orders the second look.
+//!   stops waking has notified a wait bucket in which a thread counted as a sleeper. A
+//!   thread that counts as a sleeper looks at the pending wake-ups before it sleeps, and
+//!   again after it has ceased to count. The wait bucket's epoch orders the first look
+//!   behind the notification, if that came too early to end the sleep. A full fence on
+//!   either side orders the second look.
 
 use crate::cores::cores;
 use crate::sync::{AtomicU32, AtomicU64, MODELLED, Ordering, fence};
@@ -103,7 +103,7 @@ impl WaitBuckets {
             bucket.event.sleep(epoch);
         };
         bucket.sleepers.fetch_sub(1, Ordering::Relaxed);
-        fence(Ordering::SeqCst); // B2, with the one in `wake_fan_out`
+        fence(Ordering::SeqCst); // B2, with the one in `wake_while_pending`
         self.wake_pending();
         found
     }
@@ -142,12 +142,12 @@ impl WaitBuckets {
     fn wake_pending(&self) {
         let pending = self.pending_wakes.load(Ordering::Relaxed);
         if pending != 0 {
-            self.wake_fan_out(pending);
+            self.wake_while_pending(pending);
         }
     }
 
     #[cold]
-    fn wake_fan_out(&self, mut pending: u64) {
+    fn wake_while_pending(&self, mut pending: u64) {
         let mut helpers = 0;
         while pending != 0 && helpers < self.wake_fan_out {
             let lowest = pending & pending.wrapping_neg();

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 
 use super::{HugePages, Region};
 
-/// The default of [`pool_limit`].
+/// The default of [`pool_limit`]: bytes of touched memory that the pool keeps.
 const DEFAULT_LIMIT: usize = 256 << 20;
 
 /// How long memory may stay in the pool, and how often that is checked. It is gone after

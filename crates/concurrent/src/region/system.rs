@@ -131,8 +131,8 @@ pub(super) unsafe fn enlarge_pages(start: NonNull<u8>, huge: bool) {
     if huge {
         // SAFETY: by this function's contract; such mappings are longer than a piece.
         unsafe { advise(start, PIECE, libc::MADV_HUGEPAGE) };
-        // SAFETY: by this function's contract. It changes no contents, even if they are
-        // read or written meanwhile.
+        // SAFETY: by this function's contract; such mappings are longer than a piece. It
+        // changes no contents, even if they are read or written meanwhile.
         unsafe { advise(start, PIECE, COLLAPSE) };
     }
 }

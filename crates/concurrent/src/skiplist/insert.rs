@@ -8,8 +8,8 @@
 //! # Invariants
 //! * S1: a [`Splice`] with this list's id holds, for every level below its height, nodes
 //!   of this list that have this level.
-//! * S2: its gaps contain the key that it was last used for, and its topmost gap is the
-//!   whole list.
+//! * S2: its gaps contain the key that it was last used for, or begin at that key's node,
+//!   and its topmost gap is the whole list.
 //!
 //! Memory safety depends on S1; breaking S2 would only misplace keys.
 //!

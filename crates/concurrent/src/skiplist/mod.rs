@@ -90,8 +90,9 @@ pub struct SkipList<O, L: EntryLayout = Inline> {
 // SAFETY: the nodes live in the arena, which moves with the list; they are written only
 // before they are published (N3) and through atomics.
 unsafe impl<O: Send, L: EntryLayout> Send for SkipList<O, L> {}
-// SAFETY: nodes are written only before they are published (N3) and through atomics, and
-// every operation on a shared list is made for concurrent use.
+// SAFETY: the nodes live in the list's arena, which the list keeps alive; they are written
+// only before they are published (N3) and through atomics, and every operation on a shared
+// list is made for concurrent use.
 unsafe impl<O: Sync, L: EntryLayout> Sync for SkipList<O, L> {}
 
 impl<O: KeyOrder> SkipList<O> {
@@ -254,7 +255,7 @@ impl<O: KeyOrder, L: EntryLayout> SkipList<O, L> {
         }
     }
 
-    /// Bytes of entries and links.
+    /// Bytes that its arenas have allocated for entries and links.
     pub fn used_bytes(&self) -> usize {
         self.arena.used_bytes() + self.apart.bytes().0
     }

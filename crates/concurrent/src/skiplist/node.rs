@@ -124,13 +124,13 @@ impl Node {
         let mut writer = EntryWriter { to };
         // SAFETY: this and the next four parts add up to `size`, for which there is room.
         unsafe { writer.varint(key_len) };
-        // SAFETY: the five parts add up to `size`.
+        // SAFETY: the five parts add up to `size`, for which there is room.
         unsafe { writer.bytes(user_key) };
-        // SAFETY: the five parts add up to `size`.
+        // SAFETY: the five parts add up to `size`, for which there is room.
         unsafe { writer.bytes(&tag.to_le_bytes()) };
-        // SAFETY: the five parts add up to `size`.
+        // SAFETY: the five parts add up to `size`, for which there is room.
         unsafe { writer.varint(value_len) };
-        // SAFETY: the five parts add up to `size`.
+        // SAFETY: the five parts add up to `size`, for which there is room.
         unsafe { writer.bytes(value) };
         node
     }
@@ -243,7 +243,7 @@ impl Node {
         .is_ok()
     }
 
-    /// Prefetches the successor in one level: its link and usually all of its key.
+    /// Prefetches the successor in one level: its link and, if it is short, all of its key.
     ///
     /// # Safety
     /// As for [`Node::next`].

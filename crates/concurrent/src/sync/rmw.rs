@@ -1,6 +1,6 @@
-//! Counts the atomic read-modify-writes of each thread. They are the main cost of writing
-//! to shared memory from several cores, and unlike times, the count does not depend on
-//! what else the machine does.
+//! Counts the atomic read-modify-writes of each thread. They are what cores that write to
+//! one structure cost each other, and unlike times, the count does not depend on what else
+//! the machine does.
 //!
 //! It is off unless the cargo feature `count-rmw` is on, and never part of a model. It
 //! counts every swap, fetch-and-modify and attempted compare-exchange on the atomics of

@@ -150,11 +150,11 @@ fn assert_flushs(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
             assert_eq!(flush_entry(&flush), owned(after.next()));
         }
     }
-    let mut falling: Vec<_> = oracle.iter().collect();
-    falling.sort_by_key(|((key, tag), _)| (Reverse(key), tag));
+    let mut descending: Vec<_> = oracle.iter().collect();
+    descending.sort_by_key(|((key, tag), _)| (Reverse(key), tag));
     let mut flush = tree.flush_iter_reversed();
     flush.seek_to_first();
-    for expected in falling {
+    for expected in descending {
         assert_eq!(flush_entry(&flush), owned(Some(expected)));
         flush.next();
     }

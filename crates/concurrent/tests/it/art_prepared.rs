@@ -101,9 +101,9 @@ fn skip_pointers_may_be_linked_late_or_never() {
                         let prepared = tree.prepare(b"hot", &value);
                         let tag = next.fetch_add(1, SeqCst) * 2;
                         match tree.publish_newest(prepared, tag) {
-                            Ok(wayless) => {
+                            Ok(pending) => {
                                 on_top.fetch_add(1, SeqCst);
-                                left.push(wayless);
+                                left.push(pending);
                             }
                             Err(prepared) => assert!(tree.publish(prepared, tag)),
                         }
@@ -115,10 +115,10 @@ fn skip_pointers_may_be_linked_late_or_never() {
                             0 => left.drain(..).rev().collect(),
                             _ => vec![left.swap_remove(i as usize / 2 % left.len())],
                         };
-                        for (nth, wayless) in some.into_iter().enumerate() {
+                        for (nth, pending) in some.into_iter().enumerate() {
                             // Some are never linked.
                             if !(i as usize + nth).is_multiple_of(50) {
-                                tree.link_skip_pointer(wayless);
+                                tree.link_skip_pointer(pending);
                             }
                         }
                     }
@@ -180,10 +180,10 @@ fn only_the_newest_is_published_as_the_newest() {
     // Another version was published meanwhile.
     let stale = tree.prepare(b"key", b"2");
     let newest = tree.prepare(b"key", b"3");
-    let wayless = tree.publish_newest(newest, 3).unwrap();
+    let pending = tree.publish_newest(newest, 3).unwrap();
     let stale = tree.publish_newest(stale, 2).unwrap_err();
     assert!(tree.publish(stale, 2));
-    tree.link_skip_pointer(wayless);
+    tree.link_skip_pointer(pending);
     let mut found = Vec::new();
     tree.get(b"key", u64::MAX, &mut |tag, value| {
         found.push((tag, value.to_vec()));

@@ -171,7 +171,8 @@ impl Seat {
         Seated
     }
 
-    /// Ends the thread of this seat. If it has the turn, the turn passes on.
+    /// Gives up this seat: its thread counts as ended, or never started. If it has the
+    /// turn, the turn passes on.
     pub fn cancel(&self) {
         let mut state = self.shared.state.lock();
         state.tasks[self.number].status = Status::Over;
