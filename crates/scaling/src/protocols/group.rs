@@ -164,7 +164,7 @@ impl Queue {
                 world.note_group(chain.len());
                 lead(chain).await;
             }
-            APPLY => self.take_part(world, thread).await,
+            APPLY => self.apply_as_member(world, thread).await,
             _ => {}
         }
         let subtree = node.subtree.take();
@@ -330,7 +330,7 @@ impl Queue {
         let chain = if style.is_pipelined_in(world.dialect) {
             match self.enter_second(thread, chain).await {
                 Turn::Lead(chain) => chain,
-                Turn::Apply => return self.take_part(world, thread).await,
+                Turn::Apply => return self.apply_as_member(world, thread).await,
                 Turn::Done => return,
             }
         } else {
@@ -369,7 +369,7 @@ impl Queue {
                 .own;
         }
         thread.store(&node.running, 1 + set_off).await;
-        self.work_through(world, thread, &own).await;
+        self.apply_subtree(world, thread, &own).await;
         for sleeper in sleepers {
             self.insert_for(world, thread, sleeper).await;
         }
@@ -410,7 +410,7 @@ impl Queue {
     }
 
     /// Sets off a share and inserts the own batch.
-    async fn work_through(&self, world: &World, thread: &Thread, subtree: &[ThreadId]) {
+    async fn apply_subtree(&self, world: &World, thread: &Thread, subtree: &[ThreadId]) {
         for &member in subtree {
             thread.load(&self.nodes[member].cells).await;
             self.nodes[member].state.set(thread, APPLY).await;
@@ -427,11 +427,11 @@ impl Queue {
         steps::insert(world, thread, node.write.get(), false).await;
     }
 
-    async fn take_part(&self, world: &World, thread: &Thread) {
+    async fn apply_as_member(&self, world: &World, thread: &Thread) {
         let node = &self.nodes[thread.id()];
         let leader = node.group.get().expect("set off by a leader");
         let subtree = node.subtree.take();
-        self.work_through(world, thread, &subtree).await;
+        self.apply_subtree(world, thread, &subtree).await;
         if !self.leave(world, thread, leader).await {
             node.state.wait(thread, 1 << DONE, &self.finishing).await;
         }
