@@ -2,7 +2,7 @@
 //! databases share: RocksDB's write buffer manager.
 //!
 //! A [`Budget`] has [`BudgetClient`]s, one for each database, and these have
-//! [`MemoryReservation`]s, one for each memtable. A charge grows in steps as the memtable
+//! [`MemoryCharge`]s, one for each memtable. A charge grows in steps as the memtable
 //! takes memory, so that writers do not meet at the counters: of 4 KiB at first, so
 //! that it is little for a memtable of few entries, and of a sixteenth of what is
 //! charged later on, up to 256 KiB. It is
@@ -316,7 +316,7 @@ impl fmt::Debug for BudgetClient {
 
 /// A memtable's part of a budget.
 #[derive(Debug)]
-pub(super) struct MemoryReservation {
+pub(super) struct MemoryCharge {
     client: Arc<BudgetClient>,
     /// Bytes by which it grows at most.
     step: usize,
@@ -329,10 +329,10 @@ pub(super) struct MemoryReservation {
     sealed: Mutex<bool>,
 }
 
-impl MemoryReservation {
+impl MemoryCharge {
     /// A charge of nothing, for a memtable of about `size` bytes.
     pub fn new(client: Arc<BudgetClient>, size: usize) -> Self {
-        MemoryReservation {
+        MemoryCharge {
             client,
             step: (size / 256)
                 .next_power_of_two()
@@ -389,7 +389,7 @@ impl MemoryReservation {
     }
 }
 
-impl Drop for MemoryReservation {
+impl Drop for MemoryCharge {
     fn drop(&mut self) {
         self.seal();
         self.client.budget.give_back(self.bytes());
@@ -416,8 +416,8 @@ mod tests {
         (client, bell)
     }
 
-    fn charge(client: &Arc<BudgetClient>, bytes: usize) -> MemoryReservation {
-        let charge = MemoryReservation::new(client.clone(), 0);
+    fn charge(client: &Arc<BudgetClient>, bytes: usize) -> MemoryCharge {
+        let charge = MemoryCharge::new(client.clone(), 0);
         charge.cover(bytes);
         charge
     }
@@ -448,7 +448,7 @@ mod tests {
     fn a_memtable_of_few_entries_is_charged_little_whatever_its_size_may_become() {
         let budget = Budget::new(0, false, None);
         let (client, _) = client(&budget);
-        let charge = MemoryReservation::new(client.clone(), 64 << 20);
+        let charge = MemoryCharge::new(client.clone(), 64 << 20);
         for (taken, charged) in [
             (1, 4 * KIB),
             (5 * KIB, 8 * KIB),
@@ -555,7 +555,7 @@ mod tests {
     fn threads_add_up() {
         let budget = Budget::new(0, false, None);
         let (client, _) = client(&budget);
-        let shared = MemoryReservation::new(client.clone(), 0);
+        let shared = MemoryCharge::new(client.clone(), 0);
         std::thread::scope(|scope| {
             for thread in 0..4 {
                 let (client, shared) = (&client, &shared);

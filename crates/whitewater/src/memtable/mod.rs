@@ -48,7 +48,7 @@ use crate::entry::get_context::GetContext;
 use crate::entry::range_tombstones::FragmentedTombstones;
 use crate::options::CfOptions;
 use crate::options::prefix::PrefixExtractor;
-use crate::write_buffer_manager::{BudgetClient, MemoryReservation};
+use crate::write_buffer_manager::{BudgetClient, MemoryCharge};
 use bytes::Bytes;
 use filter::{Filtered, KeyFilter};
 use in_place::{Copying, Values, has_handle};
@@ -103,7 +103,7 @@ pub(crate) struct Memtable {
     max_tombstones: usize,
     /// Its part of a memory budget. Fields are dropped in order, so it is returned
     /// after the memory itself.
-    charge: Option<MemoryReservation>,
+    charge: Option<MemoryCharge>,
     /// Lets as much memory be kept for later memtables.
     _claim: Claim,
     /// Bytes of memory beyond which it should be switched out.
@@ -207,7 +207,7 @@ impl Memtable {
             takes_merges: options.merge_operator.is_some(),
             max_tombstones: options.memtable_max_range_deletions as usize,
             charge: home.budget_client.map(|budget_client| {
-                MemoryReservation::new(budget_client.clone(), options.write_buffer_size)
+                MemoryCharge::new(budget_client.clone(), options.write_buffer_size)
             }),
             _claim: Claim::new(options.write_buffer_size),
             comparator: options.comparator.clone(),
@@ -631,7 +631,7 @@ impl Memtable {
 
     /// Bytes charged to a budget.
     pub fn charged_bytes(&self) -> usize {
-        self.charge.as_ref().map_or(0, MemoryReservation::bytes)
+        self.charge.as_ref().map_or(0, MemoryCharge::bytes)
     }
 
     /// Marks it as switched out: it gets no entries with numbers above `last`. Inserts of
