@@ -565,7 +565,7 @@ mod wait_groups {
 }
 
 /// The Bloom filter of a memtable, whose bits are set before the sequence
-/// number is published (I3 of the filter), beside the entries themselves.
+/// number is published (F1 of `memtable::filter`), beside the entries themselves.
 mod bloom {
     use super::{Bytewise, model};
     use crate::{List, insert};

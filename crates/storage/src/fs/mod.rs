@@ -7,7 +7,8 @@
 //! * `mem`, [`mem::MemFs`]: files in memory. It tells written from synced bytes, and makes clones
 //!   of itself as a crash would leave it.
 //! * `fault`, [`fault::FaultFs`]: wraps a file system, and makes operations fail by rule.
-//! * `latch`, [`latch::LatchFs`]: wraps a file system, and repeats the first failed write or sync.
+//! * `latch`, [`latch::LatchFs`]: wraps a file system; after the first failed write or sync, every
+//!   later one fails with that error.
 //! * `names`, [`names::NamesFs`]: wraps a file system, and never syncs a directory again after a
 //!   failure. It syncs directories that it holds open even if they were moved.
 //! * `delegate`: a macro for file systems that wrap another one.

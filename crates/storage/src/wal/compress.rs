@@ -43,7 +43,7 @@ thread_local! {
 /// A compressed record, still without its first [`UNCOMPRESSED_HEADER`] bytes.
 #[derive(Debug)]
 pub struct CompressedRecord {
-    /// The frame without the header's bytes.
+    /// The frame without the bytes of the batch's header.
     frame: Vec<u8>,
 }
 

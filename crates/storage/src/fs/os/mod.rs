@@ -12,7 +12,8 @@
 //! locks of Unix belong to the process: they do not exclude a second opener in the same process,
 //! and the system releases them when the process closes *any* descriptor of the lock file.
 //! Therefore a table of held locks is checked before the file is touched, and nothing else in the
-//! process may open a lock file.
+//! process may open a lock file. On Windows the file is opened exclusively, which excludes every
+//! other opener, whatever its path.
 //!
 //! `direct`: files that bypass the page cache. `opening`: opening files, and finding holes in them.
 //! `platform`: the calls that differ between operating systems.

@@ -8,7 +8,8 @@ use crate::sst::options::caching::{
 };
 use crate::sst::options::index_type::{DataBlockIndexType, IndexType};
 
-/// The layout of new tables. Only the builder reads it; readers follow what the file says.
+/// The layout of new tables, which readers take from the file, and where blocks are cached, which
+/// readers take from here.
 #[derive(Debug, Clone)]
 pub struct TableOptions {
     /// Approximate size of a data block in bytes, uncompressed. Default 4096.

@@ -45,11 +45,11 @@ impl Table {
     /// Prefetches the part of the filter that a lookup of this key will read. A hint, useful
     /// before several tables are queried.
     #[inline]
-    pub fn prefetch_filter(&self, question: FilterQuery) {
+    pub fn prefetch_filter(&self, query: FilterQuery) {
         if let FilterBlocks::Full(filter) = &self.filter.blocks
             && self.filter.whole_keys
         {
-            filter.prefetch(question.0);
+            filter.prefetch(query.0);
         }
     }
 

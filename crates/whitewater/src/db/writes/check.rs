@@ -76,7 +76,7 @@ impl Engine {
         }
         if found != batch.count() {
             return Err(Error::corruption(format_args!(
-                "write batch holds {found} operations but says {}",
+                "write batch holds {found} operations, its header says {}",
                 batch.count()
             )));
         }

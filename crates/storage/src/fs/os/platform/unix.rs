@@ -86,7 +86,7 @@ pub(in crate::fs::os) fn allocate(file: &File, from: u64, to: u64) -> io::Result
     }
 }
 
-/// Allocates space for a range; false, because the system has no call for part of a file.
+/// Allocates space for a range; false: not used outside Linux.
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "other systems can fail")]
 pub(in crate::fs::os) fn allocate(_: &File, _: u64, _: u64) -> io::Result<bool> {

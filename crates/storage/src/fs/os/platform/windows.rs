@@ -27,7 +27,7 @@ pub(in crate::fs::os) fn without_waiting(options: &mut OpenOptions) -> &mut Open
     options
 }
 
-/// What `_` is, if it is neither a file nor a directory.
+/// The name of something that is neither a file nor a directory.
 pub(in crate::fs::os) fn name_of_special(_: FileType) -> &'static str {
     "something else"
 }

@@ -157,7 +157,7 @@ fn filters_of_unknown_policies_are_not_asked() {
             .unwrap()
             .to_vec();
         let mut names = bytes.windows(name.len());
-        let at = names.position(|readahead| readahead == name).unwrap();
+        let at = names.position(|window| window == name).unwrap();
         bytes[at + name.len() - 1] = b'X';
         // What would be a filter without keys, or no index of filters at all.
         let start = handle.offset as usize;
