@@ -10,7 +10,7 @@
 //! | [`steps`] | `whitewater::write::{steps, generation}`, `db::writes`, `storage::wal::segment`, the memtables' counters |
 //! | [`ordered`] | `write::ordered`; with `sync`, `finish_awaiting_sync` and `concurrent::single_flight` |
 //! | [`group`] | `concurrent::group`, `write::group`: grouped and pipelined |
-//! | [`unordered`] | `write::unordered`, `concurrent::pending` |
+//! | [`unordered`] | `write::unordered`, `concurrent::wait_group` |
 //! | [`prepared`] | RocksDB's WRITE_PREPARED over `unordered_write`; there is none in this tree |
 //! | [`combining`] | no code: ordered commit in which one writer reserves, logs, links and publishes for those behind it |
 //!

@@ -191,7 +191,7 @@ mod tests {
         );
         assert_eq!(
             name_of(Histogram::WriteAppendNanos.name()),
-            "whitewater_write_log_nanos"
+            "whitewater_write_append_nanos"
         );
         let tickers = Ticker::iter().map(|t| t.name());
         let histograms = Histogram::iter().map(|h| h.name());

@@ -34,8 +34,8 @@ pub(crate) struct LocatedEntry {
     entry: UnlinkedEntry,
 }
 
-/// What is left to do for a linked entry. It may have to wait for memory, so it is
-/// run after the write is acknowledged, when no other writer waits for this one.
+/// What is left to do for a linked entry. It may wait for a cache miss, so it is run when
+/// other writers wait for this one no longer, or only for the disk.
 #[derive(Debug)]
 pub(crate) struct DeferredWork {
     cf: u32,
@@ -64,8 +64,8 @@ type Run<'b> = SmallVec<[(&'b [u8], &'b [u8]); 1]>;
 
 impl LocatedBatch {
     /// Locates `operations` in the memtables that `memtable_of` finds by column family.
-    /// `hint`, if set, is of the key of the only operation. Returns `None` if nothing
-    /// could be located.
+    /// `hint`, if set, is of the key of the only operation. Returns `None` if nothing is
+    /// located: no memtable can, or the batch is larger than [`MAX_LOCATED`].
     #[inline]
     pub fn new<'m>(
         operations: Operations<'_>,

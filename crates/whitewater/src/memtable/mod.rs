@@ -279,8 +279,8 @@ impl Memtable {
         self.max_successive_merges > 0
     }
 
-    /// Inserts entries of type `ty` in two phases, if that is possible. Range tombstones
-    /// are kept elsewhere, and a merge may have to be stored as something else.
+    /// What inserts entries of type `ty` in two phases, if that is possible. Range
+    /// tombstones are kept elsewhere, and a merge may have to be stored as something else.
     #[inline]
     fn two_phase_for(&self, ty: ValueType) -> Option<&dyn TwoPhaseInsert> {
         let fits = ty != ValueType::RangeDeletion
@@ -344,8 +344,8 @@ impl Memtable {
         linked.map_err(|DuplicateTag| inserter::used_already(seq))
     }
 
-    /// Fast path of [`Memtable::link`]: requires that `seq` was allocated after the
-    /// entry was located and is the highest so far. Returns what is left to do
+    /// Fast path of [`Memtable::link`]: `seq` was allocated after the entry was located,
+    /// and is higher than all allocated before it. Returns what is left to do
     /// [later](Self::run_deferred), if anything.
     ///
     /// # Errors

@@ -18,8 +18,8 @@ const ENTRY_OVERHEAD: u64 = 128;
 /// room for one such batch, however large, and for many small ones beside it.
 const LARGE: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 
-/// A write may go ahead. To be held until it is inserted: the next large batch then finds
-/// out whether the memtable is full.
+/// A write may go ahead. To be held until its commit returns, by when it is inserted: the
+/// next large batch then finds out whether the memtable is full.
 pub(super) struct Admitted<'e> {
     _large_turn: Option<MutexGuard<'e, ()>>,
 }

@@ -42,7 +42,7 @@ pub(crate) trait AdmitEnv {
     /// `Incomplete` instead of a wait with `no_slowdown`; the background error that
     /// keeps the wait from ending.
     fn await_admission(&self, bytes: usize, flags: &WriteFlags) -> Result<()>;
-    /// Held by one large batch at a time, until it is inserted.
+    /// Held by one large batch at a time, until its commit returns, by when it is inserted.
     fn large_batch_turn(&self) -> &Mutex<()>;
     /// Commits a write without operations: with `sync`, all earlier writes become
     /// durable.
@@ -118,7 +118,8 @@ pub(crate) trait MemtableEnv {
     ) -> Result<Self::Located>;
     /// Inserts the operations of a write, the first of which gets the number `first`.
     /// `located`, if set, was located for them in the same generation, before `first`
-    /// was allocated (V5 of `concurrent::art::versions`).
+    /// was allocated (V5 of `concurrent::art::versions`). If the write reads its own
+    /// prefix, everything before `first` is in the memtables (C7).
     fn insert(
         &self,
         generation: &Generation,
@@ -128,6 +129,7 @@ pub(crate) trait MemtableEnv {
     ) -> Result<Self::Deferred>;
     /// Does what an insert has left. Called by its writer when others wait for it no
     /// longer, or only for the disk. If it is never called, reads are slower, not wrong.
+    /// An insert that was not located leaves nothing to be done.
     fn run_deferred(&self, generation: &Generation, deferred: Self::Deferred);
 }
 

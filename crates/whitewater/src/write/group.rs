@@ -79,8 +79,8 @@ pub(crate) struct Grouped<'a, E> {
 /// Commits `request` through `queue`.
 ///
 /// # Errors
-/// Those of a log write or insert of its group, or of an earlier group. Then no part of
-/// the batch is visible.
+/// Those of admission, for this write alone; those of a reservation, log write or insert of
+/// its group, or of an earlier group. No part of the batch is visible then.
 pub(crate) fn commit<E: CommitEnv>(
     queue: &WriteQueue,
     steps: &Grouped<'_, E>,

@@ -15,8 +15,9 @@
 //! 6. *append*: write the record to its place in the log ([`wal`]).
 //! 7. *insert*: put the entries into the memtables.
 //! 8. *publish*: mark the numbers as finished; the visible number moves over everything
-//!    that is finished without a gap (`concurrent::publish`).
-//! 9. *acknowledge*: wait until the write is visible and, with `sync`, durable.
+//!    that is finished without a gap (`concurrent::publish`). It passes a write with `sync`
+//!    only once that is durable (with a leader, before *insert*).
+//! 9. *acknowledge*: wait until the write's last number is visible.
 //! 10. *deferred*: do what the insert has left, which no other writer waits for, and return.
 //!
 //! A write that fails before it has reserved has taken nothing, and concerns its caller

@@ -12,8 +12,8 @@ use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// The leaf of the only key of a write, prefetched before anything else is done: most of
-/// the time of an insert goes into waiting for it.
+/// The leaf of the only key of a write, prefetched before anything else is done: an insert
+/// would otherwise wait for it.
 pub(crate) struct Prefetched<'k, E: CommitEnv> {
     /// The generation that was current. Drop it before any wait, like that of
     /// [`enter`](super::env::GenerationEnv::enter).
@@ -161,8 +161,8 @@ pub(super) fn insert<E: CommitEnv>(
     env.insert(generation, write, located, reservation.first)
 }
 
-/// Waits until everything before `first` is in the memtables. The write at `first` is
-/// finished after this.
+/// Waits until everything before `first` is in the memtables. The write at `first` must not
+/// be finished yet; it is finished only later.
 ///
 /// # Errors
 /// An earlier write failed.

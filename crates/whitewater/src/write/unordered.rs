@@ -39,8 +39,9 @@ pub(crate) struct Unordered<'a, E> {
 /// Commits `request` through `queue`.
 ///
 /// # Errors
-/// Those of the group's log write: then no part of the batch is visible. Those of its
-/// own insert: then a part of it may be, and the database refuses writes from then on.
+/// Those of admission, for this write alone; those of the group's reservation and log
+/// write: then no part of the batch is visible. Those of its own insert: then a part of it
+/// may be, and the database refuses writes from then on.
 pub(crate) fn commit<E: CommitEnv>(
     queue: &WriteQueue,
     steps: &Unordered<'_, E>,

@@ -89,8 +89,8 @@ pub(crate) struct WalOptions {
     pub compressed: bool,
 }
 
-/// Bytes of a new log. It is doubled from there, since by then it shows how space is best
-/// made ready.
+/// The most bytes that a new log is created with. What is ready is doubled from there; by
+/// then the syncs so far tell whether space is worth initializing.
 const FIRST_STEP: u64 = 256 << 10;
 
 /// The most bytes between syncs for which the space of a log is initialized, which makes
@@ -379,8 +379,8 @@ impl Wal {
 
     /// Extends `log` before a writer needs it, if a write has ended at `end`, near the end
     /// of what is ready. One writer does it; returns whether it was this one. A failure is
-    /// ignored: a writer that needs the room gets it. Also asks the system to write the
-    /// log back, if that is due.
+    /// ignored: the next writer that needs the room gets the error. Also asks the system to
+    /// write the log back, if that is due.
     #[inline]
     pub fn extend_ahead(&self, log: &Segment, end: u64) -> bool {
         let bytes_per_sync = self.bytes_per_sync.load(Ordering::Relaxed);
@@ -393,7 +393,7 @@ impl Wal {
     #[inline]
     fn is_near_end(&self, log: &Segment, end: u64) -> bool {
         let ready = log.ready();
-        // At most half of the last step is left.
+        // Less than half of the last step is left.
         end + self.options.step_from(ready / 2) / 2 > ready
     }
 
@@ -585,7 +585,7 @@ mod tests {
         let (log, _) = next(&wal, 3, 5, 50);
         assert_eq!(log.allocated(), 9 * STEP, "the old file");
         assert_eq!(log.ready(), STEP);
-        // Not before it is synced, and once after.
+        // Not while half of the step is left, and once after that.
         assert!(!wal.extend_ahead(&log, STEP / 2));
         assert!(wal.extend_ahead(&log, STEP / 2 + 1));
         assert_eq!(log.ready(), 2 * STEP);

@@ -70,8 +70,8 @@ impl State {
         }
     }
 
-    /// How the wait of the writer with `ticket` ends, or `None` while only time can
-    /// end it.
+    /// How the wait of the writer with `ticket` ends. `None` while it goes on: until
+    /// time (delayed) or a change (delayed or stopped) ends it.
     fn verdict(&self, ticket: u64) -> Option<Result<()>> {
         if self.open || ticket < self.granted || self.stall.pressure == Pressure::None {
             return Some(Ok(()));

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 /// The default rate of delayed writes. Bytes per second.
 const DEFAULT_RATE: u64 = 16 << 20;
 
-/// The rate does not fall below this. Bytes per second.
+/// The rate of delayed writes does not fall below this by itself; a configured rate may be
+/// lower. Bytes per second.
 const MIN_RATE: u64 = 16 << 10;
 
 /// The rate of low-priority writes while compaction is behind, until a delay has set
@@ -78,7 +79,7 @@ impl DelayRate {
         }
     }
 
-    /// A column family that was delayed is found free.
+    /// A column family is found free while one was delayed (this or another).
     pub fn recover(&mut self) {
         // The limit of low-priority writes remains after the delay.
         self.low_pri = (self.now / 4).max(1);
