@@ -1,13 +1,14 @@
 //! From a command line to a [`Command`]: RocksDB's spellings of flags, and what
-//! is said about flags that are not honoured.
+//! to say about flags that this program does not honour.
 //!
-//! Accepted: one dash or two; `-flag=value`, `-flag value`; switches as
-//! `--flag`, `--noflag`, `--flag=true` (a switch never takes the next
-//! argument); dashes or underscores inside names. A flag given twice takes the
-//! last value. [`super::sources`] puts in what files and the environment have.
+//! Flags may begin with one dash or two. A value follows as `-flag=value` or
+//! `-flag value`. A switch is `--flag`, `--noflag` or `--flag=true`, and never
+//! takes the next argument. Names may contain dashes or underscores. If a flag is
+//! given twice, the last value counts. [`super::sources`] inserts the flags that
+//! come from files and from the environment.
 //!
-//! A flag that `--undefok` names and that is unknown, or known to RocksDB alone,
-//! is passed over, which standard error says; its value must follow `=`.
+//! `--undefok` names flags that may be unknown, or known only to RocksDB. Such a
+//! flag is skipped, with a note on standard error; its value must follow `=`.
 
 use super::engine::{Failure, Result};
 use super::flags::{self, FlagSet, Flags, Kind};
@@ -39,12 +40,11 @@ where
     parse_as(arguments)
 }
 
-/// Reads the arguments that follow the name of the program whose flags are
-/// `F`.
+/// Reads the arguments that follow the name of the program that has the flags `F`.
 ///
 /// # Errors
-/// A flag that is unknown, only known to RocksDB, malformed or out of range;
-/// the message names it.
+/// The flag is unknown, known only to RocksDB, malformed or out of range; the
+/// message names it.
 pub fn parse_as<F, I>(arguments: I) -> Result<Command<F>>
 where
     F: FlagSet,
@@ -95,7 +95,7 @@ where
     Ok(Command::Run(Box::new(flags)))
 }
 
-/// Name and attached value of a flag; `None` if the argument is not a flag.
+/// The name and attached value of a flag; `None` if the argument is not a flag.
 fn split(argument: &str) -> Option<(String, Option<String>)> {
     let body = argument
         .strip_prefix("--")
@@ -107,7 +107,7 @@ fn split(argument: &str) -> Option<(String, Option<String>)> {
     (!name.is_empty()).then(|| (name.replace('-', "_"), value))
 }
 
-/// What a name stands for.
+/// What a flag's name refers to.
 enum Target {
     Honoured(&'static flags::Spec),
     Known(known::Known),
@@ -132,7 +132,7 @@ impl Target {
     }
 }
 
-/// Whether a flag is not one of the program's own, and may be so.
+/// Whether to skip a flag that is not one of the program's own.
 fn passes_over<F: FlagSet>(name: &str, undefok: &[String]) -> bool {
     let names = |name: &str| undefok.iter().any(|undefined| undefined == name);
     let known = |name: &str| matches!(Target::find::<F>(name), Some(Target::Honoured(_)));
@@ -179,8 +179,8 @@ fn refuse_unless_unused(peer: &str, known: known::Known, value: &str) -> Result<
     )))
 }
 
-/// The candidate that takes the fewest edits to reach from `name`; the first
-/// one of several.
+/// The candidate with the smallest edit distance to `name`; of several such
+/// candidates, the first.
 pub fn nearest<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> &'a str {
     candidates
         .min_by_key(|candidate| strsim::damerau_levenshtein(name, candidate))

@@ -1,8 +1,8 @@
-//! `--engine=both`: the whole list of benchmarks on two engines in turn, five
-//! rounds in fresh directories, and the medians side by side.
+//! `--engine=both`: runs the whole list of benchmarks on two engines alternately,
+//! in five rounds with fresh directories, and prints the medians side by side.
 //!
-//! The order of the two changes from round to round, so that neither always
-//! runs on the warmer or the fuller machine.
+//! The order of the engines alternates between rounds, so that neither always
+//! runs on a warmer machine or a fuller disk.
 
 use std::io::Write;
 use std::path::Path;
@@ -17,23 +17,23 @@ use super::report::median;
 use super::runner::{Outcome, Runner};
 use crate::interrupt;
 
-/// Rounds of a comparison.
+/// The number of rounds of a comparison.
 pub const ROUNDS: usize = 5;
 
-/// One engine's throughput: for every benchmark of the list, one number for
+/// The throughput of one engine: for every benchmark of the list, one number for
 /// each round.
 #[derive(Debug, Default)]
 struct Column {
     names: Vec<&'static str>,
     rounds: Vec<Vec<f64>>,
-    /// Of the last round.
+    /// What was in force in the last round.
     in_force: Vec<InForce>,
-    /// Of all rounds.
+    /// The contention of all rounds together.
     contention: Vec<Option<Contention>>,
 }
 
 impl Column {
-    /// Adds a round; one that has stopped short counts for nothing.
+    /// Adds a round. A round that was interrupted does not count.
     fn add(&mut self, outcomes: &[Outcome]) {
         if interrupt::requested() {
             return;
@@ -59,13 +59,13 @@ impl Column {
         );
     }
 
-    /// One number for each round.
+    /// The throughput of one benchmark, one number for each round.
     fn row(&self, row: usize) -> Vec<f64> {
         let rounds = self.rounds.iter();
         rounds.filter_map(|round| round.get(row)).copied().collect()
     }
 
-    /// For the files that a run writes.
+    /// The column as the files of results show it.
     fn document(&self, engine: String) -> document::Column {
         let rows = self.names.iter().enumerate();
         document::Column {
@@ -84,9 +84,8 @@ impl Column {
     }
 }
 
-/// Runs `steps` on `Own` and `Peer` in turn, in directories under `base`, and
-/// prints all results and then the table. Returns both engines' medians of
-/// each round.
+/// Runs `steps` on `Own` and `Peer` alternately, in directories under `base`, then
+/// prints all results and the table. Returns both engines' medians of each round.
 ///
 /// # Errors
 /// The first failure of either engine.
@@ -152,13 +151,13 @@ fn run_round<E: Engine>(
     Ok(outcomes)
 }
 
-/// Removes a database that is closed, and its directory.
+/// Destroys a closed database and removes its directory.
 ///
 /// # Errors
-/// Those of the engine and of the file system.
+/// An error of the engine or of the file system.
 pub fn remove<E: Engine>(directory: &Path, flags: &Flags) -> Result<()> {
     E::destroy(directory, flags)?;
-    // What the engine leaves behind (an info log, for one) goes as well.
+    // Engines may leave files behind, such as an info log.
     std::fs::remove_dir_all(directory).or_else(|error| match error.kind() {
         std::io::ErrorKind::NotFound => Ok(()),
         _ => Err(error),

@@ -1,35 +1,35 @@
-//! Ranges of the flags that single workloads have.
+//! Range checks of the flags that belong to single workloads.
 
 use super::engine::{Failure, Result};
 use super::flags::Flags;
 use super::mix::Mix;
 
-/// How the sizes of values are spread.
+/// How the sizes of values are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sizes {
-    /// All alike.
+    /// All values have the same size.
     Fixed,
-    /// Each size between the least and the most as likely as any other.
+    /// Every size between the minimum and the maximum is equally likely.
     Uniform(usize, usize),
-    /// Around the middle of the least and the most, a sixth of their distance
-    /// the standard deviation, cut at both.
+    /// Normally distributed around the middle between minimum and maximum, with a
+    /// sixth of their distance as the standard deviation; clipped at both.
     Normal(usize, usize),
 }
 
-/// What removes expired entries of `timeseries`.
+/// How `timeseries` removes expired entries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expiry {
-    /// Nothing.
+    /// They stay.
     None,
-    /// Readers that look for them.
+    /// Reading threads look for expired entries and delete them.
     Delete,
-    /// Compactions.
+    /// Compactions drop them.
     CompactionFilter,
 }
 
 impl Flags {
     /// # Errors
-    /// Names the first flag of a workload that is out of range.
+    /// The first flag of a workload that is out of range.
     pub(super) fn check_workloads(&self) -> Result<()> {
         if self.use_existing_keys && !self.keeps_database() {
             return Err(Failure(
@@ -94,10 +94,10 @@ impl Flags {
         Ok(())
     }
 
-    /// `value_size_distribution_type`, read.
+    /// The distribution that `value_size_distribution_type` names.
     ///
     /// # Errors
-    /// A distribution that is unknown, or bounds that are none.
+    /// The distribution is unknown, or the bounds are not a valid range.
     pub fn sizes(&self) -> Result<Sizes> {
         let (least, most) = (self.value_size_min, self.value_size_max);
         let bounds = match (usize::try_from(least), usize::try_from(most)) {
@@ -117,10 +117,10 @@ impl Flags {
         }
     }
 
-    /// `expire_style`, read.
+    /// The style that `expire_style` names.
     ///
     /// # Errors
-    /// A style that is unknown, or that this build lacks.
+    /// The style is unknown.
     pub fn expiry(&self) -> Result<Expiry> {
         match self.expire_style.as_str() {
             "none" => Ok(Expiry::None),
@@ -132,7 +132,7 @@ impl Flags {
         }
     }
 
-    /// Bytes of the largest value that the flags can ask for.
+    /// The size in bytes of the largest value that the flags allow.
     pub fn largest_value(&self) -> usize {
         let size = match self.sizes() {
             Ok(Sizes::Uniform(_, most) | Sizes::Normal(_, most)) => most,

@@ -1,13 +1,13 @@
-//! What reports begin with: wall-clock time as text, in UTC, and the build.
+//! What reports begin with: the wall-clock time as text, in UTC, and the build.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The commit that the program is built from; empty if it is unknown.
+/// The commit that the program was built from; empty if it is unknown.
 pub fn commit() -> &'static str {
     env!("WHITEWATER_COMMIT")
 }
 
-/// Version and commit of the program.
+/// The version and the commit of the program.
 pub fn build() -> String {
     match commit() {
         "" => env!("CARGO_PKG_VERSION").to_owned(),
@@ -23,12 +23,12 @@ pub fn micros() -> u64 {
     u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX)
 }
 
-/// Now, as `2024/03/01-09:05:00`.
+/// The current time as `2024/03/01-09:05:00`.
 pub fn timestamp() -> String {
     format(micros() / 1_000_000)
 }
 
-/// Now, as C's `ctime` has it: `Fri Mar  1 09:05:00 2024`.
+/// The current time in the format of C's `ctime`: `Fri Mar  1 09:05:00 2024`.
 pub fn ctime() -> String {
     format_ctime(micros() / 1_000_000)
 }
@@ -51,7 +51,7 @@ fn format_ctime(seconds: u64) -> String {
     )
 }
 
-/// Seconds since 1970, as `2024/03/01-09:05:00`.
+/// A time in seconds since 1970, as `2024/03/01-09:05:00`.
 pub fn format(seconds: u64) -> String {
     let (year, month, day) = date(seconds / 86_400);
     let second = seconds % 86_400;
@@ -63,8 +63,8 @@ pub fn format(seconds: u64) -> String {
     )
 }
 
-/// Year, month and day of a number of days since 1970: the Gregorian calendar
-/// in eras of 400 years, each starting on the first of March.
+/// Year, month and day of a number of days since 1970, by the Gregorian calendar.
+/// Computed in eras of 400 years, each of which begins on the first of March.
 fn date(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, day) = (days / 146_097, days % 146_097);

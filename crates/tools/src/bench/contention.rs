@@ -1,6 +1,6 @@
-//! What the threads of a write benchmark cost each other and the operating
-//! system (`--contention`), per operation: figures that, unlike times, hardly
-//! depend on what else the machine does.
+//! `--contention`: what the threads of a write benchmark cost each other and the
+//! operating system, per operation. Unlike times, these figures hardly depend on
+//! what else runs on the machine.
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use serde_json::{Value, json};
@@ -10,16 +10,16 @@ use whitewater_concurrent::waiter::{FUTEX_WAITS, FUTEX_WAKES};
 use super::engine::{Engine, Result};
 use super::plan::Task;
 
-/// Property with the engine's tickers.
+/// The property that contains the engine's tickers.
 pub const STATISTICS: &str = "rocksdb.options-statistics";
-/// Tickers of calls for the log: writes, syncs, reservations of room.
+/// The tickers of calls for the log: writes, syncs and preallocations.
 const LOG_TICKERS: [&str; 3] = [
     "whitewater.wal.writes",
     "rocksdb.wal.synced",
     "whitewater.wal.extends",
 ];
 
-/// Whether a task writes and nothing else, or reads for what it writes.
+/// Whether a task only writes, or writes and reads what it needs for that.
 pub fn reports(task: Task) -> bool {
     match task {
         Task::FillSequential
@@ -60,14 +60,14 @@ pub fn reports(task: Task) -> bool {
     }
 }
 
-/// What one measured thread has done, or several.
+/// The counts of one measured thread, or of several added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Threads {
-    /// Atomic read-modify-writes; 0 in a build that does not count.
+    /// Atomic read-modify-write operations; 0 in a build that does not count them.
     pub rmw: u64,
-    /// Times that a thread gave its core up to wait.
+    /// Voluntary context switches: a thread gave up its core in order to wait.
     pub voluntary: u64,
-    /// Times that a thread lost its core.
+    /// Involuntary context switches: a thread lost its core.
     pub involuntary: u64,
 }
 
@@ -75,7 +75,7 @@ impl Threads {
     /// The calling thread's counts so far.
     ///
     /// # Errors
-    /// Those of `getrusage`.
+    /// An error of `getrusage`.
     pub fn now() -> Result<Self> {
         let usage = thread_usage()?;
         let count = |n: i64| u64::try_from(n).unwrap_or(0);
@@ -86,7 +86,7 @@ impl Threads {
         })
     }
 
-    /// What came since `before`.
+    /// The counts since `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
         Self {
@@ -96,7 +96,7 @@ impl Threads {
         }
     }
 
-    /// Adds another thread's.
+    /// Adds the counts of another thread.
     pub fn add(&mut self, other: Self) {
         self.rmw += other.rmw;
         self.voluntary += other.voluntary;
@@ -109,19 +109,19 @@ fn thread_usage() -> nix::Result<Usage> {
     getrusage(UsageWho::RUSAGE_THREAD)
 }
 
-/// Systems that do not know a single thread's usage: the counts stay 0.
+/// The usage on systems that do not count it for each thread: the counts stay 0.
 #[cfg(not(target_os = "linux"))]
 fn thread_usage() -> nix::Result<Usage> {
     Ok(Usage::default())
 }
 
-/// What the process and the database have done; `None` for what the engine
-/// does not count.
+/// The counts of the process and of the database; `None` for what the engine does
+/// not count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Calls {
     futex_waits: Option<u64>,
     futex_wakes: Option<u64>,
-    /// By [`LOG_TICKERS`].
+    /// The values of [`LOG_TICKERS`].
     log: [Option<u64>; 3],
 }
 
@@ -152,7 +152,7 @@ fn difference(now: Option<u64>, before: Option<u64>) -> Option<u64> {
     Some(now?.saturating_sub(before?))
 }
 
-/// A ticker's value in the engine's text.
+/// The value of a ticker in the engine's text.
 fn ticker(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let value = line.strip_prefix(name)?.strip_prefix(" COUNT : ")?;
@@ -160,17 +160,17 @@ fn ticker(text: &str, name: &str) -> Option<u64> {
     })
 }
 
-/// The process's and the database's counts before a run.
+/// The counts of the process and of the database before a run.
 #[derive(Debug)]
 pub struct Before(Calls);
 
 impl Before {
-    /// Reads them.
+    /// Reads the counts.
     pub fn read<E: Engine>(engine: &E) -> Self {
         Self(Calls::now(engine))
     }
 
-    /// The run is over: `operations` that `threads` did.
+    /// Ends the measurement of a run in which `threads` did `operations`.
     pub fn finish<E: Engine>(self, engine: &E, operations: u64, threads: Threads) -> Contention {
         Contention {
             operations,
@@ -181,7 +181,7 @@ impl Before {
     }
 }
 
-/// The report of a run, or of several.
+/// The report of one run, or of several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contention {
     operations: u64,
@@ -204,7 +204,7 @@ impl Contention {
         }
     }
 
-    /// Title, name in JSON, and count of each row.
+    /// The title, the name in JSON, and the count of each row.
     fn rows(&self) -> [(&'static str, &'static str, Option<u64>); 8] {
         let [writes, syncs, extends] = self.calls.log;
         let (threads, calls) = (self.threads, self.calls);
@@ -232,7 +232,7 @@ impl Contention {
         count as f64 / self.operations.max(1) as f64
     }
 
-    /// The table under the result line; ends with a newline.
+    /// The table below the result line; ends with a newline.
     pub fn table(&self, benchmark: &str) -> String {
         let mut text = format!("{benchmark:<12} : contention per operation\n");
         for (title, name, count) in self.rows() {
@@ -246,7 +246,7 @@ impl Contention {
         text
     }
 
-    /// The same for a document: per operation, `null` for what is not counted.
+    /// The same figures for a document, per operation; `null` for what is not counted.
     pub fn json(&self) -> Value {
         let rows = self.rows().into_iter().map(|(_, name, count)| {
             let each = count.map(|count| self.each(count));

@@ -1,5 +1,5 @@
-//! What the operating system counted for this process during a run
-//! (`--perf_counters`).
+//! `--perf_counters`: what the operating system counted for this process during a
+//! run.
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 
@@ -12,21 +12,21 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Reads them.
+    /// Reads the counters.
     ///
     /// # Errors
-    /// Those of `getrusage`.
+    /// An error of `getrusage`.
     pub fn read() -> Result<Self> {
         Ok(Self {
             usage: getrusage(UsageWho::RUSAGE_SELF)?,
         })
     }
 
-    /// The line about what happened since this reading, for each of
-    /// `operations`; ends with a newline.
+    /// The line of counts since this reading, divided by `operations`; ends with a
+    /// newline.
     ///
     /// # Errors
-    /// Those of `getrusage`.
+    /// An error of `getrusage`.
     pub fn line_since(&self, name: &str, operations: u64) -> Result<String> {
         let now = Self::read()?;
         let operations = operations.max(1) as f64;

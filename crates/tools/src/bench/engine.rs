@@ -1,8 +1,8 @@
 //! What the benchmarks need from a storage engine.
 //!
-//! The workloads are generic over [`Engine`], so that every engine runs the
-//! same code without indirect calls. The bindings to real engines are written
-//! once, in `binding`.
+//! The workloads are generic over [`Engine`], so that all engines run the same
+//! code without indirect calls. The bindings to real engines are written once, in
+//! `binding`.
 
 use std::fmt;
 use std::ops::Deref;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use super::expiry::Expired;
 use super::flags::Flags;
 
-/// Why a run stopped: one message for the user.
+/// Why a run stopped, as one message for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure(
     /// The message, without a final period.
@@ -19,7 +19,7 @@ pub struct Failure(
 );
 
 impl Failure {
-    /// Puts what was being done in front of the message.
+    /// Puts what the program was doing in front of the message.
     #[must_use]
     pub fn during(self, what: &str) -> Self {
         Self(format!("{what}: {}", self.0))
@@ -32,27 +32,27 @@ impl fmt::Display for Failure {
     }
 }
 
-// `Failure` is not an `Error` itself, so that `?` turns any error into one.
+// `Failure` is not an `Error` itself, so that `?` can convert any error into one.
 impl<E: std::error::Error> From<E> for Failure {
     fn from(error: E) -> Self {
         Self(error.to_string())
     }
 }
 
-/// Result of everything that can stop a run.
+/// The result of anything that can stop a run.
 pub type Result<T> = std::result::Result<T, Failure>;
 
 /// An open database. Dropping it closes the database.
 pub trait Engine: Sized + Send + Sync {
     /// Entries that are written together.
     type Batch: Batch;
-    /// How a write is done, prepared once for many writes.
+    /// How to write: options that are prepared once for many writes.
     type WriteMode: Sync;
-    /// A column family, found once for many calls.
+    /// A column family, looked up once for many calls.
     type Family<'a>
     where
         Self: 'a;
-    /// A value that was read.
+    /// A value that a read returned.
     type Value<'a>: Deref<Target = [u8]>
     where
         Self: 'a;
@@ -60,69 +60,69 @@ pub trait Engine: Sized + Send + Sync {
     type Cursor<'a>: Cursor
     where
         Self: 'a;
-    /// A table that is made outside of the database.
+    /// A table that is built outside the database.
     type External<'a>: External
     where
         Self: 'a;
-    /// The database at one moment.
+    /// A snapshot of the database.
     type Snapshot<'a>: Snapshot
     where
         Self: 'a;
 
-    /// Whether it is made of this project's structures, which count what they
+    /// Whether the engine consists of this project's structures, which count what they
     /// do.
     const COUNTED: bool;
 
-    /// Name and version, for headers.
+    /// The engine's name and version, for headers.
     fn title() -> String;
-    /// Opens the database in `directory`, and creates it unless
-    /// `use_existing_db` is set; also its column families that are hot first.
-    /// Compactions remove what is `expired`.
+    /// Opens the database in `directory`, and creates it unless `use_existing_db` is
+    /// set. Also opens or creates the column families that are hot at first.
+    /// Compactions remove entries that are `expired`.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn open(directory: &Path, flags: &Flags, expired: Option<Expired>) -> Result<Self>;
     /// Removes the database in `directory`, if there is one.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn destroy(directory: &Path, flags: &Flags) -> Result<()>;
     /// Creates a column family with the options of the others.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn create_family(&self, name: &str) -> Result<()>;
     /// The column family called `name`.
     ///
     /// # Errors
-    /// There is none.
+    /// There is no such column family.
     fn family(&self, name: &str) -> Result<Self::Family<'_>>;
-    /// Lets a secondary see what its primary has done.
+    /// Lets a secondary instance catch up with its primary.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn catch_up(&self) -> Result<()>;
-    /// Prepares writes as the flags say, that wait for the disk if `sync`.
+    /// Prepares writes as the flags say; with `sync`, they wait for the disk.
     fn write_mode(sync: bool, flags: &Flags) -> Self::WriteMode;
     /// Puts one entry.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn put(&self, key: &[u8], value: &[u8], mode: &Self::WriteMode) -> Result<()>;
     /// Merges one operand.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn merge(&self, key: &[u8], operand: &[u8], mode: &Self::WriteMode) -> Result<()>;
     /// Deletes one key.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn delete(&self, key: &[u8], mode: &Self::WriteMode) -> Result<()>;
     /// Puts one entry into a column family.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn put_in(
         &self,
         family: &Self::Family<'_>,
@@ -133,7 +133,7 @@ pub trait Engine: Sized + Send + Sync {
     /// Merges one operand in a column family.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn merge_in(
         &self,
         family: &Self::Family<'_>,
@@ -141,12 +141,12 @@ pub trait Engine: Sized + Send + Sync {
         operand: &[u8],
         mode: &Self::WriteMode,
     ) -> Result<()>;
-    /// Adds an entry for a column family to a batch.
+    /// Adds a put into a column family to a batch.
     fn batch_put_in(batch: &mut Self::Batch, family: &Self::Family<'_>, key: &[u8], value: &[u8]);
-    /// Adds a deletion from a column family to a batch.
+    /// Adds a deletion in a column family to a batch.
     fn batch_delete_in(batch: &mut Self::Batch, family: &Self::Family<'_>, key: &[u8]);
-    /// Adds the deletion of all keys of a column family from `begin` to before
-    /// `end` to a batch.
+    /// Adds a range deletion in a column family to a batch: from `begin`, inclusive,
+    /// to `end`, exclusive.
     fn batch_delete_range_in(
         batch: &mut Self::Batch,
         family: &Self::Family<'_>,
@@ -156,76 +156,76 @@ pub trait Engine: Sized + Send + Sync {
     /// Writes a batch.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn write(&self, batch: Self::Batch, mode: &Self::WriteMode) -> Result<()>;
     /// Reads one key.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn get(&self, key: &[u8]) -> Result<Option<Self::Value<'_>>>;
     /// Reads one key of a column family.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn get_in(&self, family: &Self::Family<'_>, key: &[u8]) -> Result<Option<Self::Value<'_>>>;
-    /// Reads several keys as of one moment, in the way `multiread_batched`
-    /// says; one result for each key.
+    /// Reads several keys at one moment, in the way that `multiread_batched` says;
+    /// returns one result for each key.
     ///
     /// # Errors
-    /// The first of the engine's.
+    /// The first error of the engine.
     fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Self::Value<'_>>>>;
-    /// A snapshot of now.
+    /// A snapshot of the current state.
     fn snapshot(&self) -> Self::Snapshot<'_>;
-    /// A new iterator over `bounds`, not positioned yet.
+    /// A new iterator over `bounds`, not yet positioned.
     fn cursor_within(&self, bounds: Bounds) -> Self::Cursor<'_>;
-    /// A new iterator over everything, not positioned yet.
+    /// A new iterator over everything, not yet positioned.
     fn cursor(&self) -> Self::Cursor<'_> {
         self.cursor_within(Bounds::default())
     }
-    /// Bytes that the files have for each range, about; ends are exclusive.
+    /// The approximate size in bytes of each range in the files; ends are exclusive.
     fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Vec<u64>;
-    /// Flushes the memtables of column families, of the default one if none is
-    /// named, and waits for it.
+    /// Flushes the memtables of these column families, or of the default one if none
+    /// is named, and waits until that is done.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn flush(&self, families: &[Self::Family<'_>]) -> Result<()>;
-    /// Compacts the whole key range and waits for it, with the lowest level if
-    /// `bottommost`, else as far as there is something to merge.
+    /// Compacts the whole key range and waits until that is done: through the lowest
+    /// level with `bottommost`, otherwise only as far as there is something to merge.
     fn compact(&self, bottommost: bool);
-    /// Reads all tables and checks their blocks, or each file as a whole where
-    /// the manifest has its checksum.
+    /// Reads all tables and verifies their blocks, or, with `whole_files`, the
+    /// checksum of each file that the manifest has one for.
     ///
     /// # Errors
-    /// What is damaged; that the engine's API has no such call.
+    /// The damage found, or that the engine's API has no such call.
     fn verify(&self, whole_files: bool) -> Result<()>;
-    /// Changes options of the default column family.
+    /// Changes options of the default column family at run time.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn change_options(&self, options: &[(&str, &str)]) -> Result<()>;
-    /// Begins a table outside of the database, for [`ingest`](Self::ingest).
+    /// Begins a table outside the database, for [`ingest`](Self::ingest).
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn external(&self, file: &Path) -> Result<Self::External<'_>>;
-    /// Takes such tables into the database, without a copy.
+    /// Moves such tables into the database without copying them.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn ingest(&self, files: Vec<PathBuf>) -> Result<()>;
-    /// Lets the calling thread measure its own calls, from 0, at a level by
-    /// RocksDB's number.
+    /// Lets the calling thread measure its own calls, starting from 0. `level` is one
+    /// of RocksDB's numbers.
     ///
     /// # Errors
-    /// A level that the engine lacks.
+    /// The engine lacks this level.
     fn measure_this_thread(level: i32) -> Result<()>;
-    /// What the calling thread has measured that is not 0, as `name = value`
-    /// with commas between.
+    /// What the calling thread has measured and is not 0, as `name = value`, separated
+    /// by commas.
     fn measured() -> String;
-    /// A property by RocksDB's name; `None` if the engine lacks it.
+    /// The property that RocksDB calls `name`; `None` if the engine lacks it.
     fn property(&self, name: &str) -> Option<String>;
-    /// A property of a column family by RocksDB's name; `None` if the engine
+    /// The property of a column family that RocksDB calls `name`; `None` if the engine
     /// lacks it.
     fn property_in(&self, family: &Self::Family<'_>, name: &str) -> Option<String>;
 }
@@ -234,45 +234,45 @@ pub trait Engine: Sized + Send + Sync {
 pub trait Batch {
     /// An empty batch with room for `bytes`.
     fn with_capacity(bytes: usize) -> Self;
-    /// Adds an entry.
+    /// Adds a put.
     fn put(&mut self, key: &[u8], value: &[u8]);
     /// Adds a deletion.
     fn delete(&mut self, key: &[u8]);
-    /// Adds the deletion of a key that was put once.
+    /// Adds a single deletion: of a key that was put only once.
     fn single_delete(&mut self, key: &[u8]);
-    /// Adds the deletion of all keys from `begin` to before `end`.
+    /// Adds a range deletion from `begin`, inclusive, to `end`, exclusive.
     fn delete_range(&mut self, begin: &[u8], end: &[u8]);
 }
 
-/// A table that is made outside of the database.
+/// A table that is built outside the database.
 pub trait External {
-    /// Adds an entry; keys come in order.
+    /// Adds an entry. Keys must come in order.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn put(&mut self, key: &[u8], value: &[u8]) -> Result<()>;
-    /// Ends the table.
+    /// Finishes the table.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn finish(self) -> Result<()>;
 }
 
-/// The database at one moment.
+/// A snapshot of the database.
 pub trait Snapshot {
     /// Reads one key.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>>;
 }
 
-/// Where an iterator begins and ends.
+/// The bounds of an iterator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bounds {
-    /// The first key it may show.
+    /// The lower bound, inclusive.
     pub lower: Option<Vec<u8>>,
-    /// The key before which it ends.
+    /// The upper bound, exclusive.
     pub upper: Option<Vec<u8>>,
 }
 
@@ -288,11 +288,11 @@ pub trait Cursor {
     fn next(&mut self);
     /// Goes to the previous entry.
     fn prev(&mut self);
-    /// The entry here; `None` past either end, and after an error.
+    /// The current entry; `None` beyond either end and after an error.
     fn item(&self) -> Option<(&[u8], &[u8])>;
-    /// Tells an error from the end.
+    /// Tells an error from the end of the data.
     ///
     /// # Errors
-    /// What stopped the iterator, if anything did.
+    /// The error that stopped the iterator, if there was one.
     fn status(&self) -> Result<()>;
 }

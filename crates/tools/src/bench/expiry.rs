@@ -1,34 +1,34 @@
-//! The time of `timeseries`, and which of its entries have expired.
+//! The clock of `timeseries`, and which of its entries have expired.
 //!
-//! A key begins with 8 bytes of an id and 8 bytes of the time, both big-endian.
+//! A key begins with an id and a time, 8 bytes each, both big-endian.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of an id, and of a time.
+/// The size in bytes of an id, and of a time.
 pub const PART: usize = 8;
 
-/// Counted up by the benchmark's writer. Readers and compactions compare it
-/// with times they have read, no more, so relaxed is enough.
+/// The clock, advanced by the benchmark's writer. Readers and compactions only
+/// compare it with times that they have read, so relaxed is enough.
 pub type Time = Arc<AtomicU64>;
 
-/// The time in a key; `None` for a key that is too short for one.
+/// The time in a key; `None` if the key is too short to contain one.
 pub fn time_of(key: &[u8]) -> Option<u64> {
     let time = key.get(PART..2 * PART)?;
     Some(u64::from_be_bytes(time.try_into().ok()?))
 }
 
-/// Which entries are too old.
+/// Tells which entries have expired.
 #[derive(Clone, Debug)]
 pub struct Expired {
-    /// What time it is.
+    /// The current time.
     pub now: Time,
-    /// The greatest age that is not too old.
+    /// The maximum age of an entry that has not expired.
     pub range: u64,
 }
 
 impl Expired {
-    /// Whether the entry of a key is too old.
+    /// Whether the entry of `key` has expired.
     pub fn is(&self, key: &[u8]) -> bool {
         let now = self.now.load(Ordering::Relaxed);
         time_of(key).is_some_and(|time| now.saturating_sub(time) > self.range)

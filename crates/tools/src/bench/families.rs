@@ -1,13 +1,14 @@
-//! Column families: which there are, and which one a key belongs to
+//! Column families: how many there are, and which one a key belongs to
 //! (`--num_column_families`, `--num_hot_column_families`,
 //! `--column_family_distribution`).
 //!
-//! Families have numbers; number 0 is the default one. So many at a time are
-//! hot: the last ones that were created. The number of a key says in which of
-//! them it is, for writers and for readers alike. When a fill has written its
-//! share to the hot ones, it creates as many others, which are hot from then on.
+//! Families are numbered; number 0 is the default one. A fixed number of them is
+//! hot: those that were created last. The number of a key determines its hot
+//! family, for writers and readers alike. When a fill has written the hot
+//! families' share, it creates as many new ones, and these are hot from then on.
 //!
-//! Also what a secondary needs, which has one family.
+//! This module also lets a secondary instance, which has one family, follow its
+//! primary.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 use super::engine::{Engine, Result};
 use super::flags::Flags;
 
-/// The name of a column family by its number. RocksDB's.
+/// The name of a column family, given its number. These are RocksDB's names.
 pub fn name(number: usize) -> String {
     match number {
         0 => "default".to_owned(),
@@ -26,7 +27,7 @@ pub fn name(number: usize) -> String {
     }
 }
 
-/// Where a secondary keeps its own files.
+/// The directory of a secondary instance's own files.
 pub fn secondary_directory(flags: &Flags) -> PathBuf {
     if !flags.secondary_path.is_empty() {
         return PathBuf::from(&flags.secondary_path);
@@ -35,11 +36,12 @@ pub fn secondary_directory(flags: &Flags) -> PathBuf {
     parent.join("dbbench_secondary")
 }
 
-/// Lets a secondary catch up with its primary now and every so often, until
-/// `over`; says how many times it did. The caller unparks the thread.
+/// Lets a secondary catch up with its primary at once and then at intervals of
+/// `every`, until `over` is set. Returns how often it did. The caller unparks the
+/// thread after setting `over`.
 ///
 /// # Errors
-/// Those of the engine.
+/// Any error of the engine.
 pub fn follow<E: Engine>(engine: &E, every: Duration, over: &AtomicBool) -> Result<u64> {
     let mut times = 0;
     loop {
@@ -49,7 +51,7 @@ pub fn follow<E: Engine>(engine: &E, every: Duration, over: &AtomicBool) -> Resu
         times += 1;
         let next = Instant::now() + every;
         loop {
-            // Relaxed: ends the loop, carries no data.
+            // Relaxed: the flag ends the loop and carries no data.
             if over.load(Ordering::Relaxed) {
                 return Ok(times);
             }
@@ -67,20 +69,20 @@ pub fn follow<E: Engine>(engine: &E, every: Duration, over: &AtomicBool) -> Resu
 pub struct Families {
     all: usize,
     hot: usize,
-    /// Percentages of keys, one for each hot family; empty: alike.
+    /// The percentage of keys of each hot family; empty if all have the same share.
     shares: Vec<i32>,
-    /// Families that were created. Written under `creating` when they can be
-    /// found by name (release), read by each thread for each operation
-    /// (acquire), to find the hot ones.
+    /// The number of families created so far. Written under `creating` once they can
+    /// be found by name (release); read by each thread at each operation (acquire), to
+    /// find the hot ones.
     created: AtomicUsize,
     creating: Mutex<()>,
 }
 
 impl Families {
-    /// Those of a database that was opened with these flags.
+    /// The column families of a database that was opened with these flags.
     ///
     /// # Errors
-    /// Shares that are none.
+    /// The shares are not valid.
     pub fn new(flags: &Flags) -> Result<Self> {
         let hot = flags.hot_families();
         Ok(Self {
@@ -92,8 +94,7 @@ impl Families {
         })
     }
 
-    /// Names of those that were created; empty if there is only the default
-    /// one.
+    /// The names of the families created so far; empty if there is only the default one.
     pub fn names(&self) -> Vec<String> {
         let created = match self.all {
             0 | 1 => 0,
@@ -102,19 +103,19 @@ impl Families {
         (0..created).map(name).collect()
     }
 
-    /// Operations of a fill of `operations` before its next hot families.
+    /// How many of a fill's `operations` are done before the next hot families.
     pub fn operations_per_stage(&self, operations: u64) -> u64 {
         let stages = (self.all / self.hot).max(1) as u64;
         operations.saturating_sub(1) / stages + 1
     }
 
-    /// Creates the hot families of a stage, unless another thread did.
+    /// Creates the hot families of a stage, unless another thread has done so.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     pub fn enter<E: Engine>(&self, engine: &E, stage: u64) -> Result<()> {
         let _alone = self.creating.lock().unwrap_or_else(PoisonError::into_inner);
-        // Relaxed: only changes under the lock.
+        // Relaxed: the value changes only under the lock.
         let created = self.created.load(Ordering::Relaxed);
         let wanted = usize::try_from(stage)?
             .saturating_add(1)
@@ -125,18 +126,18 @@ impl Families {
         for number in created..created + self.hot {
             engine.create_family(&name(number))?;
         }
-        // Release: pairs with the acquire of `Places::of`, whose thread then
-        // finds the families.
+        // Release: pairs with the acquire in `Places::of`, whose thread then finds the
+        // families.
         self.created.store(created + self.hot, Ordering::Release);
         Ok(())
     }
 
-    /// Which of the hot families a key belongs to.
+    /// The index of the hot family that a key belongs to.
     fn index(&self, number: u64) -> usize {
         if self.shares.is_empty() {
             return (number % self.hot as u64) as usize;
         }
-        // As in RocksDB, bounds belong to the family before them.
+        // As in RocksDB, the bound between two families belongs to the first.
         let at = (number % 100) as i32;
         let mut sum = 0;
         let index = self.shares.iter().position(|share| {
@@ -147,16 +148,16 @@ impl Families {
     }
 }
 
-/// The hot families as one thread holds them.
+/// One thread's handles of the hot families.
 pub struct Places<'r, E: Engine + 'r> {
     families: &'r Families,
-    /// `Families::created` when these were found.
+    /// The value of `Families::created` when `hot` was filled.
     seen: usize,
     hot: Vec<E::Family<'r>>,
 }
 
 impl<'r, E: Engine> Places<'r, E> {
-    /// Of a thread that has used none yet.
+    /// The handles of a thread that has used none yet.
     pub fn new(families: &'r Families) -> Self {
         Self {
             families,
@@ -165,16 +166,16 @@ impl<'r, E: Engine> Places<'r, E> {
         }
     }
 
-    /// The family of a key; `None` if there is only the default one.
+    /// The family of a key, given its number; `None` if there is only the default one.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     #[inline]
     pub fn of(&mut self, engine: &'r E, number: u64) -> Result<Option<&E::Family<'r>>> {
         if self.families.all <= 1 {
             return Ok(None);
         }
-        // Acquire: pairs with the release of `Families::enter`.
+        // Acquire: pairs with the release in `Families::enter`.
         let created = self.families.created.load(Ordering::Acquire);
         if created != self.seen {
             self.find(engine, created)?;
@@ -218,7 +219,7 @@ mod tests {
         };
         assert_eq!(count(&families(4, 0, "")), [250; 4]);
         assert_eq!(count(&families(4, 2, "")), [500; 2]);
-        // The bound of a share belongs to it, and the last one has one less.
+        // Upper bounds are inclusive: the first share has one number more, the last one less.
         assert_eq!(count(&families(3, 0, "10,30,60")), [110, 300, 590]);
         assert_eq!(count(&families(3, 0, "0,0,100")), [10, 0, 990]);
     }
@@ -240,7 +241,7 @@ mod tests {
             assert_eq!(families.names().len(), 4);
         }
         assert_eq!(name_of(6), name(2));
-        // A fifth one would be alone.
+        // The fifth family would be the only one of its stage, so it is not created.
         families.enter(&engine, 2).expect("nothing to do");
         assert_eq!(families.names().len(), 4);
     }

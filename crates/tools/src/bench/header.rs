@@ -25,8 +25,8 @@ pub fn environment(engine: &str) -> String {
     )
 }
 
-/// Sizes and options, for the output, with what is in force as far as that is
-/// known; else what was asked for.
+/// Sizes and options, for the output. It shows what is in force as far as that is
+/// known, and otherwise what the flags ask for.
 ///
 /// # Errors
 /// The compression type is not valid.
@@ -75,7 +75,7 @@ pub fn summary(flags: &Flags, in_force: &InForce) -> Result<String> {
     Ok(text)
 }
 
-/// The protocol that is in force, or the one asked for.
+/// The protocol in force, or the one that the flags ask for.
 fn protocol<'f>(flags: &'f Flags, in_force: &'f InForce) -> &'f str {
     let asked_for = match flags.commit_protocol.as_str() {
         "" if flags.enable_pipelined_write => "pipelined",
@@ -132,7 +132,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("\nCPU:        "), "{text}");
-        // As `benchmark.sh` takes it apart: day, month, day, time, year.
+        // `benchmark.sh` splits it into weekday, month, day, time and year.
         let date = text.lines().find_map(|line| line.strip_prefix("Date:"));
         let parts: Vec<_> = date.unwrap_or_default().split_whitespace().collect();
         assert_eq!(parts.len(), 5, "{text}");

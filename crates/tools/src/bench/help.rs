@@ -22,7 +22,7 @@ const SUFFIXES: &str = "\
   is [X5].
 ";
 
-/// The whole text.
+/// The complete text.
 pub fn text() -> String {
     let mut text = FIRST_LINES.to_owned();
     flags::<Flags>(&mut text);
@@ -40,7 +40,7 @@ pub fn text() -> String {
     text
 }
 
-/// Appends the flags that are honoured, with their defaults.
+/// Appends the honoured flags with their defaults.
 pub(crate) fn flags<F: FlagSet>(text: &mut String) {
     let defaults = F::default();
     let mut section = "";
@@ -59,7 +59,7 @@ pub(crate) fn flags<F: FlagSet>(text: &mut String) {
     }
 }
 
-/// Appends the names of the flags that are known and not honoured.
+/// Appends the names of the flags that are known but not honoured.
 pub(crate) fn known<F: FlagSet>(text: &mut String) {
     let _ = writeln!(
         text,
@@ -71,8 +71,8 @@ pub(crate) fn known<F: FlagSet>(text: &mut String) {
     wrap(text, "  ", &names.join(" "));
 }
 
-/// Appends `words` in lines of at most [`WIDTH`] characters. Runs of spaces
-/// inside a line are kept.
+/// Appends `words` in lines of at most [`WIDTH`] characters. Runs of spaces within
+/// a line are kept.
 pub(crate) fn wrap(text: &mut String, indent: &str, words: &str) {
     let mut rest = words;
     while !rest.is_empty() {

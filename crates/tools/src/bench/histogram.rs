@@ -1,6 +1,6 @@
-//! Latencies of operations and the table that `--histogram` prints.
+//! Latencies of operations, and the table that `--histogram` prints.
 //!
-//! Times are kept in nanoseconds with three significant digits and printed in
+//! Times are recorded in nanoseconds with three significant digits, and printed in
 //! microseconds in the layout of RocksDB's histogram, with its bucket limits.
 
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ pub struct Latencies {
 
 impl Default for Latencies {
     fn default() -> Self {
-        // One hour, three digits: constant and valid arguments.
+        // One hour, three digits: the arguments are constant and valid.
         let nanoseconds = Histogram::new_with_max(3_600_000_000_000, 3)
             .expect("one hour at three digits is a valid range");
         Self { nanoseconds }
@@ -25,39 +25,39 @@ impl Default for Latencies {
 }
 
 impl Latencies {
-    /// Adds one duration; anything above an hour counts as an hour.
+    /// Adds one duration. Anything above an hour counts as an hour.
     pub fn add(&mut self, nanoseconds: u64) {
         self.nanoseconds.saturating_record(nanoseconds);
     }
 
-    /// Adds all of `other`.
+    /// Adds all durations of `other`.
     pub fn merge(&mut self, other: &Self) {
-        // Both sides have the same range, so this cannot fail.
+        // Both histograms have the same range, so this cannot fail.
         let merged = self.nanoseconds.add(&other.nanoseconds);
         debug_assert!(merged.is_ok());
     }
 
-    /// Microseconds that `percentile` percent of the durations are within.
+    /// The duration in microseconds that `percentile` percent do not exceed.
     pub fn micros_at(&self, percentile: f64) -> f64 {
         self.nanoseconds.value_at_percentile(percentile) as f64 / 1e3
     }
 
-    /// How many there are.
+    /// The number of durations.
     pub fn count(&self) -> u64 {
         self.nanoseconds.len()
     }
 
-    /// Their mean in microseconds.
+    /// The mean in microseconds.
     pub fn mean_micros(&self) -> f64 {
         self.nanoseconds.mean() / 1e3
     }
 
-    /// The longest in microseconds.
+    /// The maximum in microseconds.
     pub fn most_micros(&self) -> f64 {
         self.nanoseconds.max() as f64 / 1e3
     }
 
-    /// The table: counts, percentiles and buckets, each line ended.
+    /// The table of counts, percentiles and buckets; every line ends with a newline.
     pub fn table(&self) -> String {
         let all = &self.nanoseconds;
         let rule = "-".repeat(54);
@@ -115,7 +115,7 @@ impl Latencies {
     }
 }
 
-/// Adds distributions to those of the same kind.
+/// Adds distributions to those of the same operations.
 pub fn merge_all<'a>(
     sums: &mut Vec<(Operation, Latencies)>,
     others: impl Iterator<Item = (Operation, &'a Latencies)>,
@@ -128,8 +128,8 @@ pub fn merge_all<'a>(
     }
 }
 
-/// Upper limits of buckets in microseconds: 1, 2, then each 1.5 times the one
-/// before, cut to two significant digits.
+/// The upper limits of buckets in microseconds: 1 and 2, then each 1.5 times its
+/// predecessor, truncated to two significant digits.
 #[derive(Default)]
 struct BucketLimits {
     exact: f64,

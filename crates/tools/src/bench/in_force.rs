@@ -1,17 +1,17 @@
-//! What an open database says is in force, where its options leave the choice
-//! to it: for the header, the JSON and the page.
+//! What an open database reports as being in force where its options leave the
+//! choice to it: for the header, the JSON and the page.
 
 use serde_json::{Value, json};
 
 use super::engine::Engine;
 
-/// The commit protocol and the memtable; `None` where the engine has no such
-/// property.
+/// The commit protocol and the memtable in force; `None` where the engine has no
+/// such property.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InForce {
-    /// How concurrent writes are committed.
+    /// The commit protocol.
     pub commit_protocol: Option<String>,
-    /// What keeps a memtable's entries.
+    /// The memtable representation.
     pub memtable: Option<String>,
 }
 
@@ -25,12 +25,12 @@ impl InForce {
         }
     }
 
-    /// As JSON; what is unknown is null.
+    /// The values as JSON; unknown ones are null.
     pub fn json(&self) -> Value {
         json!({ "commit_protocol": self.commit_protocol, "memtable": self.memtable })
     }
 
-    /// Both in one line; empty if nothing is known.
+    /// Both values in one line; empty if neither is known.
     pub fn line(&self) -> String {
         let parts = [
             ("commit protocol", &self.commit_protocol),
@@ -44,8 +44,8 @@ impl InForce {
     }
 }
 
-/// A memtable as RocksDB's db_bench names it, by its name here or by its form
-/// with properties.
+/// The name that RocksDB's db_bench has for a memtable, given its name here,
+/// perhaps with properties.
 pub fn memtable_title(name: &str) -> &str {
     match name {
         "skip_list" => "SkipListFactory",

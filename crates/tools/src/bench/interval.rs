@@ -1,4 +1,4 @@
-//! What the first thread prints beside its progress lines
+//! What the first thread prints along with its progress lines
 //! (`--stats_per_interval`, `--show_table_properties`).
 
 use std::fmt::Write as _;
@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use super::engine::Engine;
 use super::worker::Shared;
 
-/// Statistics of the engine, and the properties of its tables, as they are now.
-/// As in RocksDB, those of each column family if there are several.
+/// The current statistics of the engine, and the properties of its tables. As in
+/// RocksDB, if there are several column families, each has its own.
 pub fn text<E: Engine>(engine: &E, shared: &Shared<'_>) -> String {
     let mut text = String::new();
     let families = shared.families.names();
@@ -37,7 +37,7 @@ pub fn text<E: Engine>(engine: &E, shared: &Shared<'_>) -> String {
     text
 }
 
-/// Adds the properties of the tables of each level that has some.
+/// Adds the properties of the tables of each level that has tables.
 fn levels(text: &mut String, shared: &Shared<'_>, property: impl Fn(&str) -> Option<String>) {
     if !shared.flags.show_table_properties {
         return;

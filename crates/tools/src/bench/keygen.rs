@@ -1,26 +1,27 @@
-//! Keys and the order they come in.
+//! Keys, and the order in which they come.
 //!
 //! A key is a number in big-endian order followed by '0' characters, as in
 //! RocksDB's db_bench, so that both programs can read each other's databases.
-//! With a [`Prefix`], another number that few keys share comes before that.
+//! With a [`Prefix`], another number, which few keys share, precedes it.
 
 use rand::seq::SliceRandom;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::RngCore;
 
-/// The generator that every benchmark thread owns.
+/// The random number generator; each benchmark thread has its own.
 pub type Rng = Xoshiro256PlusPlus;
 
-/// A number below `bound`, or 0 if `bound` is 0.
+/// A random number below `bound`, or 0 if `bound` is 0.
 pub fn below(rng: &mut Rng, bound: u64) -> u64 {
     let wide = u128::from(rng.next_u64()) * u128::from(bound);
     (wide >> 64) as u64
 }
 
-/// The number of a key below `keys` that is read at random: any, or with a
-/// `skew` above 0 mostly one of a few, spread over all numbers.
+/// The number, below `keys`, of a key to read at random. Without `skew` all keys are
+/// equally likely; with a `skew` above 0 a few hot keys, spread over all numbers, are
+/// read most.
 pub fn skewed(rng: &mut Rng, keys: u64, skew: f64) -> u64 {
-    /// Neighbours in hotness are no neighbours in the key space. RocksDB's.
+    /// RocksDB's factor, which separates keys of similar hotness in the key space.
     const SPREAD: u64 = 0x5bd1_e995;
     if skew <= 0.0 || keys == 0 {
         return below(rng, keys);
@@ -30,7 +31,7 @@ pub fn skewed(rng: &mut Rng, keys: u64, skew: f64) -> u64 {
     rank.wrapping_mul(SPREAD) % keys
 }
 
-/// A number from the normal distribution.
+/// A random number from a normal distribution.
 pub fn normal(rng: &mut Rng, mean: f64, deviation: f64) -> f64 {
     let mut uniform = || ((rng.next_u64() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
     let (radius, angle) = ((-2.0 * uniform().ln()).sqrt(), uniform());
@@ -40,9 +41,9 @@ pub fn normal(rng: &mut Rng, mean: f64, deviation: f64) -> f64 {
 /// How keys get a prefix of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prefix {
-    /// Bytes of it.
+    /// The size in bytes.
     pub size: usize,
-    /// Different prefixes there are, at least 1.
+    /// The number of different prefixes, at least 1.
     pub count: u64,
 }
 
@@ -55,12 +56,12 @@ pub struct Key<'k> {
 }
 
 impl<'k> Key<'k> {
-    /// Key number 0 of `size` bytes.
+    /// A key of `size` bytes, set to number 0.
     pub fn new(size: usize) -> Self {
         Self::with_prefix(size, None)
     }
 
-    /// Key number 0 of `size` bytes, of which the first are its prefix.
+    /// A key of `size` bytes, set to number 0; its first bytes are the prefix.
     pub fn with_prefix(size: usize, prefix: Option<Prefix>) -> Self {
         let mut key = Self {
             bytes: vec![b'0'; size],
@@ -71,20 +72,20 @@ impl<'k> Key<'k> {
         key
     }
 
-    /// Takes these keys by their numbers, unless there are none.
+    /// Uses these keys, selected by number, if there are any.
     #[must_use]
     pub fn of_existing(mut self, keys: &'k [Vec<u8>]) -> Self {
         self.existing = keys;
         self
     }
 
-    /// The key as it was set last.
+    /// The key as it was last set.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Makes this the key of `number`. A key shorter than 8 bytes keeps only
-    /// the number's low bytes.
+    /// Sets this to the key of `number`. A key shorter than 8 bytes keeps only the
+    /// number's low bytes.
     pub fn set(&mut self, number: u64) -> &[u8] {
         if let Some(last) = self.existing.len().checked_sub(1) {
             let at = usize::try_from(number).unwrap_or(last).min(last);
@@ -95,12 +96,12 @@ impl<'k> Key<'k> {
         &self.bytes
     }
 
-    /// Makes this a key whose prefix of more than 8 bytes no key of
-    /// [`set`](Self::set) has, as near to that of `number` as can be.
+    /// Sets this to a key whose prefix, of more than 8 bytes, is that of no key of
+    /// [`set`](Self::set), and is as close as possible to that of `number`.
     pub fn set_missing_prefix(&mut self, number: u64) -> &[u8] {
         self.set(number);
         if let Some(padding) = self.bytes.get_mut(8) {
-            // Made keys have a '0' here.
+            // Generated keys have a '0' here.
             *padding = b'1';
         }
         &self.bytes
@@ -117,7 +118,7 @@ impl<'k> Key<'k> {
     }
 }
 
-/// Writes the low bytes of a number, at most 8, to the front.
+/// Writes the low bytes of a number, at most 8, to the beginning of `bytes`.
 #[inline]
 fn put_number(bytes: &mut [u8], number: u64) {
     let digits = number.to_be_bytes();
@@ -130,14 +131,14 @@ fn put_number(bytes: &mut [u8], number: u64) {
     }
 }
 
-/// Order in which a writer visits the keys.
+/// The order in which a writer visits the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// 0, 1, 2, ...
     Sequential,
-    /// Any key, again and again.
+    /// Keys at random, with repetitions.
     Random,
-    /// Every key once.
+    /// Every key once, in random order.
     Unique,
 }
 
@@ -151,7 +152,7 @@ pub struct KeyNumbers {
 }
 
 impl KeyNumbers {
-    /// Numbers below `bound`. [`Order::Unique`] holds 8 bytes for each.
+    /// Numbers below `bound`. [`Order::Unique`] takes 8 bytes of memory for each.
     pub fn new(order: Order, bound: u64, rng: &mut Rng) -> Self {
         let mut shuffled = Vec::new();
         if order == Order::Unique {
@@ -166,7 +167,7 @@ impl KeyNumbers {
         }
     }
 
-    /// The next number. [`Order::Unique`] starts over when all were visited.
+    /// The next number. [`Order::Unique`] starts over when all have been visited.
     pub fn next(&mut self, rng: &mut Rng) -> u64 {
         if self.order == Order::Random {
             return below(rng, self.bound);

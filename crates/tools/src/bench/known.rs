@@ -1,14 +1,14 @@
-//! The flags and benchmarks that RocksDB's db_bench 7.8 has and this program
-//! does not: they are refused by name, so that nobody measures something else
-//! than was asked for.
+//! The flags and benchmarks that RocksDB's db_bench 7.8 has and this program lacks.
+//! They are refused by name, so that a run never measures something other than
+//! what was asked for.
 //!
-//! A flag is let through when its value says that the feature is not used,
-//! which changes nothing here (`--use_plain_table=false`,
+//! A flag is accepted when its value says that the feature is not used, because
+//! then it changes nothing here (`--use_plain_table=false`,
 //! `--row_cache_size=0`).
 
 use super::flags::Kind;
 
-/// Switches of features this build lacks: false is what it does anyway.
+/// Switches of features that this build lacks: it always behaves as if they were false.
 const OFF_SWITCHES: &str = "\
     adaptive_readahead allow_data_in_errors async_io auto_prefix_mode \
     avoid_flush_during_recovery blob_db_enable_gc blob_db_is_fifo block_align build_info \
@@ -22,13 +22,13 @@ const OFF_SWITCHES: &str = "\
     use_cache_jemalloc_no_dump_allocator use_cache_memkind_kmem_allocator \
     use_compressed_secondary_cache use_cuckoo_table use_plain_table";
 
-/// Switches for which neither value is what this build does for certain.
+/// Switches for which neither value is certain to describe what this build does.
 const OTHER_SWITCHES: &str = "\
     check_flush_compaction_key_order dump_malloc_stats enable_index_compression \
     force_consistency_checks io_uring_enabled optimize_multiget_for_io read_cache_direct_read \
     read_cache_direct_write read_with_latest_user_timestamp use_shared_block_and_blob_cache";
 
-/// Flags with a value; after `=`, the value that means "not used", where there is one.
+/// Flags with a value; after `=`, the value that means "not used", if there is one.
 const VALUES: &str = "\
     backup_dir= backup_rate_limit=0 blob_cache_numshardbits blob_cache_size \
     blob_compaction_readahead_size=0 blob_compression_type blob_db_bytes_per_sync \
@@ -61,7 +61,7 @@ const VALUES: &str = "\
     transaction_lock_timeout transaction_sets transaction_sleep=0 truth_db \
     user_timestamp_size=0";
 
-/// Benchmarks that RocksDB's db_bench has and the API gives no means for, and
+/// Benchmarks that RocksDB's db_bench has but that the API makes impossible, with
 /// what is missing.
 const IMPOSSIBLE: &[(&str, &str)] = &[
     ("compact1", "the API has no call that compacts given files"),
@@ -111,7 +111,7 @@ pub struct Known {
     pub name: &'static str,
     /// Whether a value must follow.
     pub kind: Kind,
-    /// The value that is let through: the feature is not used.
+    /// The value that is accepted because it means that the feature is not used.
     pub unused: Option<&'static str>,
 }
 
@@ -143,7 +143,7 @@ pub fn flags() -> impl Iterator<Item = Known> {
         .chain(values)
 }
 
-/// The flag that only RocksDB honours and that is called `name`.
+/// The flag called `name`, if only RocksDB honours it.
 pub fn flag(name: &str) -> Option<Known> {
     flags().find(|known| known.name == name)
 }
@@ -154,7 +154,7 @@ pub fn benchmarks() -> impl Iterator<Item = &'static str> {
     BENCHMARKS.split_whitespace().chain(impossible)
 }
 
-/// Why this program cannot run a benchmark of RocksDB's, if it cannot.
+/// Why this program cannot run a benchmark of RocksDB; `None` if there is no reason.
 pub fn impossible(name: &str) -> Option<&'static str> {
     let row = IMPOSSIBLE.iter().find(|(known, _)| *known == name)?;
     Some(row.1)

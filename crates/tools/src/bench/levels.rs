@@ -1,17 +1,17 @@
-//! `--perf_level` and `--stats_level`: RocksDB's numbers, as the engines' crates
-//! name them.
+//! `--perf_level` and `--stats_level`: RocksDB's numbers, and the names that the
+//! engines' crates have for them.
 //!
-//! The `rocksdb` crate hands its names on as numbers of a list that has one
-//! level more, so there the name with the right number is the right one,
-//! whatever it says.
+//! The `rocksdb` crate passes its names on as numbers, but its list has one level
+//! more than RocksDB's. With that crate, the name with the right number is used,
+//! whatever the name says.
 
-/// `--perf_level` that measures nothing.
+/// The `--perf_level` that measures nothing.
 pub const NOTHING: i32 = 1;
-/// Levels of `--perf_level`.
+/// The valid values of `--perf_level`.
 pub const PERF_LEVELS: std::ops::RangeInclusive<i32> = 1..=6;
-/// Levels of `--stats_level`.
+/// The valid values of `--stats_level`.
 pub const STATS_LEVELS: std::ops::RangeInclusive<i32> = 0..=5;
-/// The level at which statistics are tickers and nothing else.
+/// The `--stats_level` that has tickers only.
 pub const TICKERS: i32 = 1;
 
 /// This engine's levels.
@@ -20,10 +20,10 @@ pub mod own {
     use whitewater::PerfStatsLevel;
     use whitewater::statistics::StatsLevel;
 
-    /// `--perf_level=level`.
+    /// The level that `--perf_level=level` stands for.
     ///
     /// # Errors
-    /// A level that the engine lacks.
+    /// The engine lacks this level.
     pub fn perf(level: i32) -> Result<PerfStatsLevel> {
         Ok(match level {
             1 => PerfStatsLevel::Disable,
@@ -39,10 +39,10 @@ pub mod own {
         })
     }
 
-    /// `--stats_level=level`.
+    /// The level that `--stats_level=level` stands for.
     ///
     /// # Errors
-    /// A level that the engine lacks.
+    /// The engine lacks this level.
     pub fn statistics(level: i32) -> Result<StatsLevel> {
         Ok(match level {
             0 => StatsLevel::DisableAll,
@@ -60,17 +60,17 @@ pub mod own {
     }
 }
 
-/// The peer's levels.
+/// The levels of the peer.
 #[cfg(feature = "peer-rocksdb")]
 pub mod peer {
     use crate::bench::engine::{Failure, Result};
     use rocksdb::PerfStatsLevel;
     use rocksdb::statistics::StatsLevel;
 
-    /// `--perf_level=level`.
+    /// The level that `--perf_level=level` stands for.
     ///
     /// # Errors
-    /// A level that is none.
+    /// There is no such level.
     pub fn perf(level: i32) -> Result<PerfStatsLevel> {
         use PerfStatsLevel::*;
         [
@@ -86,10 +86,10 @@ pub mod peer {
         .ok_or_else(|| Failure(format!("--perf_level={level}: RocksDB has 1 to 6")))
     }
 
-    /// `--stats_level=level`.
+    /// The level that `--stats_level=level` stands for.
     ///
     /// # Errors
-    /// A level that the crate has no name for.
+    /// The crate has no name for this level.
     pub fn statistics(level: i32) -> Result<StatsLevel> {
         use StatsLevel::*;
         [

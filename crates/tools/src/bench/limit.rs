@@ -1,5 +1,5 @@
-//! Limits of what benchmark threads ask of the engine: bytes or operations per
-//! second.
+//! Rate limits of what benchmark threads ask of the engine: bytes or operations
+//! per second.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
@@ -7,29 +7,29 @@ use std::time::{Duration, Instant};
 
 use super::flags::Flags;
 
-/// Longest time that a thread sleeps without looking at the clock again.
+/// The longest time that a thread sleeps before it looks at the clock again.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
-/// Time that may be caught up: what a thread oversleeps, above all, which is
-/// several times the share of one small write. RocksDB's limiter hands out as
-/// much at a time.
+/// The time in nanoseconds that may be caught up. Mainly this is time that a thread
+/// oversleeps, which is several times the share of one small write. RocksDB's rate
+/// limiter allows the same burst.
 const CATCH_UP: u64 = 100_000_000;
 
-/// A rate that threads keep together: each call books its share of time after
-/// the calls before it, and waits until that time has begun.
+/// A rate that several threads keep to together. Each call books its share of time
+/// after all earlier calls, and waits until that time begins.
 #[derive(Debug)]
 pub struct Limit {
     start: Instant,
-    /// Units per second; 0: no limit. A setting that is seen late only lets
-    /// the old rate stand a little longer, hence relaxed.
+    /// Units per second; 0 means no limit. Relaxed, because a thread that sees a new
+    /// setting late only keeps to the old rate a little longer.
     rate: AtomicU64,
-    /// Nanoseconds after `start` up to which time is booked. Only its own
-    /// value matters, and no other data hangs on it, hence relaxed.
+    /// The end of the booked time, in nanoseconds after `start`. Relaxed, because only
+    /// its own value matters; it publishes no other data.
     booked: AtomicU64,
 }
 
 impl Limit {
-    /// Of `rate` units per second; 0: none.
+    /// A limit of `rate` units per second; 0 means no limit.
     pub fn new(rate: u64) -> Self {
         Self {
             start: Instant::now(),
@@ -38,12 +38,12 @@ impl Limit {
         }
     }
 
-    /// Changes the rate from the next call on.
+    /// Changes the rate, from the next call on.
     pub fn set(&self, rate: u64) {
         self.rate.store(rate, Ordering::Relaxed);
     }
 
-    /// Waits until `units` may be done. Ends early once `over` says so.
+    /// Waits until `units` may be done. Returns early once `over` returns true.
     pub fn wait(&self, units: u64, over: impl Fn() -> bool) {
         let rate = self.rate.load(Ordering::Relaxed);
         if rate == 0 {
@@ -52,7 +52,7 @@ impl Limit {
         let now = self.now();
         let share = u128::from(units) * 1_000_000_000 / u128::from(rate);
         let share = u64::try_from(share).unwrap_or(u64::MAX);
-        // Of time that nobody booked the rest is gone: no long bursts after a pause.
+        // Unbooked time before that is lost, so that no long burst follows a pause.
         let earliest = now.saturating_sub(CATCH_UP);
         let before = self
             .booked
@@ -74,19 +74,19 @@ impl Limit {
     }
 }
 
-/// The limits of one run, shared by its threads.
+/// The limits of one run; its threads share them.
 #[derive(Debug)]
 pub struct Limits {
-    /// Bytes that all writing threads write, per second.
+    /// Bytes per second that all writing threads write together.
     pub writes: Limit,
-    /// Operations that all reading threads do, per second.
+    /// Operations per second that all reading threads do together.
     pub reads: Limit,
-    /// Writes of `mixgraph`, in operations per second.
+    /// Writes per second of `mixgraph`.
     pub puts: Limit,
 }
 
 impl Limits {
-    /// As the flags say.
+    /// The limits that the flags ask for.
     pub fn new(flags: &Flags) -> Self {
         let writes = if flags.sine_write_rate {
             sine(flags, 0.0) as u64
@@ -101,7 +101,7 @@ impl Limits {
     }
 }
 
-/// The rate of a sine at a time after the start.
+/// The rate that the sine flags give at a time after the start.
 pub fn sine(flags: &Flags, seconds: f64) -> f64 {
     flags.sine_a * (flags.sine_b * seconds + flags.sine_c).sin() + flags.sine_d
 }
@@ -119,7 +119,7 @@ mod tests {
         let booked = limit.booked.load(Ordering::Relaxed);
         assert!(booked >= 40_000_000, "four shares of 10 ms: {booked}");
         assert!(limit.now() >= 30_000_000, "the fourth waited for three");
-        // Sleeping too long costs nothing: the next ones are let through.
+        // Oversleeping costs nothing: the next calls pass at once.
         limit.booked.store(0, Ordering::Relaxed);
         thread::sleep(Duration::from_millis(20));
         let passed = limit.now();
@@ -129,7 +129,7 @@ mod tests {
         assert!(booked <= limit.now(), "what was overslept is caught up");
         limit.set(1);
         limit.wait(1_000_000, || false);
-        // Booked for a million seconds, but the run is over.
+        // The booked time is a million seconds, but the run is over.
         limit.wait(1, || true);
         limit.set(0);
         limit.wait(u64::MAX, || false);

@@ -1,5 +1,5 @@
-//! An engine for unit tests: a map behind a lock. It keeps nothing across
-//! openings and has no log, flushes or compactions.
+//! An engine for unit tests: a map behind a lock. It does not persist anything and
+//! has no log, flushes or compactions.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -16,14 +16,14 @@ use super::merge;
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
 thread_local! {
-    /// The level the thread was told to measure at.
+    /// The level at which this thread was told to measure.
     static MEASURING: Cell<i32> = const { Cell::new(0) };
 }
 
 /// The database.
 pub struct Memory {
     map: RwLock<Map>,
-    /// Column families but the default one, by name.
+    /// The column families other than the default one, by name.
     families: RwLock<BTreeMap<String, Map>>,
     operator: Option<MergeOperator>,
     statistics: bool,
@@ -38,7 +38,7 @@ impl Memory {
         self.map.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls `work` with the entries of a family.
+    /// Calls `work` with the entries of a column family.
     fn within<R>(&self, family: &str, work: impl FnOnce(&mut Map) -> R) -> R {
         if family == "default" {
             return work(&mut self.change());
@@ -252,7 +252,7 @@ impl Engine for Memory {
     }
 }
 
-/// Tables, which this engine has none of.
+/// The external table of this engine, which has no tables.
 pub enum NoTable {}
 
 impl External for NoTable {

@@ -1,5 +1,5 @@
-//! RocksDB's merge operators that `--merge_operator` can name, as functions
-//! over operands in the order they were written.
+//! RocksDB's merge operators that `--merge_operator` can name, as functions over
+//! operands in the order in which they were written.
 
 /// The last operand, or the existing value if there is none.
 pub fn put<'o>(existing: Option<&[u8]>, operands: impl Iterator<Item = &'o [u8]>) -> Vec<u8> {
@@ -9,8 +9,8 @@ pub fn put<'o>(existing: Option<&[u8]>, operands: impl Iterator<Item = &'o [u8]>
     }
 }
 
-/// Wrapping sum of little-endian 64-bit integers. A value or operand that is
-/// not 8 bytes long counts as 0, as it does in RocksDB.
+/// The wrapping sum of little-endian 64-bit integers. A value or operand that is not
+/// 8 bytes long counts as 0, as in RocksDB.
 pub fn uint64_add<'o>(
     existing: Option<&[u8]>,
     operands: impl Iterator<Item = &'o [u8]>,
@@ -21,7 +21,7 @@ pub fn uint64_add<'o>(
     sum.to_le_bytes().to_vec()
 }
 
-/// Existing value and operands joined by commas.
+/// The existing value and the operands, joined by commas.
 pub fn string_append<'o>(
     existing: Option<&'o [u8]>,
     operands: impl Iterator<Item = &'o [u8]>,
@@ -33,14 +33,14 @@ pub fn string_append<'o>(
         .join(&b',')
 }
 
-/// The greatest of existing value and operands, byte by byte.
+/// The greatest of the existing value and the operands, compared byte by byte.
 pub fn max<'o>(existing: Option<&'o [u8]>, operands: impl Iterator<Item = &'o [u8]>) -> Vec<u8> {
     let greatest = existing.into_iter().chain(operands).max();
     greatest.unwrap_or_default().to_vec()
 }
 
-/// Existing value and operands, each byte by exclusive or; the shorter one
-/// counts as if zeros followed it.
+/// The bitwise exclusive or of the existing value and the operands. A shorter one
+/// counts as if it were padded with zeros.
 pub fn bytes_xor<'o>(
     existing: Option<&'o [u8]>,
     operands: impl Iterator<Item = &'o [u8]>,

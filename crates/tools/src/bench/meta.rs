@@ -1,4 +1,4 @@
-//! Operations that take no threads of their own: flushes, waiting, properties.
+//! Operations that start no threads of their own: flushes, waits and properties.
 
 use std::thread;
 use std::time::Duration;
@@ -7,11 +7,11 @@ use super::engine::{Engine, Result};
 use super::runner::Runner;
 use crate::interrupt;
 
-/// Consecutive readings without background work that count as rest.
+/// How many consecutive readings without background work mean that it is at rest.
 const QUIET_READINGS: u32 = 5;
-/// More levels than any engine has.
+/// A limit to the number of levels, above that of any engine.
 const MOST_LEVELS: usize = 128;
-/// Time between two such readings.
+/// The time between two readings of background work.
 const READING_PAUSE: Duration = Duration::from_millis(20);
 const BACKGROUND_WORK: [&str; 4] = [
     "rocksdb.mem-table-flush-pending",
@@ -38,8 +38,8 @@ impl<E: Engine> Runner<'_, E> {
         engine.flush(&families)
     }
 
-    /// Compacts what is in level 0 into the next level that has files, as
-    /// background work does it that finds one file too many.
+    /// Compacts level 0 into the next level that has files, as a background compaction
+    /// does when there is one file too many.
     pub(super) fn compact_level0(&mut self) -> Result<()> {
         let told = match level0_and_next(self.engine()?) {
             (0, _) => return self.print("compact0 found 0 files to compact\n"),
@@ -64,7 +64,7 @@ impl<E: Engine> Runner<'_, E> {
         self.engine()?.change_options(&options(&trigger, &off))
     }
 
-    /// Waits until background work has come to rest, and says so.
+    /// Waits until background work is at rest, and reports that.
     pub(super) fn wait_for_rest(&mut self) -> Result<()> {
         let path = self.directory.display().to_string();
         self.print(&format!("waitforcompaction({path}): started\n"))?;
@@ -100,7 +100,7 @@ impl<E: Engine> Runner<'_, E> {
     }
 }
 
-/// How many files are in level 0, and the next level that has any.
+/// The number of files in level 0, and the next level that has files.
 fn level0_and_next<E: Engine>(engine: &E) -> (u64, Option<usize>) {
     let files = |level: usize| -> Option<u64> {
         let count = engine.property(&format!("rocksdb.num-files-at-level{level}"));
@@ -111,7 +111,7 @@ fn level0_and_next<E: Engine>(engine: &E) -> (u64, Option<usize>) {
     (files(0).unwrap_or(0), next)
 }
 
-/// What stands for a property that the engine lacks, as in RocksDB.
+/// What is printed for a property that the engine lacks, as in RocksDB.
 pub(super) fn unavailable() -> String {
     "(failed)".into()
 }

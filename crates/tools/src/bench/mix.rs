@@ -1,6 +1,6 @@
-//! The distributions of `mixgraph`: which operation comes next, which key it is
-//! about, how large a value and how long a scan is. They are those of RocksDB's
-//! program, fitted to the traces of a social graph.
+//! The distributions of `mixgraph`: the next operation, its key, the size of a
+//! value and the length of a scan. They are those of RocksDB's program, which were
+//! fitted to the traces of a social graph.
 
 use rand_xoshiro::rand_core::{RngCore, SeedableRng};
 
@@ -15,31 +15,31 @@ pub enum Query {
     Get,
     /// Write a key.
     Put,
-    /// Seek a key and read on from there.
+    /// Seek a key and scan from there.
     Seek,
 }
 
 /// One operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What it does.
+    /// The kind of the operation.
     pub query: Query,
     /// The number of its key.
     pub key: u64,
-    /// Bytes of the value that a [`Query::Put`] writes.
+    /// The size in bytes of the value that a [`Query::Put`] writes.
     pub value_size: usize,
-    /// Entries that a [`Query::Seek`] reads.
+    /// The number of entries that a [`Query::Seek`] reads.
     pub scan: u64,
 }
 
-/// Everything that the flags say about the operations.
+/// The mix of operations that the flags describe.
 #[derive(Clone, Debug)]
 pub struct Mix {
     keys: u64,
-    /// Of 1000 (a few more for shares that are no whole thousandths): upper
-    /// limits of reads, writes and scans.
+    /// The upper limits of reads, writes and scans, out of 1000 (or a few more, if the
+    /// shares are not whole thousandths).
     limits: [u64; 3],
-    /// Shares of reads, writes and scans.
+    /// The shares of reads, writes and scans.
     shares: [f64; 3],
     choice: Choice,
     value: Pareto,
@@ -48,30 +48,29 @@ pub struct Mix {
     scan_most: u64,
 }
 
-/// How a random number becomes a key's number.
+/// How a random number is turned into the number of a key.
 #[derive(Clone, Debug)]
 enum Choice {
-    /// As it is.
+    /// The number is used as it is.
     Any,
-    /// By a power law over all keys.
+    /// A power law over all keys chooses the key.
     Law(Law),
-    /// A range of keys by its share, then a key of the range.
+    /// The number chooses a range of keys by the ranges' shares, then a key of the range.
     Ranges(Ranges, Law),
 }
 
-/// Values of at most this many bytes, whatever `mix_max_value_size` is.
+/// The maximum size of a value in bytes, whatever `mix_max_value_size` is.
 const LARGEST_VALUE: u64 = 1 << 20;
-/// Values of at least this many bytes.
+/// The minimum size of a value in bytes.
 const SMALLEST_VALUE: u64 = 10;
-/// A share below this is none.
+/// A share below this counts as none.
 const NO_SHARE: f64 = 1e-16;
 
 impl Mix {
-    /// What `flags` say, over `keys` keys.
+    /// The mix that `flags` describe, over `keys` keys.
     ///
     /// # Errors
-    /// Shares that are negative or all 0, and ranges without keys or without a
-    /// share.
+    /// Shares are negative or all 0, or a range has no keys or no share.
     pub fn new(flags: &Flags, keys: u64) -> Result<Self> {
         let ratios = [
             flags.mix_get_ratio,
@@ -102,7 +101,7 @@ impl Mix {
             flags.keyrange_dist_d,
         ];
         let choice = match (law.is_none(), terms == [0.0; 4]) {
-            // As in RocksDB, ranges count only with a law for their keys.
+            // As in RocksDB, ranges count only together with a law for their keys.
             (true, _) => Choice::Any,
             (false, true) => Choice::Law(law),
             (false, false) => Choice::Ranges(Ranges::new(keys, flags.keyrange_num, terms)?, law),
@@ -130,12 +129,12 @@ impl Mix {
         })
     }
 
-    /// Share of operations that read, by key or by seek.
+    /// The share of operations that read, by key or by seek.
     pub fn reading(&self) -> f64 {
         self.shares[0] + self.shares[2]
     }
 
-    /// The operation that a random number below the number of keys stands for.
+    /// The operation that a random number, below the number of keys, stands for.
     pub fn step(&self, number: u64) -> Step {
         let keys = self.keys.max(1);
         let uniform = (number % keys) as f64 / keys as f64;
@@ -164,7 +163,7 @@ impl Mix {
     }
 }
 
-/// Spreads hot seeds over all numbers; the same seed always to the same one.
+/// Spreads hot seeds over all numbers. The same seed always gives the same number.
 fn scattered(seed: u64) -> u64 {
     Rng::seed_from_u64(seed).next_u64()
 }
@@ -196,7 +195,7 @@ struct Pareto {
 }
 
 impl Pareto {
-    /// The value that a share of all are above, rounded up.
+    /// The value that the given share of all values exceeds, rounded up.
     fn at(self, share: f64) -> u64 {
         whole(match self.k {
             0.0 => self.theta - self.sigma * share.ln(),
@@ -205,7 +204,7 @@ impl Pareto {
     }
 }
 
-/// Rounded up; 0 for what is negative or no finite number.
+/// A number rounded up; 0 if it is negative or not finite.
 fn whole(number: f64) -> u64 {
     if number.is_finite() {
         number.ceil() as u64
@@ -218,7 +217,7 @@ fn whole(number: f64) -> u64 {
 #[derive(Clone, Debug)]
 struct Ranges {
     keys_each: u64,
-    /// Where the share of each range begins, ascending.
+    /// Where the share of each range begins, in ascending order.
     starts: Vec<u64>,
     shares: u64,
 }
@@ -235,7 +234,7 @@ impl Ranges {
         if keys_each == 0 && keys > 0 {
             return Err(refused("a range has no keys"));
         }
-        // The least share becomes about 1, so that all are whole numbers.
+        // The smallest share becomes about 1, so that all shares are whole numbers.
         let mut scale = 0.0;
         let mut sizes: Vec<u64> = Vec::new();
         for range in (1..=count).rev() {
@@ -253,7 +252,7 @@ impl Ranges {
         if shares == 0 {
             return Err(refused("no range has a share"));
         }
-        // The same flags always spread hot ranges over the keys alike.
+        // The same flags always spread hot ranges over the keys in the same way.
         let mut rng = Rng::seed_from_u64(shares);
         for at in 0..sizes.len() {
             let other = (rng.next_u64() % sizes.len() as u64) as usize;
@@ -288,8 +287,8 @@ impl Ranges {
 mod tests {
     use super::*;
 
-    /// Command line of the "all random" and "prefix-dist" runs that RocksDB's
-    /// wiki gives, scaled down.
+    /// The flags of the "all random" and "prefix-dist" runs in RocksDB's wiki, scaled
+    /// down.
     fn flags() -> Flags {
         Flags {
             num: 100_000,
@@ -356,7 +355,7 @@ mod tests {
             .collect();
         keys.sort_unstable();
         keys.dedup();
-        // Uniform ones would be about 26,000.
+        // A uniform distribution would give about 26,000.
         assert!(keys.len() < 24_000, "{}", keys.len());
     }
 

@@ -1,13 +1,13 @@
-//! `db_bench`: RocksDB's benchmark program for this engine, and, with the
-//! cargo feature `peer-rocksdb`, for RocksDB itself with the same code.
+//! `db_bench`: RocksDB's benchmark program for this engine and, with the cargo
+//! feature `peer-rocksdb`, for RocksDB itself with the same code.
 //!
-//! Flags and output are RocksDB's, so that command lines and scripts written
-//! for it keep working; a flag that is not honoured is an error, never ignored.
+//! Flags and output are RocksDB's, so that command lines and scripts written for
+//! it keep working. A flag that is not honoured is an error; it is never ignored.
 //!
-//! The way of a run: [`args`] and [`flags`] read the command line, [`plan`] the
-//! list of benchmarks; [`runner`] opens an [`engine`] and starts the threads,
-//! each a [`worker`] that runs a [`workload`]; [`report`] formats what their
-//! [`stats`] add up to.
+//! A run goes through these modules: [`args`] and [`flags`] read the command line,
+//! and [`plan`] reads the list of benchmarks. [`runner`] opens an [`engine`] and
+//! starts the threads. Each thread is a [`worker`] that runs a [`workload`].
+//! [`report`] formats the sums of their [`stats`].
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -68,8 +68,8 @@ use runner::Runner;
 use crate::interrupt::{self, Output};
 use crate::page;
 
-/// Runs the program with the arguments that follow its name. Errors go to
-/// standard error and make the exit code 1.
+/// Runs the program with the arguments that follow its name. Errors go to standard
+/// error and make the exit code 1.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     let result = execute(arguments);
     if let Err(failure) = &result {
@@ -94,10 +94,10 @@ fn execute(arguments: impl Iterator<Item = OsString>) -> Result<()> {
     }
 }
 
-/// Said after Ctrl-C.
+/// The message after Ctrl-C.
 const HINT: &str = "db_bench: it ends with the report of what has run; again: at once, without it";
 
-/// Arguments as text.
+/// The arguments as text.
 pub(crate) fn utf8(arguments: impl Iterator<Item = OsString>) -> Result<Vec<String>> {
     arguments
         .map(|argument| {
@@ -112,7 +112,7 @@ fn print(text: &str) -> Result<()> {
     Ok(output().write_all(text.as_bytes())?)
 }
 
-/// Standard output, which may be closed before the run has ended.
+/// Standard output, which may be closed before the run ends.
 fn output() -> Output<std::io::Stdout> {
     Output(std::io::stdout())
 }
@@ -125,7 +125,7 @@ fn run_tour() -> Result<()> {
 }
 
 fn run(flags: &Flags) -> Result<()> {
-    // Everything that can be wrong with the command line comes first.
+    // All checks of the command line come first.
     plan::parse(&flags.benchmarks)?;
     for file in [&flags.json_file, &flags.html_file] {
         page::try_file(file)?;
@@ -148,7 +148,7 @@ fn run(flags: &Flags) -> Result<()> {
 }
 
 /// # Errors
-/// An engine that is unknown, or not part of this build.
+/// The engine is unknown, or is not part of this build.
 fn known_engine(flags: &Flags) -> Result<()> {
     match flags.engine.as_str() {
         "whitewater" => Ok(()),
@@ -241,8 +241,8 @@ fn choose_seed(flags: &Flags) -> Result<u64> {
     Ok(seed)
 }
 
-/// The directory of the database, and what removes it at the end if nobody
-/// chose it.
+/// The directory of the database. If the user did not choose it, it is removed at
+/// the end.
 struct Base {
     path: PathBuf,
     _removed_at_the_end: Option<TempDir>,

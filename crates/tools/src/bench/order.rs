@@ -1,13 +1,13 @@
-//! The order of keys of `--use_uint64_comparator`.
+//! The key order of `--use_uint64_comparator`.
 
 use std::cmp::Ordering;
 
-/// RocksDB's name of it.
+/// RocksDB's name of this order.
 pub const NAME: &str = "rocksdb.Uint64Comparator";
 
-/// Compares keys of 8 bytes as numbers in the machine's order of bytes. Keys of
-/// other sizes, which RocksDB does not allow, are made 8 bytes long by zeros or
-/// by cutting, and as bytes if they are the same then.
+/// Compares keys of 8 bytes as numbers in the machine's byte order. Keys of other
+/// sizes, which RocksDB does not allow, are padded with zeros or truncated to 8
+/// bytes; if the numbers are equal, the keys are compared as bytes.
 pub fn compare(one: &[u8], other: &[u8]) -> Ordering {
     number(one).cmp(&number(other)).then_with(|| one.cmp(other))
 }

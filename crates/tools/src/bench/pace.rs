@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use crate::interrupt;
 
-/// Counts a thread's operations against its limit; the clock, and whether
-/// another thread failed or the run is to end, are only looked at every so many operations.
+/// Counts a thread's operations against its limit. Only at certain intervals of
+/// operations does it look at the clock, and whether the thread must stop because
+/// another thread failed or the run is to end.
 #[derive(Debug)]
 pub struct Pace<'s> {
     operations: u64,
@@ -18,7 +19,8 @@ pub struct Pace<'s> {
 }
 
 impl<'s> Pace<'s> {
-    /// Up to `limit` operations, until `deadline`, or until `stop` is set.
+    /// A pace that ends after `limit` operations, after the time `deadline`, or when
+    /// `stop` is set.
     pub fn new(
         limit: u64,
         deadline: Option<Duration>,
@@ -46,8 +48,8 @@ impl<'s> Pace<'s> {
 
     fn is_over(&mut self) -> bool {
         self.next_check = self.operations + self.check_every;
-        // Relaxed: the flag carries no data, the failure itself is handed over
-        // by joining the thread.
+        // Relaxed: the flag carries no data; the failure itself is passed on when the
+        // thread is joined.
         self.stop.load(Ordering::Relaxed)
             || interrupt::requested()
             || self

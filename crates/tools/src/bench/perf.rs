@@ -1,7 +1,7 @@
-//! What the threads of a benchmark have measured of the engine's calls
-//! (`--perf_level`), added up.
+//! `--perf_level`: what the threads of a benchmark have measured of the engine's
+//! calls, added up.
 
-/// Names and values of one thread, or of several.
+/// Names and values that one thread measured, or the sums of several.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
     metrics: Vec<(String, u64)>,
@@ -19,7 +19,7 @@ impl Measured {
         }
     }
 
-    /// Adds another thread's.
+    /// Adds the values of another thread.
     pub fn add(&mut self, other: Self) {
         for (name, value) in other.metrics {
             match self.metrics.iter_mut().find(|(known, _)| *known == name) {
@@ -29,7 +29,7 @@ impl Measured {
         }
     }
 
-    /// The report of all threads, in the form it was read from.
+    /// The report of all threads, in the form that [`parse`](Self::parse) reads.
     pub fn report(&self) -> String {
         let pairs: Vec<_> = self
             .metrics

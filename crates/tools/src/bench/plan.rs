@@ -1,11 +1,11 @@
-//! The benchmarks and the list that `--benchmarks` names: what exists, and how
-//! often each is to run.
+//! The table of tasks, and the list that `--benchmarks` names: which benchmarks to
+//! run, and how often.
 //!
-//! A name may carry a suffix in brackets: `[X5]` runs it five times and adds
-//! averages and the median, `[W2]` warms up with two runs that do not count,
-//! `[W2-X5]` does both. Suffixes are separated by dashes, and as in RocksDB a
-//! leading dash means nothing: `[-X5]` is `[X5]`. The fresh database that a
-//! fill benchmark starts on is made once, before the first run.
+//! A name may have a suffix in brackets: `[X5]` runs the benchmark five times and
+//! adds averages and the median, `[W2]` warms up with two runs that do not count,
+//! and `[W2-X5]` does both. Suffixes are separated by dashes. As in RocksDB, a
+//! leading dash means nothing: `[-X5]` is `[X5]`. If a fill benchmark starts on a
+//! fresh database, that is created once, before the first run.
 
 use whitewater_storage::checksum::ChecksumType;
 
@@ -27,19 +27,19 @@ pub enum Task {
     FillAndSeek,
     /// Reads, then writes, random keys.
     Update,
-    /// Reads random keys and writes them back changed by exclusive or.
+    /// Reads random keys and writes their values back after an exclusive or.
     Xor,
-    /// Reads random keys and writes them back with more at the end.
+    /// Reads random keys and writes their values back with more appended.
     Append,
     /// Merges into random keys.
     Merge,
-    /// Reads and writes random keys in turn.
+    /// Reads and writes random keys, by turns.
     ReadAndWrite,
     /// Reads and merges into random keys.
     ReadAndMerge,
     /// Reads, writes and deletes groups of keys, and checks them.
     Verify,
-    /// Reads, writes and scans as in a social graph.
+    /// Reads, writes and scans with the distributions of a social graph.
     Mix,
     /// Deletes keys and puts their successors.
     Replace,
@@ -51,7 +51,7 @@ pub enum Task {
     ReadFast,
     /// Reads several random keys at once.
     MultiRead,
-    /// Asks for the sizes of random ranges.
+    /// Asks for the approximate sizes of random ranges.
     ApproximateSizes,
     /// Scans in key order.
     Scan,
@@ -59,13 +59,13 @@ pub enum Task {
     ScanReverse,
     /// Seeks random keys.
     Seek,
-    /// Makes iterators.
+    /// Creates iterators.
     NewIterator,
     /// Deletes random keys.
     DeleteRandom,
     /// Deletes keys in order.
     DeleteSequential,
-    /// Makes tables outside and takes them in.
+    /// Builds tables outside the database and ingests them.
     Ingest,
     /// Computes checksums of a block.
     Checksum(ChecksumType),
@@ -73,20 +73,20 @@ pub enum Task {
     Compress,
     /// Uncompresses a block.
     Uncompress,
-    /// Checks all tables: their blocks, or each file as a whole.
+    /// Verifies all tables: their blocks, or each file as a whole.
     VerifyTables {
-        /// Each file as a whole.
+        /// Whether each file is verified as a whole.
         whole_files: bool,
     },
-    /// Compacts the whole key range, measured.
+    /// Compacts the whole key range, and measures it.
     Compact,
-    /// Compacts the whole key range, without the lowest level.
+    /// Compacts the whole key range except for the lowest level.
     CompactAll,
     /// Compacts level 0 into the next level that has files.
     CompactLevel0,
     /// Flushes the memtable.
     Flush,
-    /// Waits until background work has come to rest.
+    /// Waits until background work is at rest.
     WaitForCompaction,
     /// Prints these properties of the database.
     Property(&'static [&'static str]),
@@ -99,11 +99,11 @@ pub enum Beside {
     Put,
     /// Merges into random keys.
     Merge,
-    /// Scans everything, and is measured, too.
+    /// Scans everything; this thread is measured, too.
     Scan,
 }
 
-/// One benchmark by name.
+/// A benchmark with its name.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Benchmark {
     /// RocksDB's name for it.
@@ -112,20 +112,20 @@ pub struct Benchmark {
     pub task: Task,
     /// Whether it starts on an empty database.
     pub fresh: bool,
-    /// What an extra, unmeasured thread does meanwhile.
+    /// What an extra, unmeasured thread does at the same time.
     pub beside: Option<Beside>,
     /// One line for the help.
     pub help: &'static str,
 }
 
-/// One entry of the list.
+/// One entry of the list of benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// What to run.
     pub benchmark: &'static Benchmark,
-    /// Measured runs, at least 1.
+    /// The number of measured runs, at least 1.
     pub repeat: u32,
-    /// Runs before them that do not count.
+    /// The number of runs before them that do not count.
     pub warmup: u32,
 }
 
@@ -137,7 +137,7 @@ pub fn lookup(name: &str) -> Option<&'static Benchmark> {
 /// Reads a comma-separated list; empty entries are skipped.
 ///
 /// # Errors
-/// A name that is unknown or that only RocksDB runs, or a malformed suffix.
+/// A name is unknown or is run only by RocksDB, or a suffix is malformed.
 pub fn parse(list: &str) -> Result<Vec<Step>> {
     let entries = list
         .split(',')

@@ -1,5 +1,5 @@
-//! What a running benchmark shows besides its result: a progress bar on a
-//! terminal, progress lines of threads, and the file of throughput over time.
+//! What a running benchmark shows besides its result: a progress bar on a terminal,
+//! the progress lines of threads, and the file of throughput over time.
 
 use std::fs::File;
 use std::io::{IsTerminal, Write};
@@ -14,17 +14,17 @@ use super::engine::{Failure, Result};
 use super::flags::Flags;
 use super::stats::Stats;
 
-/// Operations done by all threads of one run.
+/// The operations that all threads of one run have done.
 #[derive(Debug)]
 pub struct Progress {
     bar: ProgressBar,
-    /// Written by worker threads, read by the reporting thread. Publishes
-    /// nothing else, hence relaxed.
+    /// Written by worker threads, read by the reporting thread. Publishes nothing
+    /// else, hence relaxed.
     done: AtomicU64,
 }
 
 impl Progress {
-    /// Progress towards `operations`, or without an end if that is `None`.
+    /// Progress towards `operations`; `None` if the end is not known.
     pub fn new(flags: &Flags, name: &str, operations: Option<u64>) -> Self {
         let wanted = flags.progress_reports
             && flags.stats_interval == 0
@@ -32,8 +32,8 @@ impl Progress {
         Self::of(wanted, "ops", name, operations)
     }
 
-    /// Progress towards `count` things called `unit`, or without an end if
-    /// that is `None`; shown if `wanted` and standard error is a terminal.
+    /// Progress towards `count` things called `unit`; `None` if the end is not known.
+    /// It is shown if `wanted` is set and standard error is a terminal.
     pub fn of(wanted: bool, unit: &str, name: &str, count: Option<u64>) -> Self {
         let visible = wanted && std::io::stderr().is_terminal();
         let bar = match (visible, count) {
@@ -63,17 +63,17 @@ impl Progress {
         self.done.load(Ordering::Relaxed)
     }
 
-    /// Says what is being done now.
+    /// Shows the name of what is being done now.
     pub fn show(&self, name: &str) {
         self.bar.set_message(name.to_owned());
     }
 
-    /// Takes the bar off the terminal.
+    /// Removes the bar from the terminal.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
     }
 
-    /// Writes `secs_elapsed,interval_qps` lines to the flags' report file
+    /// Writes `secs_elapsed,interval_qps` lines to the report file that the flags name,
     /// until `over` is set. Returns at once if no interval is set.
     ///
     /// # Errors
@@ -146,7 +146,7 @@ impl IntervalLines {
         })
     }
 
-    /// Operations after which [`Self::line`] wants to be called again.
+    /// The number of operations at which to call [`Self::line`] again.
     pub fn next(&self) -> u64 {
         self.next
     }

@@ -1,11 +1,11 @@
-//! The lines that scripts read: the result line, and the averages of repeated
-//! runs. Byte for byte the format of RocksDB's db_bench 7.8.
+//! The lines that scripts read: the result line, and the averages of repeated runs.
+//! The format is that of RocksDB's db_bench 7.8, byte for byte.
 
 use whitewater_memtable_bench::measure;
 
 use super::stats::Stats;
 
-/// The result of one run, histograms included; ends with a newline.
+/// The result of one run, including histograms; ends with a newline.
 pub fn result(name: &str, stats: &Stats) -> String {
     let operations = stats.operations.max(1);
     let mut extra = match stats.megabytes_per_second() {
@@ -31,7 +31,7 @@ pub fn result(name: &str, stats: &Stats) -> String {
     text
 }
 
-/// Throughput of the runs of one benchmark.
+/// The throughput of the runs of one benchmark.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
     operations: Vec<f64>,
@@ -45,17 +45,17 @@ impl Samples {
         self.megabytes.extend(stats.megabytes_per_second());
     }
 
-    /// Operations per second of the middle run (of the middle two, their mean).
+    /// The median of operations per second; the mean of the middle two for an even number.
     pub fn median(&self) -> f64 {
         median(&self.operations)
     }
 
-    /// Operations per second of each run.
+    /// The operations per second of each run.
     pub fn operations(&self) -> &[f64] {
         &self.operations
     }
 
-    /// Megabytes per second of the runs that have them.
+    /// The megabytes per second of the runs that counted bytes.
     pub fn megabytes(&self) -> &[f64] {
         &self.megabytes
     }
@@ -64,7 +64,7 @@ impl Samples {
         self.megabytes.len() == self.operations.len()
     }
 
-    /// The line after each run but the first: average and 95% confidence.
+    /// The line after each run except the first: average and 95% confidence.
     pub fn so_far(&self, name: &str) -> String {
         let runs = self.operations.len();
         if runs < 2 {
@@ -73,7 +73,7 @@ impl Samples {
         format!("{name} [AVG {runs} runs] : {}", self.averages())
     }
 
-    /// The same as an interval.
+    /// The same line with the confidence as an interval.
     pub fn interval(&self, name: &str) -> String {
         let runs = self.operations.len();
         if runs < 2 {
@@ -138,7 +138,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// Half the width of the 95% confidence interval of the mean, for a normal
+/// Half the width of the 95% confidence interval of the mean, assuming a normal
 /// distribution; 0 for fewer than two values.
 fn confidence(values: &[f64]) -> f64 {
     if values.len() < 2 {
@@ -150,7 +150,7 @@ fn confidence(values: &[f64]) -> f64 {
     1.959964 * deviation / (values.len() as f64).sqrt()
 }
 
-/// The middle value, or the mean of the middle two; 0 for no values.
+/// The median: the middle value, or the mean of the middle two; 0 for no values.
 pub fn median(values: &[f64]) -> f64 {
     measure::median(values.iter().copied())
 }

@@ -1,5 +1,5 @@
-//! Runs a list of benchmarks against one engine: opens and renews the
-//! database, starts the threads, prints the results.
+//! Runs a list of benchmarks against one engine: opens and recreates the database,
+//! starts the threads, and prints the results.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -38,11 +38,11 @@ use crate::interrupt;
 pub struct Outcome {
     /// Name of the benchmark.
     pub name: &'static str,
-    /// What was in force while it ran.
+    /// What was in force while the benchmark ran.
     pub in_force: InForce,
-    /// Its measured runs.
+    /// The throughput of its measured runs.
     pub samples: Samples,
-    /// What these runs cost the threads and the system, if that was asked for.
+    /// What these runs cost the threads and the system, if the flags ask for that.
     pub contention: Option<Contention>,
     /// How long operations took in all of these runs, if they were timed.
     pub latencies: Vec<(Operation, Latencies)>,
@@ -50,25 +50,25 @@ pub struct Outcome {
     pub timeline: Timeline,
 }
 
-/// What one run yields.
+/// The results of one run.
 struct Run {
     stats: Stats,
     timeline: Timeline,
     contention: Option<Contention>,
-    /// It was asked to end, so its figures are of a part.
+    /// Whether the run was interrupted, so that its figures cover only a part.
     stopped_short: bool,
 }
 
-/// One engine, one database, and the flags.
+/// A list of benchmarks on one engine and one database, with the same flags.
 pub struct Runner<'a, E: Engine> {
     pub(super) flags: Flags,
     pub(super) directory: PathBuf,
-    /// What `use_existing_keys` has found.
+    /// The keys that `use_existing_keys` has found.
     existing: Vec<Vec<u8>>,
     engine: Option<E>,
     pub(super) families: Families,
     time: Time,
-    /// Times that a secondary has caught up with its primary.
+    /// How often a secondary has caught up with its primary.
     caught_up: u64,
     seed: u64,
     threads_started: u64,
@@ -80,18 +80,18 @@ pub struct Runner<'a, E: Engine> {
 }
 
 impl<'a, E: Engine> Runner<'a, E> {
-    /// Opens the database in `directory`, after destroying what is there
-    /// unless `use_existing_db` is set. Results go to `output`.
+    /// Opens the database in `directory`, after destroying an old one there unless
+    /// `use_existing_db` is set. Results go to `output`.
     ///
     /// # Errors
-    /// Those of the file system and of the engine.
+    /// An error of the file system or of the engine.
     pub fn new(
         flags: &Flags,
         directory: &Path,
         seed: u64,
         output: &'a mut (dyn Write + Send),
     ) -> Result<Self> {
-        // As large as the largest value of any benchmark.
+        // The pool must fit the largest value of any benchmark.
         let block = usize::try_from(flags.block_size)?;
         let largest = flags.largest_value().max(100_000).max(block);
         let mut runner = Self {
@@ -134,7 +134,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         self
     }
 
-    /// Prints the block above the results.
+    /// Prints the block of facts above the results.
     ///
     /// # Errors
     /// The output cannot be written.
@@ -143,7 +143,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         self.print(&text)
     }
 
-    /// Runs the steps in order, and prints the statistics at the end.
+    /// Runs the steps in order, and prints the engine's statistics at the end.
     ///
     /// # Errors
     /// The first failure of a thread or of the output.
@@ -197,7 +197,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         Ok(())
     }
 
-    /// Reads all keys; their number takes the place of `num`.
+    /// Reads all existing keys; their number replaces `num`.
     fn load_keys(&mut self) -> Result<()> {
         let mut keys = Vec::new();
         let mut cursor = self.engine()?.cursor();
@@ -216,7 +216,7 @@ impl<'a, E: Engine> Runner<'a, E> {
     }
 
     fn renew(&mut self, expired: Option<Expired>) -> Result<()> {
-        // Closes it.
+        // Dropping the engine closes the database.
         self.engine = None;
         if self.directory.exists() {
             E::destroy(&self.directory, &self.flags)
@@ -265,7 +265,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         Ok(None)
     }
 
-    /// Lets the time of `timeseries` begin; what compactions are to remove.
+    /// Starts the clock of `timeseries`. Returns what compactions are to remove.
     fn begin_time(&mut self) -> Result<Option<Expired>> {
         self.time = Time::default();
         if self.flags.expiry()? != Expiry::CompactionFilter {
@@ -278,8 +278,8 @@ impl<'a, E: Engine> Runner<'a, E> {
         }))
     }
 
-    /// Runs a benchmark as often as it is to be; `None` if the run is to end
-    /// before the first of them has.
+    /// Runs a benchmark as often as its step says; `None` if the run is to end before
+    /// the first of them is finished.
     fn measure(&mut self, step: &Step) -> Result<Option<Outcome>> {
         let name = step.benchmark.name;
         let mut job = Job::new(&self.flags, step.benchmark);
@@ -426,7 +426,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                 .into_iter()
                 .map(thread::ScopedJoinHandle::join)
                 .collect();
-            // Relaxed: ends the reporter's loop, carries no data.
+            // Relaxed: the flag ends the reporter's loop and carries no data.
             over.store(true, Ordering::Relaxed);
             reporter.thread().unpark();
             let recorded = recorder.map(|recorder| {
@@ -464,12 +464,12 @@ impl<'a, E: Engine> Runner<'a, E> {
     }
 }
 
-/// Runs one thread from start to end; on failure the other threads stop soon.
+/// Runs one thread from start to end. If it fails, the other threads stop soon.
 fn run_thread<E: Engine>(id: usize, seed: u64, engine: &E, shared: &Shared<'_>) -> Result<Stats> {
     let mut worker = Worker::new(id, seed, engine, shared);
     let result = run_measured(&mut worker);
     if !worker.is_beside() {
-        // Relaxed: ends the loop of the thread beside, carries no data.
+        // Relaxed: the count ends the loop of the extra thread and carries no data.
         shared.running.fetch_sub(1, Ordering::Relaxed);
     }
     if result.is_err() {
@@ -478,7 +478,7 @@ fn run_thread<E: Engine>(id: usize, seed: u64, engine: &E, shared: &Shared<'_>) 
     result.map(|()| worker.stats)
 }
 
-/// Runs the workload, and measures around it what the flags ask for.
+/// Runs the workload, and takes the measurements around it that the flags ask for.
 fn run_measured<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let flags = worker.shared.flags;
     let measures = flags.perf_level > levels::NOTHING;
@@ -496,7 +496,7 @@ fn run_measured<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     result
 }
 
-/// Operations that a progress bar can count up to, if that is known.
+/// The number of operations that a progress bar counts up to, if it is known.
 fn expected_operations(job: &Job) -> Option<u64> {
     let (each, random) = match job.benchmark.task {
         Task::FillRandom => (job.writes, true),

@@ -1,34 +1,34 @@
-//! Where flags come from besides the command line, as in the library that
-//! RocksDB's db_bench reads its flags with: `--flagfile` names files of flags,
-//! `--fromenv` and `--tryfromenv` flags that environment variables set, and
-//! `--undefok` flags that may be unknown.
+//! Where flags come from besides the command line. As in the library that RocksDB's
+//! db_bench reads its flags with, `--flagfile` names files of flags, `--fromenv`
+//! and `--tryfromenv` name flags that environment variables set, and `--undefok`
+//! names flags that may be unknown.
 //!
-//! Each is put in the place of the argument that names it, so that what follows
-//! on the command line overrides it. What `--undefok` names counts wherever it
-//! stands.
+//! The flags of a file or variable take the place of the argument that names it, so
+//! flags further on in the command line override them. `--undefok` takes effect
+//! wherever it stands.
 
 use std::ffi::OsString;
 use std::path::Path;
 
 use super::engine::{Failure, Result};
 
-/// Files within files; more means that one of them names itself.
+/// The maximum depth of files within files; a deeper one means that a file names itself.
 const DEEPEST: usize = 16;
 
-/// Arguments without those that stand for others.
+/// The arguments after expansion: none of them stands for others.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
-    /// Flags and their values, in their order.
+    /// Flags and their values, in order.
     pub list: Vec<String>,
-    /// Names that may be unknown.
+    /// The names of flags that may be unknown.
     pub undefok: Vec<String>,
 }
 
-/// What these arguments of `program` stand for.
+/// Expands these arguments of `program`.
 ///
 /// # Errors
-/// A file that cannot be read, a variable that is not there, and one of these
-/// flags without its value.
+/// A file cannot be read, a variable is missing, or one of these flags has no
+/// value.
 pub fn expand(
     program: &str,
     arguments: impl IntoIterator<Item = String>,
@@ -83,9 +83,9 @@ impl Context<'_> {
         Ok(())
     }
 
-    /// Takes the flags of a file: one on each line, as `--flag=value`. Lines
-    /// that begin with `#` are comments, and one without a dash names programs
-    /// that the lines below it are for.
+    /// Adds the flags of a file: one on each line, as `--flag=value`. Lines that begin
+    /// with `#` are comments. A line without a dash names the programs that the lines
+    /// below it are for.
     fn file(&self, path: &Path, depth: usize, to: &mut Arguments) -> Result<()> {
         let wrong =
             |why: &dyn std::fmt::Display| Failure(format!("--flagfile={}: {why}", path.display()));
@@ -109,7 +109,7 @@ impl Context<'_> {
         self.take(flags.into_iter(), depth + 1, to)
     }
 
-    /// Takes a flag's value from `FLAGS_<flag>`.
+    /// Adds a flag with its value from the environment variable `FLAGS_<flag>`.
     fn variable(&self, by: &str, flag: &str, to: &mut Arguments) -> Result<()> {
         let variable = format!("FLAGS_{flag}");
         match (self.environment)(&variable).map(OsString::into_string) {
@@ -128,11 +128,11 @@ impl Context<'_> {
     }
 }
 
-/// Whether a pattern of a file's name, with `*` and `?`, is that of a program.
+/// Whether a glob pattern, with `*` and `?`, matches the name of a program.
 fn matches(pattern: &str, program: &str) -> bool {
     let (pattern, program): (Vec<char>, Vec<char>) =
         (pattern.chars().collect(), program.chars().collect());
-    // Whether the pattern so far matches the first so many characters.
+    // Element n: whether the pattern so far matches the first n characters.
     let mut so_far = vec![false; program.len() + 1];
     so_far[0] = true;
     for part in pattern {

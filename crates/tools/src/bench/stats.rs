@@ -1,4 +1,4 @@
-//! What a thread counts while it runs, and how threads and runs add up.
+//! What a thread counts while it runs, and how the counts of threads and runs add up.
 
 use std::time::{Duration, Instant};
 
@@ -6,7 +6,7 @@ use super::contention::Threads;
 use super::histogram::Latencies;
 use super::perf::Measured;
 
-/// Kinds of operations that are timed apart.
+/// Kinds of operations that are timed separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Reads, by key or by iteration.
@@ -73,15 +73,15 @@ pub struct Stats {
     pub start: Instant,
     /// When the (last) thread ended.
     pub finish: Instant,
-    /// Time of all threads together.
+    /// The sum of all threads' times.
     pub busy: Duration,
-    /// Operations done.
+    /// The number of operations done.
     pub operations: u64,
-    /// Bytes of keys and values read or written.
+    /// The number of bytes of keys and values read or written.
     pub bytes: u64,
-    /// What the benchmark adds to the result line.
+    /// The text that the benchmark adds to the result line.
     pub message: String,
-    /// Whether the thread ran beside the measured ones.
+    /// Whether the thread ran beside the measured ones, so that it does not count.
     pub excluded: bool,
     /// What the threads measured of the engine's calls.
     pub measured: Measured,
@@ -91,7 +91,7 @@ pub struct Stats {
 }
 
 impl Stats {
-    /// Nothing counted yet; the clock starts.
+    /// Empty counts; the clock starts now.
     pub fn start() -> Self {
         let now = Instant::now();
         Self {
@@ -130,8 +130,8 @@ impl Stats {
             .filter_map(|(operation, latencies)| Some((operation, latencies.as_deref()?)))
     }
 
-    /// Adds up the threads that are not excluded. The message is the first
-    /// thread's that has one. `None` without any thread.
+    /// Adds up the threads that are not excluded. The message is that of the first
+    /// thread that has one. `None` if there are no threads.
     pub fn sum(threads: impl IntoIterator<Item = Self>) -> Option<Self> {
         threads
             .into_iter()
@@ -158,18 +158,18 @@ impl Stats {
             })
     }
 
-    /// From the first start to the last end.
+    /// The time from the first start to the last end.
     pub fn elapsed(&self) -> Duration {
         self.finish - self.start
     }
 
-    /// Operations for each second of [`Self::elapsed`]; a run that counted
-    /// none did one.
+    /// Operations per second of [`Self::elapsed`]. A run that counted none counts as
+    /// one operation.
     pub fn operations_per_second(&self) -> f64 {
         self.operations.max(1) as f64 / self.elapsed().as_secs_f64().max(1e-9)
     }
 
-    /// Megabytes (2^20) for each second; `None` if no bytes were counted.
+    /// Megabytes (2^20 bytes) per second; `None` if no bytes were counted.
     pub fn megabytes_per_second(&self) -> Option<f64> {
         (self.bytes > 0)
             .then(|| self.bytes as f64 / 1_048_576.0 / self.elapsed().as_secs_f64().max(1e-9))

@@ -1,7 +1,7 @@
-//! Several configurations in one run: `--sweep` names the values that one flag
-//! takes in turn, the steps of a chart's axis; `--compare` names sets of flags,
-//! the lines of a chart. Each configuration runs at each value, in a fresh
-//! directory of its own.
+//! Several configurations in one run: `--sweep` lists the values that one flag
+//! takes in turn, which form the axis of a chart. `--compare` lists sets of flags,
+//! which are the lines of a chart. Each configuration runs at each value, in a
+//! fresh directory of its own.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,8 +12,8 @@ use super::flags::{FlagSet, Flags, TABLE};
 use super::runner::Outcome;
 use crate::interrupt;
 
-/// Flags that say how the whole run goes, so that no single part can have its
-/// own.
+/// Flags that concern the whole run, so that a single part cannot have its own
+/// value of them.
 const OF_THE_RUN: [&str; 9] = [
     "sweep",
     "compare",
@@ -25,35 +25,35 @@ const OF_THE_RUN: [&str; 9] = [
     "readonly",
     "use_secondary_db",
 ];
-/// Stands for a configuration without changes.
+/// The name of a configuration without changes.
 const DEFAULT: &str = "default";
 
 /// One configuration at one value.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Name of the configuration; empty if there is only one.
+    /// The name of the configuration; empty if there is only one.
     pub configuration: String,
-    /// The value of the flag that is swept; empty if none is.
+    /// The value of the flag that is swept; empty if no flag is.
     pub at: String,
     /// All flags of this part.
     pub flags: Flags,
 }
 
-/// Everything that is run.
+/// All parts of a run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The flag that is swept; empty if none is.
+    /// The flag that is swept; empty if no flag is.
     pub flag: String,
-    /// Configuration by configuration, in each value by value.
+    /// The parts: configuration by configuration, each value by value.
     pub cells: Vec<Cell>,
 }
 
 impl Plan {
-    /// What the flags ask for; `None` if that is one configuration only.
+    /// The plan that the flags ask for; `None` if that is a single configuration.
     ///
     /// # Errors
-    /// A flag that is unknown or belongs to the whole run, a value that is out
-    /// of range, or an existing database.
+    /// A flag is unknown or concerns the whole run, a value is out of range, or the
+    /// database exists already.
     pub fn new(flags: &Flags) -> Result<Option<Self>> {
         if flags.sweep.is_empty() && flags.compare.is_empty() {
             return Ok(None);
@@ -104,9 +104,8 @@ impl Plan {
         Ok(Some(Self { flag, cells }))
     }
 
-    /// Runs all parts `rounds` times with `run`, which is given the flags, a
-    /// directory below `base` and the output, and returns the engine's name
-    /// and what it did.
+    /// Runs all parts `rounds` times with `run`, which receives the flags, a directory
+    /// below `base` and the output, and which returns the engine's name and the results.
     ///
     /// # Errors
     /// The first failure of a part.
@@ -121,8 +120,8 @@ impl Plan {
         let all = rounds * self.cells.len();
         for round in 0..rounds {
             for position in 0..self.cells.len() {
-                // Each round in the opposite order, so that none always runs on
-                // the warmer or the fuller machine.
+                // The order alternates between rounds, so that no part always runs on a
+                // warmer machine or a fuller disk.
                 let at = match round % 2 {
                     0 => position,
                     _ => self.cells.len() - 1 - position,
@@ -188,8 +187,8 @@ struct Configuration {
     changes: Vec<(String, String)>,
 }
 
-/// The alternatives of `--compare`; one without changes if it is empty. An
-/// alternative that names no flag is another value of the one before.
+/// The alternatives of `--compare`; a single one without changes if it is empty.
+/// If an alternative names no flag, it is another value of the previous flag.
 fn configurations(compare: &str) -> Result<Vec<Configuration>> {
     if compare.is_empty() {
         return Ok(vec![Configuration {
@@ -233,8 +232,8 @@ fn configurations(compare: &str) -> Result<Vec<Configuration>> {
     Ok(found)
 }
 
-/// For each benchmark a table: a line for each value, a column for each
-/// configuration, and their ratios to the first one.
+/// Prints a table for each benchmark: a row for each value, a column for each
+/// configuration, and the ratio of each to the first.
 fn print_tables(flag: &str, columns: &[Column], output: &mut (dyn Write + Send)) -> Result<()> {
     let table = super::document::Table::of(columns);
     let all = columns.iter().flat_map(|column| &column.rows);

@@ -1,9 +1,9 @@
-//! What a run does over time: operations, and whether writes are slowed down or
-//! stopped. For `--json` and `--html`.
+//! A run over time, for `--json` and `--html`: its operations, and whether writes are
+//! delayed or stopped.
 //!
-//! A thread of its own reads the progress and a few properties at even times.
-//! A stall shows as the share of readings that found one, so short ones are
-//! seen only by their share, and what is not asked for costs nothing.
+//! A separate thread reads the progress and a few properties at regular intervals,
+//! so it costs nothing if these flags are not set. A stall shows as the share of
+//! readings that found one, so short stalls show only in that share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -14,21 +14,21 @@ use serde_json::{Value, json};
 use super::engine::Engine;
 use super::progress::Progress;
 
-/// Time between two readings.
+/// The time between two readings.
 const PAUSE: Duration = Duration::from_millis(20);
-/// Most points of a run; then neighbours become one.
+/// The maximum number of points of a run; beyond it, neighbours are merged.
 const MOST: usize = 300;
 
 /// One reading.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// Writes are slowed down.
+    /// Whether writes are delayed.
     pub slowed: bool,
-    /// Writes are stopped.
+    /// Whether writes are stopped.
     pub stopped: bool,
-    /// Files of level 0.
+    /// The number of files in level 0.
     pub level0: u64,
-    /// Full memtables that wait to be flushed.
+    /// The number of full memtables that wait to be flushed.
     pub memtables: u64,
 }
 
@@ -47,24 +47,24 @@ impl Reading {
     }
 }
 
-/// Some readings in a row.
+/// Several consecutive readings.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Point {
-    /// Seconds from the start of the run to the start of these.
+    /// The start of the readings, in seconds after the start of the run.
     pub from: f64,
-    /// The same, to their end.
+    /// The end of the readings, in seconds after the start of the run.
     pub to: f64,
-    /// Operations in between.
+    /// The operations between start and end.
     pub operations: u64,
-    /// How many readings they are.
+    /// The number of readings.
     pub readings: u32,
-    /// Those that found writes slowed down.
+    /// The number of readings that found writes delayed.
     pub slowed: u32,
-    /// Those that found writes stopped.
+    /// The number of readings that found writes stopped.
     pub stopped: u32,
-    /// The most files of level 0.
+    /// The maximum number of files in level 0.
     pub level0: u64,
-    /// The most full memtables.
+    /// The maximum number of full memtables.
     pub memtables: u64,
 }
 
@@ -74,7 +74,7 @@ impl Point {
         self.operations as f64 / (self.to - self.from).max(1e-9)
     }
 
-    /// Percent of the readings that found writes slowed down or stopped.
+    /// The percentage of readings that found writes delayed or stopped.
     pub fn stalled(&self) -> f64 {
         percent(self.slowed + self.stopped, self.readings)
     }
@@ -101,12 +101,12 @@ fn percent(part: u32, all: u32) -> f64 {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Timeline {
     points: Vec<Point>,
-    /// Readings of each point but the last; 0 means 1.
+    /// The number of readings in each point except the last; 0 means 1.
     each: u32,
 }
 
 impl Timeline {
-    /// Reads until `over` is set, and once more then.
+    /// Reads until `over` is set, and then once more.
     pub fn record<E: Engine>(engine: &E, progress: &Progress, over: &AtomicBool) -> Self {
         let mut timeline = Self::default();
         let start = Instant::now();
@@ -136,7 +136,7 @@ impl Timeline {
             to,
             operations,
             readings: 1,
-            // A stopped database is not slowed down as well.
+            // A stopped database does not count as delayed, too.
             slowed: u32::from(reading.slowed && !reading.stopped),
             stopped: u32::from(reading.stopped),
             level0: reading.level0,
@@ -155,7 +155,7 @@ impl Timeline {
         }
     }
 
-    /// At most `most` points, each of the same number of readings but the last.
+    /// At most `most` points, each of the same number of readings except the last.
     pub fn points(&self, most: usize) -> Vec<Point> {
         let each = self.points.len().div_ceil(most.max(1)).max(1);
         let groups = self.points.chunks(each);
@@ -164,7 +164,7 @@ impl Timeline {
             .collect()
     }
 
-    /// Percent of all readings that found writes slowed down, and stopped.
+    /// The percentages of all readings that found writes delayed, and stopped.
     pub fn stalls(&self) -> (f64, f64) {
         let all = self.points.iter().copied().reduce(Point::merge);
         let all = all.unwrap_or_default();

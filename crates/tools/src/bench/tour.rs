@@ -1,5 +1,5 @@
-//! What runs without arguments: fill, overwrite, read and scan with 1, 2 and
-//! 16 threads on a temporary database, as one table.
+//! The run without arguments: it fills, overwrites, reads and scans a temporary
+//! database with 1, 2 and 16 threads, and prints one table.
 
 use std::io::Write;
 use std::path::Path;
@@ -12,12 +12,12 @@ use super::flags::Flags;
 use super::plan;
 use super::runner::{Outcome, Runner};
 
-/// How large the tour is.
+/// The size of the tour.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// Keys, and operations of all threads together in each cell.
+    /// The number of keys, and of operations of all threads together in each cell.
     pub entries: i64,
-    /// No cell takes longer than this.
+    /// The maximum time of a cell.
     pub cap: Duration,
 }
 
@@ -30,8 +30,8 @@ impl Default for Size {
     }
 }
 
-/// What runs in each column. Reads find tables: whether the writes before them
-/// are flushed by then is not left to chance.
+/// The benchmarks of each column. `waitforcompaction` comes before the reads, so that
+/// they find tables: chance does not decide whether the writes are flushed by then.
 const BENCHMARKS: &str = "fillrandom,overwrite,waitforcompaction,readrandom,readseq";
 const THREADS: [i32; 3] = [1, 2, 16];
 const ROWS: [(&str, &str); 4] = [
@@ -48,7 +48,7 @@ More: db_bench --benchmarks=fillrandom,readrandom --num=1000000 --threads=4
 /// Runs the tour in `directory` and prints its table to `output`.
 ///
 /// # Errors
-/// Those of the engine and of the output.
+/// An error of the engine or of the output.
 pub fn run<E: Engine>(size: Size, directory: &Path, output: &mut (dyn Write + Send)) -> Result<()> {
     let defaults = Flags::default();
     writeln!(
@@ -86,7 +86,7 @@ pub fn run<E: Engine>(size: Size, directory: &Path, output: &mut (dyn Write + Se
     Ok(())
 }
 
-/// Runs everything with this many threads.
+/// Runs all benchmarks with this number of threads.
 fn run_column<E: Engine>(size: Size, threads: i32, directory: &Path) -> Result<Vec<Outcome>> {
     let each = size.entries / i64::from(threads);
     let flags = Flags {

@@ -1,8 +1,8 @@
 //! Values that compress to a chosen fraction of their size.
 //!
-//! One shared pool of bytes, cut into values one after the other: no
-//! allocation and no copy for a value. The pool is larger than the window of
-//! the compressors.
+//! Values are consecutive pieces of one shared pool of bytes, so that a value needs
+//! no allocation and no copy. The pool is larger than the window of the
+//! compressors.
 
 use rand::Rng as _;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -13,15 +13,15 @@ use super::keygen::{Rng, below, normal};
 const POOL: usize = 1 << 20;
 const PIECE: usize = 100;
 
-/// The bytes that values are cut from.
+/// The bytes from which values are cut.
 #[derive(Debug)]
 pub struct ValuePool {
     bytes: Vec<u8>,
 }
 
 impl ValuePool {
-    /// Bytes for values of up to `largest` bytes which compress to about
-    /// `ratio` of their size. Always the same bytes for the same arguments.
+    /// Bytes for values of up to `largest` bytes that compress to about `ratio` of
+    /// their size. The same arguments always give the same bytes.
     pub fn new(largest: usize, ratio: f64) -> Self {
         let size = largest.max(POOL);
         let distinct = ((PIECE as f64 * ratio) as usize).clamp(1, PIECE);
@@ -36,7 +36,7 @@ impl ValuePool {
         Self { bytes }
     }
 
-    /// The values of thread number `thread`: each of `size` bytes if `sizes`
+    /// The values of the thread with number `thread`. Each has `size` bytes if `sizes`
     /// are fixed.
     pub fn values(&self, thread: usize, size: usize, sizes: Sizes) -> Values<'_> {
         Values {
@@ -70,7 +70,7 @@ impl<'p> Values<'p> {
         self.take_of(size)
     }
 
-    /// The next value, of `size` bytes or as many as there are.
+    /// The next value, of `size` bytes, or of the whole pool if that is smaller.
     #[inline]
     pub fn take_of(&mut self, size: usize) -> &'p [u8] {
         let size = size.min(self.bytes.len());

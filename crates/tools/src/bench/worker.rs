@@ -1,9 +1,8 @@
-//! What every benchmark thread has: its share of the job, its random numbers,
+//! What every benchmark thread has: its share of the job, its random numbers, and
 //! its counts.
 //!
-//! The cost of an operation beside the engine's own is an addition, a
-//! comparison and a random number; clocks are read for each operation only
-//! when latencies are wanted.
+//! Beyond the engine's own cost, an operation costs an addition, a comparison and a
+//! random number. The clock is read at each operation only if latencies are wanted.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -26,52 +25,52 @@ use super::stats::{Operation, Stats};
 use super::values::{ValuePool, Values};
 use crate::interrupt;
 
-/// Most operations of a thread between two additions to the shared progress.
-/// Slow operations are added one by one.
+/// The maximum number of a thread's operations between two additions to the shared
+/// progress. Slow operations are added one by one.
 const PROGRESS_STEP: u64 = 1000;
-/// Additions further apart than this become twice as frequent, those closer
-/// than a tenth of it half as frequent.
+/// The longest time between two additions to the shared progress before they become
+/// twice as frequent. Below a tenth of it, they become half as frequent.
 const PROGRESS_PAUSE: Duration = Duration::from_millis(20);
 
-/// The size of one benchmark: the flags, with the benchmark's own changes.
+/// The size of one benchmark: the flags, with the changes that the benchmark makes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
-    /// What runs.
+    /// The benchmark.
     pub benchmark: &'static Benchmark,
-    /// Measured threads.
+    /// The number of measured threads.
     pub threads: usize,
-    /// Keys that a writer chooses from.
+    /// The number of keys that a writer chooses from.
     pub keys: u64,
-    /// Keys that a reader, updater or deleter chooses from.
+    /// The number of keys that a reader, updater or deleter chooses from.
     pub key_space: u64,
-    /// Keys that a merger chooses from.
+    /// The number of keys that a merger chooses from.
     pub merge_keys: u64,
-    /// Reads of each thread.
+    /// The number of reads of each thread.
     pub reads: u64,
-    /// Writes of each thread.
+    /// The number of writes of each thread.
     pub writes: u64,
-    /// Updates or merges of each thread.
+    /// The number of updates or merges of each thread.
     pub updates: u64,
-    /// Deletions of each thread.
+    /// The number of deletions of each thread.
     pub deletes: u64,
-    /// Bytes of a key.
+    /// The size of a key in bytes.
     pub key_size: usize,
-    /// Bytes of a value, if sizes are fixed.
+    /// The size of a value in bytes, if sizes are fixed.
     pub value_size: usize,
-    /// How sizes of values are spread.
+    /// How the sizes of values are distributed.
     pub sizes: Sizes,
-    /// Entries of a batch.
+    /// The number of entries in a batch.
     pub batch: u64,
     /// Whether writes wait for the disk.
     pub sync: bool,
-    /// Run random benchmarks this long, whatever the counts.
+    /// How long to run random benchmarks, whatever the counts are.
     pub duration: Option<Duration>,
-    /// Stop after this time even if the counts are not reached.
+    /// The time after which to stop even if the counts are not reached.
     pub cap: Option<Duration>,
 }
 
 impl Job {
-    /// The job that `flags` make of `benchmark`.
+    /// The job that `flags` define for `benchmark`.
     pub fn new(flags: &Flags, benchmark: &'static Benchmark) -> Self {
         let num = flags.num.unsigned_abs();
         let or_num = |count: i64| u64::try_from(count).unwrap_or(num);
@@ -116,11 +115,11 @@ impl Job {
                 job.threads = 1;
                 job.reads = num;
             }
-            // One byte longer than any key that was written.
+            // This is one byte longer than any key that was written.
             "readmissing" => job.key_size += 1,
             _ => {}
         }
-        // RocksDB: no writes asked for means as many as there are keys.
+        // As in RocksDB, if no writes are asked for, there are as many as keys.
         if job.writes == 0 {
             job.writes = job.keys;
         }
@@ -141,28 +140,28 @@ pub struct Shared<'r> {
     pub families: &'r Families,
     /// The database's directory.
     pub directory: &'r Path,
-    /// Keys to take in place of made ones; empty: made ones.
+    /// Keys to use instead of generated ones; empty if generated keys are used.
     pub existing: &'r [Vec<u8>],
-    /// Progress of all threads.
+    /// The progress of all threads.
     pub progress: &'r Progress,
-    /// What threads may do in a second.
+    /// The rate limits of the threads.
     pub limits: Limits,
-    /// Set by a thread that failed, read by all: stop soon. The failure itself
-    /// travels by joining the thread, so relaxed is enough.
+    /// Set by a thread that failed, read by all: they stop soon. The failure itself is
+    /// passed on when the thread is joined, so relaxed is enough.
     pub stop: AtomicBool,
-    /// Measured threads still running. Decremented by each at its end, read by
-    /// the writer beside them; carries no data, so relaxed is enough.
+    /// The number of measured threads still running. Decremented by each at its end,
+    /// read by the extra writer beside them. Carries no data, so relaxed is enough.
     pub running: AtomicUsize,
-    /// Set by the thread of `timeseries` that writes, read by the others; ends
-    /// their loops and carries no data, so relaxed is enough.
+    /// Set by the writing thread of `timeseries`, read by the others. Ends their loops
+    /// and carries no data, so relaxed is enough.
     pub writer_over: AtomicBool,
-    /// The time of `timeseries`.
+    /// The clock of `timeseries`.
     pub time: &'r Time,
 }
 
 /// One benchmark thread.
 pub struct Worker<'r, E: Engine> {
-    /// 0 for the first thread.
+    /// The number of the thread, beginning with 0.
     pub id: usize,
     /// The database.
     pub engine: &'r E,
@@ -174,12 +173,12 @@ pub struct Worker<'r, E: Engine> {
     pub rng: Rng,
     /// This thread's counts.
     pub stats: Stats,
-    /// Whether operations are timed, and when the last one ended.
+    /// When the last operation ended; `None` if operations are not timed.
     timed_since: Option<Instant>,
     lines: Option<IntervalLines>,
     next_tick: u64,
     reported: u64,
-    /// Operations until the next addition to the progress, and the last one.
+    /// The number of operations between two additions to the shared progress.
     step: u64,
     ticked: Instant,
 }
@@ -205,7 +204,7 @@ impl<'r, E: Engine> Worker<'r, E> {
         }
     }
 
-    /// The job.
+    /// The job of this run.
     pub fn job(&self) -> &'r Job {
         self.shared.job
     }
@@ -223,20 +222,20 @@ impl<'r, E: Engine> Worker<'r, E> {
         skewed(&mut self.rng, keys, skew)
     }
 
-    /// The column family of a key by its number; `None` if there is only the
+    /// The column family of a key, given the key's number; `None` if there is only the
     /// default one.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     #[inline]
     pub fn family(&mut self, number: u64) -> Result<Option<&E::Family<'r>>> {
         self.places.of(self.engine, number)
     }
 
-    /// Reads the key of a number, in its column family.
+    /// Reads a key, given also its number, in its column family.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     #[inline]
     pub fn get(&mut self, number: u64, key: &[u8]) -> Result<Option<E::Value<'r>>> {
         let engine = self.engine;
@@ -255,16 +254,16 @@ impl<'r, E: Engine> Worker<'r, E> {
 
     /// Whether another thread has failed, or the run is to end.
     pub fn is_stopped(&self) -> bool {
-        // Relaxed: carries no data.
+        // Relaxed: the flag carries no data.
         self.shared.stop.load(Ordering::Relaxed) || interrupt::requested()
     }
 
-    /// Waits until `count` more reads keep to their limit.
+    /// Waits until the rate limit allows `count` more reads.
     pub fn limit_reads(&self, count: u64) {
         self.shared.limits.reads.wait(count, || self.is_stopped());
     }
 
-    /// Waits until `bytes` more written ones keep to their limit.
+    /// Waits until the rate limit allows `bytes` more bytes to be written.
     pub fn limit_writes(&self, bytes: u64) {
         self.shared.limits.writes.wait(bytes, || self.is_stopped());
     }
@@ -274,7 +273,7 @@ impl<'r, E: Engine> Worker<'r, E> {
         self.id == 0 && self.job().benchmark.beside.is_some()
     }
 
-    /// Forgets what was counted; the clock starts anew.
+    /// Resets the counts and restarts the clock.
     pub fn restart(&mut self) {
         self.stats = Stats::start();
         self.reported = 0;
@@ -283,7 +282,7 @@ impl<'r, E: Engine> Worker<'r, E> {
         self.timed_since = self.timed_since.map(|_| self.stats.start);
     }
 
-    /// How writes of the job are done.
+    /// How the job's writes are done.
     pub fn write_mode(&self) -> E::WriteMode {
         E::write_mode(self.job().sync, self.shared.flags)
     }
@@ -322,7 +321,7 @@ impl<'r, E: Engine> Worker<'r, E> {
         }
     }
 
-    /// Adds to the shared progress what was not added yet.
+    /// Adds the operations that were not yet added to the shared progress.
     pub fn report(&mut self) {
         let done = self.stats.operations;
         if !self.stats.excluded {

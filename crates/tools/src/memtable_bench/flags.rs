@@ -1,8 +1,9 @@
-//! The flags of `memtablerep_bench`, and what they ask for.
+//! The flags of `memtablerep_bench`, and the request that they form.
 //!
 //! Where RocksDB's program of this name has a flag, its spelling is accepted
 //! (`--memtablerep`, `--num_operations`, `--num_threads`, `--item_size`,
-//! `--num_scans`); where db_bench has one for the same, that is its first name.
+//! `--num_scans`). Where db_bench has a flag with the same meaning, db_bench's name
+//! comes first.
 
 use whitewater_concurrent::region::HugePages;
 use whitewater_memtable_bench::input::Spread;
@@ -47,7 +48,7 @@ flags! {
     }
 }
 
-/// Other names of flags: RocksDB's.
+/// Alternative names of flags; they are RocksDB's.
 const ALIASES: [(&str, &str); 4] = [
     ("memtablerep", "structures"),
     ("num_threads", "threads"),
@@ -55,15 +56,15 @@ const ALIASES: [(&str, &str); 4] = [
     ("item_size", "value_size"),
 ];
 
-/// RocksDB's names of structures that this build calls otherwise.
+/// RocksDB's names of structures that have other names in this build.
 const STRUCTURE_ALIASES: [(&str, &str); 3] = [
     ("skiplist", "skip_list"),
     ("hashskiplist", "hash_skip_list"),
     ("hashlinklist", "hash_linked_list"),
 ];
 
-/// Flags of RocksDB's program for what this build lacks, with the value that
-/// means "not used" where there is one.
+/// Flags of RocksDB's program for features that this build lacks, with the value
+/// that means "not used" if there is one.
 const KNOWN: [(&str, Option<&str>); 11] = [
     ("average_data_size", None),
     ("bucket_count", None),
@@ -78,8 +79,9 @@ const KNOWN: [(&str, Option<&str>); 11] = [
     ("write_buffer_size", None),
 ];
 
-/// Names of RocksDB's structures and benchmarks that this build lacks.
+/// The names of RocksDB's structures that this build lacks.
 const KNOWN_STRUCTURES: [&str; 1] = ["cuckoo"];
+/// The names of RocksDB's benchmarks that this build lacks.
 const KNOWN_BENCHMARKS: [&str; 1] = ["seqreadwrite"];
 
 impl FlagSet for Flags {
@@ -127,17 +129,17 @@ impl FlagSet for Flags {
 pub struct Request {
     /// What to run.
     pub plan: Plan,
-    /// Sizes of the entries.
+    /// The sizes of the entries.
     pub shape: Shape,
-    /// How the keys are spread.
+    /// How the keys are distributed.
     pub spread: Spread,
 }
 
 impl Flags {
-    /// The flags, read.
+    /// The request that the flags form.
     ///
     /// # Errors
-    /// Names the first flag that cannot be honoured.
+    /// The first flag that cannot be honoured.
     pub fn request(&self) -> Result<Request> {
         let list = |name, text| list(name, text);
         let plan = Plan {
@@ -198,7 +200,7 @@ fn at_least(least: i64, name: &str, value: i64) -> Result<usize> {
     }
 }
 
-/// The entries of a list, without empty ones; there must be some.
+/// The entries of a list without the empty ones; at least one must remain.
 fn list<'a>(name: &str, text: &'a str) -> Result<impl Iterator<Item = &'a str>> {
     let mut entries = text
         .split(',')

@@ -1,8 +1,8 @@
-//! `memtablerep_bench`: RocksDB's benchmark of memtables alone, over this
-//! project's structures and other crates'.
+//! `memtablerep_bench`: RocksDB's benchmark of memtables alone, for the structures of
+//! this project and of other crates.
 //!
-//! The structures, workloads and measuring are the crate
-//! [`whitewater_memtable_bench`]; here are the command line ([`flags`]), the
+//! The structures, the workloads and the measurement are in the crate
+//! [`whitewater_memtable_bench`]. This module has the command line ([`flags`]), the
 //! progress bar, and what is printed and written ([`results`]).
 
 use std::ffi::OsString;
@@ -28,8 +28,8 @@ pub mod results;
 use flags::Flags;
 use results::Results;
 
-/// Runs the program with the arguments that follow its name. Errors go to
-/// standard error and make the exit code 1.
+/// Runs the program with the arguments that follow its name. Errors go to standard
+/// error and make the exit code 1.
 pub fn main(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     if let Err(failure) = execute(arguments, &mut Output(std::io::stdout())) {
         interrupt::note(&format!("memtablerep_bench: {failure}\n"));
@@ -60,7 +60,7 @@ fn execute(arguments: impl Iterator<Item = OsString>, output: &mut dyn Write) ->
     Ok(())
 }
 
-/// What runs without arguments.
+/// The flags of a run without arguments.
 fn tour() -> Flags {
     Flags {
         num: 50_000,

@@ -12,13 +12,13 @@ use crate::bench::clock;
 use crate::bench::engine::Result;
 use crate::page::{self, Chart, Page, Section};
 
-/// A run that is over.
+/// The results of a finished run.
 #[derive(Debug)]
 pub struct Results<'a> {
     flags: &'a Flags,
     /// The machine before the run.
     machine: Machine,
-    /// The load averages after it.
+    /// The load averages after the run.
     load_after: String,
     cells: Vec<Cell>,
 }
@@ -37,7 +37,7 @@ impl<'a> Results<'a> {
     /// Writes the files that the flags ask for.
     ///
     /// # Errors
-    /// Names the file that cannot be written.
+    /// The file that cannot be written, by name.
     pub fn save(&self) -> Result<()> {
         page::save(&self.flags.json_file, || {
             Ok(serde_json::to_string_pretty(&self.json())? + "\n")
@@ -45,7 +45,7 @@ impl<'a> Results<'a> {
         page::save(&self.flags.html_file, || self.page().html())
     }
 
-    /// All of it as text for a terminal.
+    /// All results as text for a terminal.
     pub fn text(&self) -> String {
         let mut text = table::text(&self.cells);
         text += &format!("\nload average at the end: {}\n", self.load_after);
@@ -56,7 +56,7 @@ impl<'a> Results<'a> {
         text
     }
 
-    /// All of it as JSON; every run of every cell included.
+    /// All results as JSON, including every run of every cell.
     pub fn json(&self) -> Value {
         let settings: serde_json::Map<_, _> = TABLE
             .iter()
@@ -84,7 +84,7 @@ impl<'a> Results<'a> {
         })
     }
 
-    /// All of it as a page.
+    /// All results as a page.
     pub fn page(&self) -> Page {
         let flags = self.flags;
         let mut workloads: Vec<Workload> = Vec::new();

@@ -144,7 +144,7 @@ fn a_run_writes_table_json_and_page() {
         let rounds = result["rounds"].as_array().expect("rounds");
         assert_eq!(rounds.len(), 2, "{result}");
         let operations = rounds[0]["operations"].as_u64().expect("a count");
-        // Those who read beside writers do as much as there is time for.
+        // Threads that read beside writers do as much as there is time for.
         assert!(operations >= 150, "{result}");
         let own = structures::ALL
             .iter()

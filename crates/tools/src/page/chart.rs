@@ -1,21 +1,21 @@
-//! Bars in groups, as SVG.
+//! Grouped bar charts as SVG.
 
 use plotters::prelude::*;
 
 use super::style::{self, Area, BELOW, LEFT, LETTERS, LINES, SIZE, colour, legend, step, tick};
 use crate::bench::engine::Result;
 
-/// Pixels that a letter of a label takes, about.
+/// The approximate width of a letter of a label, in pixels.
 const LETTER: f64 = 7.5;
 
-/// Bars in groups: one group for each label, one bar in it for each series.
+/// A grouped bar chart: one group for each label, with one bar for each series.
 #[derive(Clone, Debug, Default)]
 pub struct Chart {
     /// What the bars count, for instance "ops/s".
     pub unit: &'static str,
-    /// Labels of the groups.
+    /// The labels of the groups.
     pub groups: Vec<String>,
-    /// Names of the series, with a value for each group that has one.
+    /// The names of the series, with a value for each group that has one.
     pub series: Vec<(String, Vec<Option<f64>>)>,
 }
 
@@ -30,7 +30,7 @@ impl Chart {
         all.filter_map(|value| *value)
     }
 
-    /// Names and colours of the series, as HTML.
+    /// The names and colours of the series, as HTML.
     pub fn legend(&self) -> String {
         legend(self.series.iter().map(|(name, _)| name.as_str()))
     }
@@ -38,7 +38,7 @@ impl Chart {
     /// The chart as SVG.
     ///
     /// # Errors
-    /// Those of the drawing library.
+    /// Any error of the drawing library.
     pub fn svg(&self) -> Result<String> {
         style::svg(|area| self.draw(area))
     }
@@ -47,7 +47,7 @@ impl Chart {
         let top = self.values().fold(0.0, f64::max) * 1.08;
         let width = self.groups.len() as f64;
         let step = step(0.0..top, 6);
-        // Labels that would run into each other take turns on two lines.
+        // Labels that would overlap alternate between two lines.
         let longest = self.groups.iter().map(|group| group.chars().count()).max();
         let room = f64::from(SIZE.0 as i32 - LEFT) / width.max(1.0);
         let crowded = longest.unwrap_or(0) as f64 * LETTER > room;

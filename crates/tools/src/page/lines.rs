@@ -1,4 +1,4 @@
-//! Lines over an axis, as SVG.
+//! Line charts as SVG.
 
 use std::ops::Range;
 
@@ -8,39 +8,40 @@ use plotters::style::text_anchor::{HPos, Pos, VPos};
 use super::style::{self, Area, BELOW, LEFT, LETTERS, LINES, colour, legend, short, step, tick};
 use crate::bench::engine::Result;
 
-/// What lies along the bottom.
+/// The horizontal axis.
 #[derive(Clone, Debug)]
 pub enum Axis {
-    /// Labels at even distances; the first is at 0, the next at 1.
+    /// Labels at equal distances; the first is at 0, the next at 1.
     Labels(Vec<String>),
-    /// Numbers.
+    /// A scale of numbers.
     Numbers,
 }
 
-/// Lines, one for each series.
+/// A line chart with one line for each series.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    /// What is drawn, for above the drawing.
+    /// The text above the drawing.
     pub caption: String,
     /// What the lines count, for instance "ops/s".
     pub unit: &'static str,
-    /// Name of the axis at the bottom.
+    /// The name of the horizontal axis.
     pub across: String,
-    /// The axis at the bottom.
+    /// The horizontal axis.
     pub axis: Axis,
-    /// Whether equal distances upwards are equal factors.
+    /// Whether the vertical axis is logarithmic.
     pub logarithmic: bool,
-    /// A height that is marked by a line of its own.
+    /// The height of an additional horizontal line.
     pub mark: Option<f64>,
-    /// The least height that the drawing reaches up to; not for logarithms.
+    /// The minimum height that the vertical axis reaches; ignored if it is logarithmic.
     pub reach: f64,
-    /// Names of the series, with their points.
+    /// The names of the series, with their points.
     pub series: Vec<(String, Vec<(f64, f64)>)>,
 }
 
-/// Pixels more below the drawing, for the axis' name.
+/// Additional pixels below the drawing, for the name of the axis.
 const NAME: i32 = 20;
-/// Points of a series over numbers that are marked; more would run together.
+/// A series over numbers has its points marked if they are at most this many; the
+/// marks of more would overlap.
 const MARKED: usize = 2;
 
 impl Lines {
@@ -49,7 +50,7 @@ impl Lines {
         !self.points().any(|(_, y)| y > 0.0)
     }
 
-    /// Points that can be drawn.
+    /// The points that can be drawn.
     fn points(&self) -> impl Iterator<Item = (f64, f64)> {
         let all = self.series.iter().flat_map(|(_, points)| points);
         let least = if self.logarithmic {
@@ -61,7 +62,7 @@ impl Lines {
             .filter(move |(x, y)| x.is_finite() && y.is_finite() && *y > least)
     }
 
-    /// Names and colours of the series, as HTML.
+    /// The names and colours of the series, as HTML.
     pub fn legend(&self) -> String {
         legend(self.series.iter().map(|(name, _)| name.as_str()))
     }
@@ -69,12 +70,12 @@ impl Lines {
     /// The chart as SVG.
     ///
     /// # Errors
-    /// Those of the drawing library.
+    /// Any error of the drawing library.
     pub fn svg(&self) -> Result<String> {
         style::svg(|area| self.draw(area))
     }
 
-    /// Heights are drawn as logarithms to base 10, or as they are.
+    /// The height of a value: its logarithm to base 10, or the value itself.
     fn height(&self, y: f64) -> f64 {
         if self.logarithmic { y.log10() } else { y }
     }

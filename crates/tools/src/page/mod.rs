@@ -1,5 +1,5 @@
-//! The page that the benchmarks write with `--html_file`: tables and charts in
-//! one file that needs nothing else, light or dark as the reader likes.
+//! The page that the benchmarks write with `--html_file`: tables and charts in one
+//! self-contained file, light or dark as the reader prefers.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -13,35 +13,35 @@ mod style;
 pub use chart::Chart;
 pub use lines::{Axis, Lines};
 
-/// Everything on a page.
+/// The contents of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// Its heading.
+    /// The heading of the page.
     pub title: String,
-    /// Facts about the run: name and value.
+    /// Facts about the run, as names and values.
     pub facts: Vec<(&'static str, String)>,
-    /// One after the other.
+    /// The sections, one after the other.
     pub sections: Vec<Section>,
-    /// The command lines that made it.
+    /// The command lines that produced the page.
     pub commands: Vec<String>,
-    /// How to read it; a sentence or two each.
+    /// How to read the page, in notes of a sentence or two.
     pub notes: Vec<String>,
 }
 
-/// Charts above a table.
+/// A section: charts above a table.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// Its heading.
+    /// The heading of the section.
     pub title: String,
-    /// What is said under the heading.
+    /// The text below the heading.
     pub about: String,
-    /// The chart, if there is something to draw.
+    /// The bar chart, if there is something to draw.
     pub chart: Option<Chart>,
     /// More charts, if there is something to draw.
     pub lines: Vec<Lines>,
-    /// Titles of the columns; none: no table.
+    /// The titles of the table's columns; without any, there is no table.
     pub columns: Vec<String>,
-    /// The rows; the first field is a name, the others are figures.
+    /// The rows of the table; the first field is a name, the others are figures.
     pub rows: Vec<Vec<String>>,
 }
 
@@ -150,7 +150,7 @@ fn append_row(html: &mut String, tag: &str, fields: &[String]) {
     for field in fields {
         let mut text = escaped(field);
         if tag == "th" {
-            // Where a heading may go on in another line.
+            // A heading may be broken after an equals sign.
             text = text.replace('=', "=<wbr>");
         }
         let _ = write!(html, "<{tag}>{text}</{tag}>");
@@ -158,7 +158,7 @@ fn append_row(html: &mut String, tag: &str, fields: &[String]) {
     *html += "</tr>\n";
 }
 
-/// Text as HTML shows it.
+/// Text with HTML's special characters escaped.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -166,11 +166,11 @@ fn escaped(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// Sees whether the file a flag names can be written; nothing if it names none.
-/// A file that is there stays what it is.
+/// Checks that the file that a flag names can be written; does nothing if the name
+/// is empty. An existing file is not changed.
 ///
 /// # Errors
-/// Names the file that cannot be written.
+/// The file that cannot be written, by name.
 pub fn try_file(path: &str) -> Result<()> {
     if path.is_empty() {
         return Ok(());
@@ -186,10 +186,10 @@ pub fn try_file(path: &str) -> Result<()> {
     std::fs::remove_file(path).map_err(failure)
 }
 
-/// Writes `text` to the file a flag names; nothing if it names none.
+/// Writes `text` to the file that a flag names; does nothing if the name is empty.
 ///
 /// # Errors
-/// Names the file that cannot be written.
+/// The file that cannot be written, by name.
 pub fn save(path: &str, text: impl FnOnce() -> Result<String>) -> Result<()> {
     if path.is_empty() {
         return Ok(());

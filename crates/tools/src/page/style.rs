@@ -9,21 +9,21 @@ use plotters::prelude::*;
 use super::escaped;
 use crate::bench::engine::{Failure, Result};
 
-/// Pixels of a chart.
+/// The width and height of a chart in pixels.
 pub const SIZE: (u32, u32) = (960, 320);
-/// Pixels below the drawing, for labels.
+/// The height in pixels of the area below the drawing, for labels.
 pub const BELOW: i32 = 24;
-/// Pixels left of the drawing, for figures and the unit.
+/// The width in pixels of the area left of the drawing, for figures and the unit.
 pub const LEFT: i32 = 76;
-/// Size of figures and labels, in pixels.
+/// The font of figures and labels, with its size in pixels.
 pub const LETTERS: (&str, i32) = ("sans-serif", 15);
-/// Axes and grid.
+/// The colour of axes and grid.
 pub const LINES: RGBColor = RGBColor(0x80, 0x80, 0x80);
 
 /// The area that a chart is drawn on.
 pub type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
-/// Colours that show on light and on dark pages.
+/// The colours of series, visible on both light and dark pages.
 const COLOURS: [RGBColor; 10] = [
     RGBColor(0x3b, 0x82, 0xf6),
     RGBColor(0xf9, 0x73, 0x16),
@@ -37,7 +37,7 @@ const COLOURS: [RGBColor; 10] = [
     RGBColor(0x84, 0xa1, 0x0f),
 ];
 
-/// The colour of a series. When all have been used they come again, darker, and
+/// The colour of a series. When all colours have been used, they recur darker, and
 /// then lighter.
 pub fn colour(series: usize) -> RGBColor {
     let RGBColor(r, g, b) = COLOURS[series % COLOURS.len()];
@@ -49,8 +49,8 @@ pub fn colour(series: usize) -> RGBColor {
     RGBColor(shade(r), shade(g), shade(b))
 }
 
-/// A number of an axis whose ticks are `step` apart, with as many places as tell
-/// one tick from the next.
+/// A number on an axis with ticks at intervals of `step`, with as many decimal
+/// places as tell one tick from the next.
 pub fn tick(value: f64, step: f64) -> String {
     if value == 0.0 || step <= 0.0 {
         return format!("{value:.0}");
@@ -67,7 +67,7 @@ pub fn tick(value: f64, step: f64) -> String {
     format!("{value:.*}", places(step))
 }
 
-/// How far apart the ticks of an axis with about `count` of them are.
+/// The distance between ticks of an axis that has about `count` of them.
 pub fn step(axis: std::ops::Range<f64>, count: usize) -> f64 {
     let ticks = RangedCoordf64::from(axis).key_points(BoldPoints(count));
     match ticks[..] {
@@ -76,7 +76,7 @@ pub fn step(axis: std::ops::Range<f64>, count: usize) -> f64 {
     }
 }
 
-/// Decimal places that a step needs, at most 6.
+/// The number of decimal places that a step needs, at most 6.
 fn places(step: f64) -> usize {
     let needed = |places: &usize| {
         let scaled = step * 10_f64.powi(*places as i32);
@@ -85,10 +85,10 @@ fn places(step: f64) -> usize {
     (0..6).find(needed).unwrap_or(6)
 }
 
-/// What `draw` draws, as SVG.
+/// The SVG text of what `draw` draws.
 ///
 /// # Errors
-/// Those of the drawing library.
+/// Any error of the drawing library.
 pub fn svg(draw: impl FnOnce(&Area<'_>) -> std::result::Result<(), String>) -> Result<String> {
     let mut svg = String::new();
     let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
@@ -99,7 +99,7 @@ pub fn svg(draw: impl FnOnce(&Area<'_>) -> std::result::Result<(), String>) -> R
     Ok(svg + "\n")
 }
 
-/// Names and colours of series, as HTML.
+/// The names and colours of series, as HTML.
 pub fn legend<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let mut html = "<p class=\"legend\">".to_owned();
     for (at, name) in names.enumerate() {
@@ -113,7 +113,7 @@ pub fn legend<'n>(names: impl Iterator<Item = &'n str>) -> String {
     html + "</p>\n"
 }
 
-/// A number with a prefix of the SI.
+/// A number with an SI prefix.
 pub fn short(value: f64) -> String {
     match value {
         value if value >= 1e9 => format!("{:.1} G", value / 1e9),

@@ -65,7 +65,7 @@ fn page() -> Page {
     }
 }
 
-/// Every tag that is opened is closed, in order.
+/// Asserts that every opened tag is closed, in order.
 fn assert_well_formed(html: &str) {
     let mut open = Vec::new();
     for piece in html.split('<').skip(1) {
@@ -101,7 +101,7 @@ fn the_page_is_well_formed_and_has_everything() {
         "the empty ones are left out"
     );
     assert!(html.matches("stroke-width=\"2\"").count() >= 2, "the lines");
-    // Three points in one, two in the other: no number and 0 have none.
+    // Three points in one series, two in the other: not-a-number and 0 have none.
     assert_eq!(html.matches("<circle").count(), 5);
     assert!(html.contains("db_bench --db=&lt;here&gt;"), "{html}");
     assert!(!html.contains("nothing</figcaption>"), "{html}");
@@ -110,7 +110,7 @@ fn the_page_is_well_formed_and_has_everything() {
         2,
         "a table without columns is left out"
     );
-    // Three bars, in the colours of the legend.
+    // There are three bars, in the colours of the legend.
     let bars = |colour: &str| html.matches(&format!("fill=\"{colour}\"")).count();
     let dots = |colour: &str| {
         let circles = html.split("<circle").skip(1);
@@ -133,7 +133,7 @@ fn nothing_is_fetched_from_elsewhere() {
     for word in ["<script", "<link", "<img", "url(", "@import", "src="] {
         assert!(!html.contains(word), "{word}");
     }
-    // Names of namespaces are no addresses.
+    // Names of namespaces are not addresses.
     assert_eq!(
         html.matches("http").count(),
         html.matches("xmlns=\"http").count()

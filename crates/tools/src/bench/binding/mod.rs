@@ -1,17 +1,16 @@
-//! The bindings to real engines, written once: the engine crate and the
-//! `rocksdb` crate have the same names and signatures.
+//! The bindings to real engines, written once: the engine crate and the `rocksdb`
+//! crate have the same names and signatures.
 //!
-//! Here: databases. `options`: flags become options, for both engines; what
-//! only one of them has is in `own_options` and `peer_options`.
+//! This module contains the databases. `options` turns flags into options for both
+//! engines; `own_options` and `peer_options` have what only one of them offers.
 
 mod options;
 mod own_options;
 #[cfg(feature = "peer-rocksdb")]
 mod peer_options;
 
-/// Makes a module with a `Database` that implements
+/// Defines a module with a `Database` that implements
 /// [`Engine`](super::engine::Engine) over one of the crates.
-///
 macro_rules! engine_binding {
     ($module:ident, $package:ident, $title:expr, $counted:literal) => {
         #[doc = concat!("The binding to the crate `", stringify!($package), "`.")]
@@ -38,7 +37,7 @@ macro_rules! engine_binding {
             use crate::bench::flags::Flags;
             use crate::bench::levels::$module as own_levels;
 
-            /// Column families can be created while others use it.
+            /// The database type, in which column families can be created while it is in use.
             type DB = DBWithThreadMode<MultiThreaded>;
             type DBRawIterator<'a> = DBRawIteratorWithThreadMode<'a, DB>;
 
@@ -51,7 +50,7 @@ macro_rules! engine_binding {
                 multiread_batched: bool,
             }
 
-            /// A value that was read, as the call that read it hands it over.
+            /// A value that was read, in the form in which the call returned it.
             pub enum Read<'a> {
                 Pinned(DBPinnableSlice<'a>),
                 Copied(Vec<u8>),
@@ -68,7 +67,7 @@ macro_rules! engine_binding {
                 }
             }
 
-            /// A snapshot, and how it is read.
+            /// A snapshot, with the options to read it.
             pub struct View<'a> {
                 snapshot: SnapshotWithThreadMode<'a, DB>,
                 how: Reads,
@@ -80,7 +79,7 @@ macro_rules! engine_binding {
                 }
             }
 
-            /// How reads are done.
+            /// The options of reads.
             #[derive(Clone, Copy)]
             struct Reads {
                 verify_checksums: bool,
@@ -136,8 +135,8 @@ macro_rules! engine_binding {
                         readahead: usize::try_from(flags.readahead_size)?,
                         tailing: flags.use_tailing_iterator,
                     };
-                    // Batched reads want the handle of a family, which the
-                    // default one only has if it is named.
+                    // Batched reads need a handle of each family, which exists for the
+                    // default one only if it is named.
                     let families = match flags.hot_families() {
                         1 if !flags.multiread_batched => 0,
                         hot => hot,

@@ -1,11 +1,11 @@
-//! Flags become options, written once for both engines.
+//! Turns flags into options; written once for both engines.
 //!
-//! Options for which the `rocksdb` crate has no setter are set by their text
-//! (`text_of`), in RocksDB's own names.
+//! Options for which the `rocksdb` crate has no setter are set from text
+//! (`text_of`), under RocksDB's own names.
 
 use super::super::flags::Flags;
 
-/// Options that are set by their text, `name=value;...`; empty for none.
+/// The options that are set from text, as `name=value;...`; empty if there are none.
 fn text_of(flags: &Flags) -> String {
     let mut text = String::new();
     let mut universal = String::new();
@@ -67,11 +67,11 @@ fn text_of(flags: &Flags) -> String {
     text
 }
 
-/// `compaction_style` of FIFO compaction.
+/// The number of FIFO compaction in `compaction_style`.
 const FIFO: i32 = 2;
 
-/// Makes a module with a function `options` over one of the crates. What only
-/// one engine has is done by `own`: its `from_file`, its `set`, which comes
+/// Defines a module with a function `options` over one of the crates. What only one
+/// engine has is in the module `own`: its `from_file`, its `set`, which is called
 /// last, and its `set_write`.
 macro_rules! options_binding {
     ($module:ident, $package:ident, $own:path) => {
@@ -95,7 +95,7 @@ macro_rules! options_binding {
             /// The options that the flags ask for.
             ///
             /// # Errors
-            /// Flags that the engine cannot honour.
+            /// The engine cannot honour a flag.
             pub fn options(flags: &Flags) -> Result<Options> {
                 let cache = cache(flags)?;
                 let mut options = match flags.options_file.as_str() {
@@ -105,7 +105,7 @@ macro_rules! options_binding {
                 options.create_if_missing(!flags.keeps_database());
                 options.create_missing_column_families(true);
                 if flags.rate_limiter_bytes_per_sec > 0 {
-                    /// Every so many periods compactions come before flushes. RocksDB's.
+                    /// Compactions precede flushes once in this many periods; RocksDB's value.
                     const FAIRNESS: i32 = 10;
                     let rate = i64::try_from(flags.rate_limiter_bytes_per_sec)?;
                     let period = flags.rate_limiter_refill_period_us;
@@ -118,7 +118,7 @@ macro_rules! options_binding {
                 if flags.use_keep_filter {
                     options.set_compaction_filter("KeepFilter", |_, _, _| CompactionDecision::Keep);
                 }
-                // Refused here, before threads ask for it.
+                // An invalid level is refused here, before threads ask for it.
                 own_levels::perf(flags.perf_level)?;
                 if flags.statistics {
                     options.enable_statistics();
@@ -136,7 +136,7 @@ macro_rules! options_binding {
                 let mut options = Options::default();
                 let text = text_of(flags);
                 if !text.is_empty() {
-                    // First: the peer's copy forgets what setters gave it.
+                    // This comes first: the peer's copy loses what setters gave it.
                     options = options.get_options_from_string(text)?;
                 }
                 options.set_max_open_files(flags.open_files);
@@ -225,7 +225,7 @@ macro_rules! options_binding {
                     .set_min_write_buffer_number_to_merge(flags.min_write_buffer_number_to_merge);
                 options.set_arena_block_size(usize::try_from(flags.arena_block_size).unwrap_or(0));
                 if flags.memtable_use_huge_page {
-                    // The size RocksDB's program asks for.
+                    // This is the size that RocksDB's program asks for.
                     options.set_memtable_huge_page_size(2 << 20);
                 }
                 options.set_memtable_prefix_bloom_ratio(flags.memtable_bloom_size_ratio);
@@ -303,7 +303,7 @@ macro_rules! options_binding {
             }
 
             fn set_compression(options: &mut Options, flags: &Flags) -> Result<()> {
-                /// Of zlib; RocksDB's default.
+                /// The window bits of zlib; RocksDB's default.
                 const WINDOW_BITS: i32 = -14;
                 let own = Flags::default();
                 let kind = compression(flags)?;

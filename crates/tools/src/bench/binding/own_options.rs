@@ -1,4 +1,4 @@
-//! Options that the `rocksdb` crate cannot set, and those of a file.
+//! Options that the `rocksdb` crate cannot set, and options read from a file.
 
 use std::path::Path;
 
@@ -13,16 +13,16 @@ use crate::bench::flags::Flags;
 /// The options of the default column family in an options file.
 ///
 /// # Errors
-/// A file that cannot be read, and options that cannot be honoured.
+/// The file cannot be read, or its options cannot be honoured.
 pub fn from_file(file: &str, cache: Option<&Cache>) -> Result<Options> {
     let during = |failure: Failure| failure.during(&format!("--options_file={file}"));
     read(Path::new(file), cache).map_err(during)
 }
 
 fn read(file: &Path, cache: Option<&Cache>) -> Result<Options> {
-    /// Without a cache asked for. RocksDB's.
+    /// The size of the block cache if none is asked for; RocksDB's default.
     const CACHE_BYTES: usize = 32 << 20;
-    // Options are loaded from the newest options file of a directory.
+    // The API loads options only from the newest options file of a directory.
     let directory = tempfile::tempdir()?;
     std::fs::copy(file, directory.path().join("OPTIONS-000001"))?;
     let cache = match cache {
@@ -35,16 +35,16 @@ fn read(file: &Path, cache: Option<&Cache>) -> Result<Options> {
         .find(|family| family.name() == DEFAULT_COLUMN_FAMILY_NAME);
     let mut family = family.ok_or_else(|| Failure("it has no default column family".into()))?;
     let mut options = family.options_mut().clone();
-    // Those of the database that the file is from.
+    // These directories belong to the database that the file comes from.
     options.set_wal_dir("");
     options.set_db_log_dir("");
     Ok(options)
 }
 
-/// Checks all tables, which only this engine offers.
+/// Verifies all tables; only this engine offers that.
 ///
 /// # Errors
-/// What is damaged.
+/// The damage found.
 pub fn verify(db: &DBWithThreadMode<MultiThreaded>, whole_files: bool) -> Result<()> {
     if whole_files {
         db.verify_file_checksums()?
@@ -54,20 +54,20 @@ pub fn verify(db: &DBWithThreadMode<MultiThreaded>, whole_files: bool) -> Result
     Ok(())
 }
 
-/// Options of writes that only this engine has.
+/// Sets the write options that only this engine has.
 pub fn set_write(options: &mut WriteOptions, flags: &Flags) {
     options.set_protection_bytes_per_key(flags.write_batch_protection_bytes_per_key as usize);
 }
 
-/// Options of the block cache that only this engine has.
+/// Sets the block cache options that only this engine has.
 pub fn set_cache(options: &mut LruCacheOptions, flags: &Flags) {
     options.set_high_pri_pool_ratio(flags.cache_high_pri_pool_ratio);
 }
 
-/// Options that only this engine has.
+/// Sets the options that only this engine has.
 ///
 /// # Errors
-/// Values that are none.
+/// A value is not valid.
 pub fn set(options: &mut Options, flags: &Flags) -> Result<()> {
     if let Some(factory) = flags.memtable_factory()? {
         options.set_memtable_factory(factory);

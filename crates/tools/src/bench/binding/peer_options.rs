@@ -1,4 +1,4 @@
-//! What is different with RocksDB, as its crate offers it.
+//! What is different for RocksDB, given what its crate offers.
 
 use rocksdb::{Cache, DBWithThreadMode, LruCacheOptions, MultiThreaded, Options, WriteOptions};
 use whitewater::{CommitProtocol, MemtableFactory};
@@ -6,7 +6,7 @@ use whitewater::{CommitProtocol, MemtableFactory};
 use crate::bench::engine::{Failure, Result};
 use crate::bench::flags::Flags;
 
-/// Flags whose options the crate cannot set.
+/// The flags whose options the crate cannot set.
 const LACKING: &[&str] = &[
     "memtable_protection_bytes_per_key",
     "write_batch_protection_bytes_per_key",
@@ -24,7 +24,7 @@ fn lacks(name: &str) -> Failure {
     Failure(format!("--{name}: the rocksdb crate cannot set it"))
 }
 
-/// The crate does not hand out the options it has read.
+/// Fails, because the crate does not return the options that it has read.
 ///
 /// # Errors
 /// Always.
@@ -32,7 +32,7 @@ pub fn from_file(_file: &str, _cache: Option<&Cache>) -> Result<Options> {
     Err(lacks("options_file"))
 }
 
-/// The crate has no call for it.
+/// Fails, because the crate has no such call.
 ///
 /// # Errors
 /// Always.
@@ -42,17 +42,17 @@ pub fn verify(_db: &DBWithThreadMode<MultiThreaded>, _whole_files: bool) -> Resu
     ))
 }
 
-/// Nothing: [`set`] refuses what its crate cannot set.
+/// Does nothing, because [`set`] refuses what the crate cannot set.
 pub fn set_write(_options: &mut WriteOptions, _flags: &Flags) {}
 
-/// Nothing: [`set`] refuses what its crate cannot set.
+/// Does nothing, because [`set`] refuses what the crate cannot set.
 pub fn set_cache(_options: &mut LruCacheOptions, _flags: &Flags) {}
 
-/// The peer has the memtable asked for where it knows it, else its skip list,
-/// and the commit protocol; its default for one it does not know.
+/// Sets the memtable and the commit protocol. A memtable that the peer does not
+/// know becomes its skip list; a protocol that it does not know, its default.
 ///
 /// # Errors
-/// Flags that its crate does not offer.
+/// The crate does not offer the option of a flag.
 pub fn set(options: &mut Options, flags: &Flags) -> Result<()> {
     for name in LACKING {
         if flags.is_changed(name) {
@@ -84,7 +84,7 @@ pub fn set(options: &mut Options, flags: &Flags) -> Result<()> {
             rocksdb::MemtableFactory::HashLinkList { bucket_count }
         }
     };
-    // RocksDB lets one thread at a time insert into these.
+    // RocksDB allows only one thread at a time to insert into these memtables.
     options.set_allow_concurrent_memtable_write(false);
     options.set_memtable_factory(factory);
     Ok(())

@@ -1,5 +1,4 @@
-//! The page of a document: throughput, its ratios, latencies, and runs over
-//! time.
+//! The page of a document: throughput and its ratios, latencies, and runs over time.
 
 use whitewater_memtable_bench::machine;
 
@@ -11,7 +10,7 @@ use crate::bench::timeline::Point;
 use crate::page::{Axis, Chart, Lines, Page, Section};
 use whitewater_memtable_bench::table::grouped;
 
-/// Most points of a line over time.
+/// The maximum number of points of a line over time.
 const POINTS: usize = 50;
 
 impl Document<'_> {
@@ -60,7 +59,7 @@ impl Document<'_> {
         }
     }
 
-    /// What a section about one value of the sweep says of it.
+    /// What a section about one value of the sweep says about it.
     fn at(&self, value: &str) -> String {
         match self.swept.as_str() {
             "" => String::new(),
@@ -134,7 +133,8 @@ impl Document<'_> {
         let last = table.values.len().checked_sub(1)?;
         let lines = |figure: fn(&Point) -> f64| -> Vec<(String, Vec<(f64, f64)>)> {
             let labels = table.configurations.iter().enumerate();
-            // One without points keeps its place, and the others their colours.
+            // A configuration without points keeps its place, so that the others keep their
+            // colours.
             let series = labels.map(|(configuration, label)| {
                 let row = table.row(benchmark, configuration, last);
                 let points = row.map(|row| row.timeline.points(POINTS));
@@ -215,7 +215,7 @@ impl Document<'_> {
     }
 }
 
-/// What a reader must know; first of all which figures say little.
+/// What a reader must know; the figures that say little come first.
 fn notes(swept: &str, columns: &[Column]) -> Vec<String> {
     let warnings = disagreements(swept, columns).into_iter();
     let mut notes: Vec<_> = warnings.map(|line| format!("Warning: {line}.")).collect();
@@ -223,7 +223,7 @@ fn notes(swept: &str, columns: &[Column]) -> Vec<String> {
     notes
 }
 
-/// How many runs a figure is the median of.
+/// The number of runs that a figure is the median of.
 fn rounds(columns: &[Column]) -> String {
     let rows = columns.iter().flat_map(|column| &column.rows);
     let counts: std::collections::BTreeSet<_> = rows.map(|row| row.operations.len()).collect();
@@ -231,7 +231,7 @@ fn rounds(columns: &[Column]) -> String {
     counts.join(" or ")
 }
 
-/// What was in force, once if that was the same everywhere.
+/// What was in force; said only once if it was the same everywhere.
 fn in_force(columns: &[Column]) -> String {
     let mut all: Vec<(String, String)> = Vec::new();
     for column in columns {
@@ -253,7 +253,7 @@ fn in_force(columns: &[Column]) -> String {
     }
 }
 
-/// A configuration, with its operation if the benchmark has several.
+/// The name of a configuration, with its operation if the benchmark has several.
 fn name_of(label: &str, operation: Operation, row: &Row) -> String {
     match row.latencies.len() {
         1 => label.to_owned(),
@@ -261,8 +261,8 @@ fn name_of(label: &str, operation: Operation, row: &Row) -> String {
     }
 }
 
-/// Throughput by the values of a flag, and its ratios to the first
-/// configuration.
+/// The throughput by the values of the swept flag, and its ratios to that of the
+/// first configuration.
 // Long: one chart, from its title to its lines.
 fn sweep(table: &Table<'_>, benchmark: usize, flag: &str) -> Section {
     let rate = |configuration, value| table.rate(benchmark, configuration, value);
@@ -336,7 +336,7 @@ fn sweep(table: &Table<'_>, benchmark: usize, flag: &str) -> Section {
     }
 }
 
-/// Throughput of all benchmarks, when nothing is swept.
+/// The throughput of all benchmarks when nothing is swept.
 fn bars(table: &Table<'_>) -> Section {
     let series = |(configuration, label): (usize, &String)| {
         let benchmarks = 0..table.benchmarks.len();

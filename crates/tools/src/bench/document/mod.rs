@@ -25,25 +25,25 @@ use whitewater_memtable_bench::table::grouped;
 pub struct Column {
     /// The engine's name and version.
     pub engine: String,
-    /// Name of the configuration; empty if there is only one.
+    /// The name of the configuration; empty if there is only one.
     pub configuration: String,
-    /// The value of the flag that is swept; empty if none is.
+    /// The value of the flag that is swept; empty if no flag is.
     pub at: String,
-    /// The command line that does this alone.
+    /// The command line that runs only this configuration.
     pub command: String,
-    /// Its benchmarks, in the order of the list.
+    /// The results of its benchmarks, in the order of the list.
     pub rows: Vec<Row>,
 }
 
 impl Column {
-    /// Adds another round.
+    /// Adds the results of another round.
     pub fn add(&mut self, rows: Vec<Row>) {
         for (sum, row) in self.rows.iter_mut().zip(rows) {
             sum.add(row);
         }
     }
 
-    /// What tells it from others at the same value.
+    /// What distinguishes it from the other columns with the same value.
     pub fn label(&self) -> &str {
         match self.configuration.as_str() {
             "" => self.engine.trim_end(),
@@ -52,10 +52,10 @@ impl Column {
     }
 }
 
-/// The fastest run may be this many times the slowest; beyond it, they disagree.
+/// Runs disagree if the fastest is more than this many times as fast as the slowest.
 const AGREE: f64 = 1.25;
 
-/// What is to be said of runs that disagree: a line for each row that has some.
+/// The warnings about runs that disagree: a line for each row that has such runs.
 pub fn disagreements(swept: &str, columns: &[Column]) -> Vec<String> {
     let mut lines = Vec::new();
     for column in columns {
@@ -79,16 +79,16 @@ pub fn disagreements(swept: &str, columns: &[Column]) -> Vec<String> {
 /// All measured runs of one benchmark.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// Name of the benchmark.
+    /// The name of the benchmark.
     pub name: &'static str,
     /// What was in force in the last of its runs.
     pub in_force: InForce,
-    /// Operations per second of each run.
+    /// The operations per second of each run.
     pub operations: Vec<f64>,
-    /// Megabytes per second of each run that has them.
+    /// The megabytes per second of each run that counted bytes.
     pub megabytes: Vec<f64>,
-    /// What all of these runs cost the threads and the system, if that was
-    /// asked for.
+    /// What all of these runs cost the threads and the system, if the flags ask for
+    /// that.
     pub contention: Option<Contention>,
     /// How long operations took in all of these runs, if they were timed.
     pub latencies: Vec<(Operation, Latencies)>,
@@ -97,7 +97,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The runs of one step.
+    /// The row of one step of the list.
     pub fn of(outcome: &Outcome) -> Self {
         Row {
             name: outcome.name,
@@ -120,13 +120,13 @@ impl Row {
         (self.operations.len() > 1).then_some(spread)
     }
 
-    /// Whether runs are so far apart that their median says little.
+    /// Whether the runs differ so much that their median says little.
     pub fn disagrees(&self) -> bool {
         self.spread()
             .is_some_and(|(slowest, fastest)| fastest > slowest * AGREE)
     }
 
-    /// The slowest and the fastest run, for a table.
+    /// The slowest and the fastest run, formatted for a table.
     pub fn range(&self) -> String {
         self.spread().map_or_else(
             || "-".to_owned(),
@@ -150,20 +150,20 @@ impl Row {
     }
 }
 
-/// Columns by configuration and value.
+/// The columns, arranged by configuration and value.
 #[derive(Debug)]
 pub struct Table<'c> {
     columns: &'c [Column],
-    /// Names of the benchmarks.
+    /// The names of the benchmarks.
     pub benchmarks: Vec<&'static str>,
-    /// Labels of the configurations, in the order of the run.
+    /// The labels of the configurations, in the order of the run.
     pub configurations: Vec<String>,
-    /// Values of the flag that is swept, in their order.
+    /// The values of the flag that is swept, in order.
     pub values: Vec<String>,
 }
 
 impl<'c> Table<'c> {
-    /// The table of these columns.
+    /// Arranges these columns.
     pub fn of(columns: &'c [Column]) -> Self {
         let mut configurations: Vec<String> = Vec::new();
         let mut values: Vec<String> = Vec::new();
@@ -184,7 +184,7 @@ impl<'c> Table<'c> {
         }
     }
 
-    /// What the configuration and value of these numbers did in a benchmark.
+    /// The results of a benchmark with a configuration and value, all given by index.
     pub fn row(&self, benchmark: usize, configuration: usize, value: usize) -> Option<&'c Row> {
         let (label, at) = (
             self.configurations.get(configuration)?,
@@ -195,30 +195,30 @@ impl<'c> Table<'c> {
         column.rows.get(benchmark)
     }
 
-    /// Its median of operations per second.
+    /// The median of its operations per second.
     pub fn rate(&self, benchmark: usize, configuration: usize, value: usize) -> Option<f64> {
         let row = self.row(benchmark, configuration, value)?;
         Some(median(&row.operations))
     }
 }
 
-/// Percentiles that are reported.
+/// The percentiles that are reported.
 const PERCENTILES: [f64; 6] = [50.0, 75.0, 90.0, 99.0, 99.9, 99.99];
 
-/// The files a run will write, and what is to be known at its start.
+/// The files that a run will write, and what must be recorded when it begins.
 #[derive(Debug)]
 pub struct Document<'a> {
     flags: &'a Flags,
     seed: u64,
-    /// The flag that is swept; empty if none is.
+    /// The flag that is swept; empty if no flag is.
     swept: String,
     machine: Machine,
-    /// The kind of file system that databases are on.
+    /// The type of the file system that databases are on.
     file_system: String,
 }
 
 impl<'a> Document<'a> {
-    /// For a run that begins now, on databases in `directory`.
+    /// A document for a run that begins now, on databases in `directory`.
     pub fn begin(flags: &'a Flags, seed: u64, directory: &Path) -> Self {
         Document {
             flags,
@@ -229,7 +229,7 @@ impl<'a> Document<'a> {
         }
     }
 
-    /// Says which flag is swept.
+    /// Sets which flag is swept.
     #[must_use]
     pub fn over(mut self, flag: &str) -> Self {
         flag.clone_into(&mut self.swept);
@@ -239,7 +239,7 @@ impl<'a> Document<'a> {
     /// Writes the files that the flags ask for.
     ///
     /// # Errors
-    /// Names the file that cannot be written.
+    /// The file that cannot be written, by name.
     pub fn save(&self, columns: &[Column]) -> Result<()> {
         page::save(&self.flags.json_file, || {
             Ok(serde_json::to_string_pretty(&self.json(columns))? + "\n")

@@ -1,6 +1,6 @@
-//! The block cache, and what of tables is in it.
+//! The block cache, and which parts of tables it holds.
 
-/// Hands the rows so far and these to the next group.
+/// Passes these rows, after the rows so far, to the next group.
 macro_rules! cache {
     ([$($before:tt)*] $next:ident $($rest:ident)*) => {
         $next! { [

@@ -1,6 +1,6 @@
 //! Levels, compaction styles and when writes wait for them.
 
-/// Hands the rows so far and these to the next group.
+/// Passes these rows, after the rows so far, to the next group.
 macro_rules! compaction {
     ([$($before:tt)*] $next:ident $($rest:ident)*) => {
         $next! { [

@@ -1,6 +1,6 @@
 //! Compression of tables.
 
-/// Hands the rows so far and these to the next group.
+/// Passes these rows, after the rows so far, to the next group.
 macro_rules! compression {
     ([$($before:tt)*] $next:ident $($rest:ident)*) => {
         $next! { [

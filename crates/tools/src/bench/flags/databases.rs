@@ -1,6 +1,6 @@
 //! Which database is opened and how, and its column families.
 
-/// Hands the rows so far and these to the next group.
+/// Passes these rows, after the rows so far, to the next group.
 macro_rules! databases {
     ([$($before:tt)*] $next:ident $($rest:ident)*) => {
         $next! { [

@@ -1,6 +1,6 @@
 //! How files are read and written, and the log.
 
-/// Hands the rows so far and these to the next group.
+/// Passes these rows, after the rows so far, to the next group.
 macro_rules! files {
     ([$($before:tt)*] $next:ident $($rest:ident)*) => {
         $next! { [

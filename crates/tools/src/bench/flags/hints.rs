@@ -1,7 +1,7 @@
-//! What tunes RocksDB's own working. This engine keeps these options, and does
-//! without: its documentation of each says why.
+//! Flags that tune RocksDB's own internals. This engine stores these options but does
+//! not need them; its documentation of each option says why.
 
-/// Hands the rows so far and these to the next group.
+/// Passes these rows, after the rows so far, to the next group.
 macro_rules! hints {
     ([$($before:tt)*] $next:ident $($rest:ident)*) => {
         $next! { [

@@ -1,6 +1,6 @@
 //! Threads of flushes and compactions, and their rate.
 
-/// Hands the rows so far and these to the next group.
+/// Passes these rows, after the rows so far, to the next group.
 macro_rules! jobs {
     ([$($before:tt)*] $next:ident $($rest:ident)*) => {
         $next! { [

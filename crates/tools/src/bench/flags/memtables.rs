@@ -1,6 +1,6 @@
 //! Memtables, and how writes get into them.
 
-/// Hands the rows so far and these to the next group.
+/// Passes these rows, after the rows so far, to the next group.
 macro_rules! memtables {
     ([$($before:tt)*] $next:ident $($rest:ident)*) => {
         $next! { [

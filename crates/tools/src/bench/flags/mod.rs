@@ -1,15 +1,15 @@
-//! The flags this program honours: one table that yields the typed [`Flags`],
+//! The flags that this program honours: one table that yields the typed [`Flags`],
 //! their parsing and their help.
 //!
-//! Names, meanings and defaults are those of RocksDB's db_bench 7.8, except
-//! where a help text says otherwise. Flags that RocksDB knows and this program
-//! does not honour are in [`super::known`]; the spelling of a command line
-//! (dashes, `=value`, `--noflag`) is [`super::args`]' business.
+//! Names, meanings and defaults are those of RocksDB's db_bench 7.8, except where a
+//! help text says otherwise. [`super::known`] has the flags that RocksDB knows and
+//! this program does not honour; [`super::args`] handles the spelling of a command
+//! line (dashes, `=value`, `--noflag`).
 //!
-//! A file for each group of flags (`run` to `hints`), in the order of the help;
-//! each adds its rows to those of the groups before. `value` makes the struct
-//! of them, `range` checks values, `names` reads those that are words or
-//! numbers of a list.
+//! There is a file for each group of flags (`run` to `hints`), in the order of the
+//! help; each adds its rows to those of the groups before it. `value` turns the
+//! rows into a struct, `range` checks values, and `names` reads flags whose values
+//! are words or numbers of a list.
 
 mod cache;
 mod compaction;
@@ -51,10 +51,10 @@ pub trait FlagSet: Default {
     /// The flag's value as the help prints it; empty for an unknown name.
     fn text_of(&self, name: &str) -> String;
 
-    /// Checks ranges, once all flags are set.
+    /// Checks the ranges of values, after all flags are set.
     ///
     /// # Errors
-    /// Names the first flag whose value is out of range.
+    /// The first flag whose value is out of range.
     fn validate(&self) -> Result<()>;
 
     /// The program's name.
@@ -63,16 +63,16 @@ pub trait FlagSet: Default {
     /// The program whose flags these are.
     const PEER: &'static str;
 
-    /// Flags that only that program honours.
+    /// The flags that only that program honours.
     fn known() -> Vec<Known>;
 
-    /// The name in the table of a flag that has another one, too.
+    /// The name in the table of a flag that has another name, too.
     fn alias(_name: &str) -> Option<&'static str> {
         None
     }
 }
 
-/// All groups are there: makes [`Flags`] of them.
+/// Makes [`Flags`] of the rows of all groups.
 macro_rules! all {
     ([$($rows:tt)*]) => {
         flags! { $($rows)* }
@@ -90,7 +90,7 @@ run! {
     hints all
 }
 
-/// What `--benchmarks` is when it is not given but another flag is.
+/// The value of `--benchmarks` if only other flags are given.
 pub const DEFAULT_BENCHMARKS: &str = "fillseq,fillrandom,overwrite,readrandom,readmissing,seekrandom,\
      readseq,readreverse,readwhilewriting,deleterandom,compact,levelstats";
 
@@ -118,7 +118,7 @@ impl FlagSet for Flags {
     fn alias(name: &str) -> Option<&'static str> {
         match name {
             "wal_size_limit_MB" => Some("wal_size_limit_mb"),
-            // Its name of old, which RocksDB's benchmark.sh still passes.
+            // This is its old name, which RocksDB's benchmark.sh still passes.
             "compaction_measure_io_stats" => Some("report_bg_io_stats"),
             "json" => Some("json_file"),
             "html" => Some("html_file"),
@@ -135,7 +135,7 @@ impl FlagSet for Flags {
 }
 
 impl Flags {
-    /// A command line that sets these flags, without those called `omitted`.
+    /// A command line that sets these flags, without the flags in `omitted`.
     pub fn command_line(&self, omitted: &[&str]) -> String {
         let defaults = Self::default();
         let mut line = "db_bench".to_owned();
@@ -161,12 +161,12 @@ impl Flags {
         !self.json_file.is_empty() || !self.html_file.is_empty()
     }
 
-    /// Whether what is in the directory stays.
+    /// Whether the contents of the directory are kept.
     pub fn keeps_database(&self) -> bool {
         self.use_existing_db || self.readonly
     }
 
-    /// Whether the flag `name` has another value than its default.
+    /// Whether the flag `name` has a value other than its default.
     pub fn is_changed(&self, name: &str) -> bool {
         self.text_of(name) != Self::default().text_of(name)
     }

@@ -4,10 +4,10 @@ use super::super::engine::{Failure, Result};
 use super::Flags;
 
 impl Flags {
-    /// `memtablerep`, read; `None` leaves the choice to the engine.
+    /// The memtable of `memtablerep`; `None` leaves the choice to the engine.
     ///
     /// # Errors
-    /// A representation that is unknown, or that needs a prefix and has none.
+    /// The representation is unknown, or it needs a prefix and has none.
     pub fn memtable_factory(&self) -> Result<Option<whitewater::MemtableFactory>> {
         use whitewater::MemtableFactory;
         let bucket_count = usize::try_from(self.hash_bucket_count).unwrap_or(0);
@@ -16,7 +16,7 @@ impl Flags {
             "skip_list" => MemtableFactory::SkipList,
             "art" => MemtableFactory::Art,
             "vector" => MemtableFactory::Vector,
-            // RocksDB's defaults.
+            // The numbers are RocksDB's defaults.
             "prefix_hash" => MemtableFactory::HashSkipList {
                 bucket_count,
                 height: 4,
@@ -42,11 +42,11 @@ impl Flags {
         Ok(Some(factory))
     }
 
-    /// `commit_protocol`, read; `None` leaves the choice to the engine and
+    /// The protocol of `commit_protocol`; `None` leaves the choice to the engine and to
     /// `enable_pipelined_write` and `unordered_write`.
     ///
     /// # Errors
-    /// A protocol that is unknown.
+    /// The protocol is unknown.
     pub fn protocol(&self) -> Result<Option<whitewater::CommitProtocol>> {
         let name = self.commit_protocol.as_str();
         let found = whitewater::CommitProtocol::from_name(name);
@@ -58,7 +58,7 @@ impl Flags {
         Ok(found)
     }
 
-    /// How keys get their prefix; `None` if that is the beginning of their
+    /// How keys get their prefix; `None` if the prefix is the beginning of the key's
     /// number.
     pub fn key_prefix(&self) -> Option<super::super::keygen::Prefix> {
         let per_prefix = u64::try_from(self.keys_per_prefix).unwrap_or(0);
@@ -68,10 +68,10 @@ impl Flags {
         })
     }
 
-    /// `compression_type`, read.
+    /// The compression of `compression_type`.
     ///
     /// # Errors
-    /// A compression that is unknown, or that only RocksDB has.
+    /// The compression is unknown, or only RocksDB has it.
     pub fn compression(&self) -> Result<Compression> {
         match self.compression_type.to_ascii_lowercase().as_str() {
             "none" => Ok(Compression::None),
@@ -87,10 +87,10 @@ impl Flags {
         }
     }
 
-    /// `wal_compression`, read.
+    /// The compression of `wal_compression`.
     ///
     /// # Errors
-    /// A compression that is unknown, or that logs do not have.
+    /// The compression is unknown, or logs do not support it.
     pub fn wal_compression(&self) -> Result<Compression> {
         match self.wal_compression.to_ascii_lowercase().as_str() {
             "none" => Ok(Compression::None),
@@ -101,10 +101,10 @@ impl Flags {
         }
     }
 
-    /// `merge_operator`, read; `None` if it is empty.
+    /// The operator of `merge_operator`; `None` if that is empty.
     ///
     /// # Errors
-    /// A merge operator that is unknown, or that only RocksDB has.
+    /// The merge operator is unknown, or only RocksDB has it.
     pub fn merge(&self) -> Result<Option<MergeOperator>> {
         match self.merge_operator.as_str() {
             "" => Ok(None),
@@ -122,10 +122,10 @@ impl Flags {
         }
     }
 
-    /// `cache_type`, read.
+    /// The cache of `cache_type`.
     ///
     /// # Errors
-    /// A cache that is unknown, or that this build lacks.
+    /// The cache is unknown, or this build lacks it.
     pub fn cache_kind(&self) -> Result<CacheKind> {
         match self.cache_type.as_str() {
             "lru_cache" => Ok(CacheKind::Lru),
@@ -136,10 +136,10 @@ impl Flags {
         }
     }
 
-    /// `max_bytes_for_level_multiplier_additional`, read.
+    /// The multipliers of `max_bytes_for_level_multiplier_additional`.
     ///
     /// # Errors
-    /// What is no list of numbers, or not one for each level.
+    /// The value is not a list of numbers, or does not have one for each level.
     pub fn level_multipliers(&self) -> Result<Vec<i32>> {
         const NAME: &str = "max_bytes_for_level_multiplier_additional";
         let text = &self.max_bytes_for_level_multiplier_additional;
@@ -154,7 +154,7 @@ impl Flags {
         Ok(numbers)
     }
 
-    /// Column families that are used at a time.
+    /// The number of column families that are in use at a time.
     pub fn hot_families(&self) -> usize {
         let all = self.num_column_families;
         let hot = match self.num_hot_column_families {
@@ -164,10 +164,10 @@ impl Flags {
         usize::try_from(hot).unwrap_or(1)
     }
 
-    /// `column_family_distribution`, read; empty for the same share for each.
+    /// The shares of `column_family_distribution`; empty if all families have the same.
     ///
     /// # Errors
-    /// What is no list of percentages of column families.
+    /// The value is not a list of percentages of column families.
     pub fn family_shares(&self) -> Result<Vec<i32>> {
         const NAME: &str = "column_family_distribution";
         let text = &self.column_family_distribution;
@@ -193,7 +193,7 @@ impl Flags {
     }
 }
 
-/// Numbers with commas between.
+/// Numbers separated by commas.
 fn numbers(name: &str, text: &str) -> Result<Vec<i32>> {
     let parts = text.split(',').map(str::trim);
     parts
@@ -205,19 +205,19 @@ fn numbers(name: &str, text: &str) -> Result<Vec<i32>> {
         .collect()
 }
 
-/// Kinds of block caches.
+/// The kinds of block caches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CacheKind {
-    /// The least recently used blocks go.
+    /// Evicts the least recently used blocks.
     Lru,
-    /// A clock without locks.
+    /// A lock-free cache with the clock algorithm.
     HyperClock,
 }
 
-/// Compression of table blocks.
+/// The compression of table blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// Blocks as they are.
+    /// Blocks are not compressed.
     None,
     /// Snappy.
     Snappy,
@@ -227,7 +227,7 @@ pub enum Compression {
     Bzip2,
     /// LZ4.
     Lz4,
-    /// LZ4 with more effort, at its default level.
+    /// LZ4's slower, denser variant, at its default level.
     Lz4hc,
     /// Zstandard, at its default level.
     Zstd,
@@ -248,18 +248,18 @@ impl Compression {
     }
 }
 
-/// Merge operators by the names RocksDB gives them.
+/// Merge operators, under the names that RocksDB gives them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MergeOperator {
-    /// The last operand wins.
+    /// The last operand replaces the value.
     Put,
-    /// Sum of little-endian 64-bit integers; anything else counts as 0.
+    /// The sum of little-endian 64-bit integers; anything else counts as 0.
     UInt64Add,
     /// Operands joined by commas.
     StringAppend,
     /// The greatest operand.
     Max,
-    /// Exclusive or of all bytes.
+    /// The bitwise exclusive or.
     BytesXor,
 }
 

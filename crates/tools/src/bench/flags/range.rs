@@ -1,10 +1,10 @@
-//! Ranges of values, and what does not go together.
+//! Checks of the ranges of values, and of combinations of flags.
 
 use super::super::engine::{Failure, Result};
 use super::super::levels;
 use super::{Flags, TABLE};
 
-/// Sections of flags that set options of the database.
+/// The sections of flags that set options of the database.
 const OPTION_SECTIONS: &[&str] = &[
     "Memtables and the write path",
     "Background work",
@@ -15,7 +15,7 @@ const OPTION_SECTIONS: &[&str] = &[
     "Files and the log",
     "Hints, without effect on this engine",
 ];
-/// Flags of these sections that count beside an options file.
+/// The flags of these sections that also take effect with an options file.
 const BESIDE_A_FILE: &[&str] = &[
     "cache_size",
     "cache_numshardbits",
@@ -24,14 +24,14 @@ const BESIDE_A_FILE: &[&str] = &[
     "rate_limiter_bytes_per_sec",
     "rate_limiter_refill_period_us",
     "rate_limiter_auto_tuned",
-    // Of reads, writes and keys.
+    // These concern reads, writes and keys.
     "readahead_size",
     "prefix_size",
     "keys_per_prefix",
     "memtable_insert_hint_per_batch",
     "write_batch_protection_bytes_per_key",
 ];
-/// Flags of other sections that set options of the database.
+/// The flags of other sections that set options of the database.
 const MORE_OPTIONS: &[&str] = &[
     "merge_operator",
     "use_uint64_comparator",
@@ -43,7 +43,7 @@ impl Flags {
     /// Checks the ranges that the workloads rely on.
     ///
     /// # Errors
-    /// Names the first flag whose value is out of range.
+    /// The first flag whose value is out of range.
     pub fn validate(&self) -> Result<()> {
         self.check_least()?;
         self.check_most()?;
@@ -65,7 +65,8 @@ impl Flags {
         Ok(())
     }
 
-    /// Numbers with a lower bound, and none above that their type does not have.
+    /// Checks the numbers that have a lower bound and no upper bound besides that of
+    /// their type.
     // Long: a table with a row for each flag.
     fn check_least(&self) -> Result<()> {
         let unsigned = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
@@ -192,7 +193,7 @@ impl Flags {
         Ok(())
     }
 
-    /// Numbers with an upper bound.
+    /// Checks the numbers that have an upper bound.
     fn check_most(&self) -> Result<()> {
         for (name, value) in [
             ("compression_ratio", self.compression_ratio),
@@ -268,7 +269,7 @@ impl Flags {
         Ok(())
     }
 
-    /// Indexes, filters and their cache.
+    /// Checks the flags of indexes, filters and their cache.
     fn check_tables(&self) -> Result<()> {
         let partitions = self.partition_index || self.partition_index_and_filters;
         if self.use_hash_search && self.prefix_size == 0 {
@@ -297,7 +298,7 @@ impl Flags {
         self.cache_kind().map(drop)
     }
 
-    /// How databases are opened.
+    /// Checks the flags of how databases are opened.
     fn check_databases(&self) -> Result<()> {
         self.family_shares()?;
         if self.use_secondary_db {
@@ -321,7 +322,7 @@ impl Flags {
             .split(',')
             .any(|name| name.trim() == "compact0")
         {
-            // It sets options, and back to what the flags say.
+            // It sets options, and then resets them to what the flags say.
             return Err(Failure(
                 "benchmark 'compact0' does not go with --options_file".to_owned(),
             ));

@@ -1,6 +1,6 @@
 //! What to run: benchmarks, counts, configurations.
 
-/// Hands the rows so far and these to the next group.
+/// Passes these rows, after the rows so far, to the next group.
 macro_rules! run {
     ([$($before:tt)*] $next:ident $($rest:ident)*) => {
         $next! { [

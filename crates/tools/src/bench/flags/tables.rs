@@ -1,6 +1,6 @@
 //! The layout of tables: blocks, indexes, filters.
 
-/// Hands the rows so far and these to the next group.
+/// Passes these rows, after the rows so far, to the next group.
 macro_rules! tables {
     ([$($before:tt)*] $next:ident $($rest:ident)*) => {
         $next! { [

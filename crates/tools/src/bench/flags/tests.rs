@@ -1,4 +1,4 @@
-//! Of the flags as a whole.
+//! Tests of the flags as a whole.
 
 use super::*;
 

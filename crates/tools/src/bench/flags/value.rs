@@ -1,4 +1,4 @@
-//! Rows of flags: their types, their text, and the macro that makes a struct of
+//! The rows of flags: their types, their text, and the macro that makes a struct of
 //! them.
 
 /// What follows a flag's name on the command line.
@@ -13,20 +13,20 @@ pub enum Kind {
 /// One row of a table of flags.
 #[derive(Debug)]
 pub struct Spec {
-    /// Heading of the help under which the flag stands.
+    /// The heading of the help under which the flag appears.
     pub section: &'static str,
-    /// Name, without dashes.
+    /// The name, without dashes.
     pub name: &'static str,
     /// Whether a value must follow.
     pub kind: Kind,
-    /// What it does, units included.
+    /// What the flag does, with its units.
     pub help: &'static str,
 }
 
 /// A type that flags can have.
 pub(crate) trait FlagValue: Sized {
     const KIND: Kind = Kind::Value;
-    /// What a good value looks like, for error messages.
+    /// What a valid value looks like, for error messages.
     const EXPECTED: &'static str;
     fn from_text(text: &str) -> Option<Self>;
     fn to_text(&self) -> String;
@@ -85,13 +85,13 @@ impl FlagValue for String {
     }
 }
 
-/// Reads a switch's value; `None` if it is not one of the accepted words.
+/// Reads the value of a switch; `None` if it is not one of the accepted words.
 pub fn switch_value(text: &str) -> Option<bool> {
     bool::from_text(text)
 }
 
-/// Makes a type `Flags` with its `TABLE`. Wants `Failure`, `FlagValue`, `Kind`,
-/// `Result` and `Spec` in scope.
+/// Defines a type `Flags` with its `TABLE`. `Failure`, `FlagValue`, `Kind`, `Result`
+/// and `Spec` must be in scope.
 macro_rules! flags {
     ($( $section:literal { $( $name:ident: $ty:ty = $default:expr, $help:literal; )* } )*) => {
         /// The value of every honoured flag.

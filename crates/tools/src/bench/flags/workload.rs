@@ -1,6 +1,6 @@
 //! Keys and values, and what benchmarks do with them.
 
-/// Hands the rows so far and these to the next group.
+/// Passes these rows, after the rows so far, to the next group.
 macro_rules! workload {
     ([$($before:tt)*] $next:ident $($rest:ident)*) => {
         $next! { [

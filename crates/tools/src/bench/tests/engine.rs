@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// For a moment: the bytes are RocksDB's, some gigabytes.
+/// Runs only for a moment, because RocksDB's number of bytes is some gigabytes.
 #[test]
 fn blocks_are_checksummed_and_compressed() {
     let directory = tempfile::tempdir().expect("temporary directory");
@@ -43,7 +43,7 @@ fn blocks_are_checksummed_and_compressed() {
     assert!(count > 0 && message.contains("(output: 5"), "{message}");
     let (count, message) = result_of(&text, "uncompress");
     assert!(count > 0 && message.ends_with("MB/s"), "{message}");
-    // What does not get smaller is not compressed.
+    // Data that does not get smaller is not compressed.
     for (compression, ratio) in [("none", 0.5), ("lz4", 1.0)] {
         let text = run("compress,uncompress", compression, ratio);
         assert_eq!(text.matches("(compression failure)").count(), 2, "{text}");
@@ -52,7 +52,7 @@ fn blocks_are_checksummed_and_compressed() {
     assert!(peer.contains("offers no call for it"), "{peer}");
 }
 
-/// Keys that were there are read, whatever they are.
+/// Existing keys are read, whatever they look like.
 #[test]
 fn existing_keys_take_the_place_of_made_ones() {
     let directory = tempfile::tempdir().expect("temporary directory");

@@ -1,4 +1,4 @@
-//! Every benchmark from start to end, on the engine for tests.
+//! Runs every benchmark from start to end on the engine for tests.
 
 use super::memory::Memory;
 use super::*;
@@ -25,7 +25,7 @@ fn run_list(list: &str, change: impl FnOnce(&mut Flags)) -> String {
     output_of(&flags).expect(list)
 }
 
-/// Operations and message of the result line of `name`.
+/// The operations and the message of the result line of `name`.
 fn result_of<'t>(text: &'t str, name: &str) -> (u64, &'t str) {
     let start = format!("{name:<12} : ");
     let line = text
@@ -44,7 +44,7 @@ fn result_of<'t>(text: &'t str, name: &str) -> (u64, &'t str) {
 
 #[test]
 fn every_benchmark_runs() {
-    // What needs this project's own functions, or tables, is not for this engine.
+    // This engine has no tables, nor this project's own functions.
     let here = |benchmark: &&plan::Benchmark| {
         !matches!(
             benchmark.task,
@@ -87,7 +87,7 @@ fn every_benchmark_runs() {
     assert_eq!(result_of(&text, "fillbatch").0, 4000);
     assert_eq!(result_of(&text, "readmissing"), (4000, "(0 of 2000 found)"));
     assert_eq!(result_of(&text, "readwhilewriting").0, 4000);
-    // One thread, and no more than there is (random writes miss some keys).
+    // One thread reads at most as many keys as exist; random writes miss some.
     assert!((1..=2000).contains(&result_of(&text, "readtocache").0));
     assert_eq!(result_of(&text, "compact").0, 1);
     assert!(
@@ -116,14 +116,14 @@ fn keys_keep_to_their_column_families() {
         flags.num_column_families = 3;
         flags.column_family_distribution = "10,30,60".into();
     });
-    // Deletions are of the default family, and hit every tenth key or so.
+    // Deletions concern the default family, and hit about every tenth key.
     let found: Vec<_> = text
         .lines()
         .filter(|line| line.contains("readrandom"))
         .collect();
     assert!(found[0].ends_with("(2000 of 2000 found)"), "{text}");
     assert!(!found[1].ends_with("(2000 of 2000 found)"), "{text}");
-    // The last hot families have the last half of what was written.
+    // The last hot families have the second half of what was written.
     let text = run_list("fillseq,readrandom", |flags| {
         flags.num_column_families = 4;
         flags.num_hot_column_families = 2;
@@ -293,7 +293,7 @@ fn range_deletions_are_written_between() {
         flags.max_num_range_tombstones = 5;
         flags.range_tombstone_width = 10_000;
     });
-    // Five deletions count as operations, too, and leave less to read.
+    // Five deletions count as operations, too, and leave fewer entries to read.
     assert_eq!(result_of(&text, "fillseq").0, 1005);
     assert!(result_of(&text, "readseq").0 < 1000);
 }
@@ -454,7 +454,7 @@ fn merging_without_an_operator_is_an_error() {
         output_of(&flags),
         Err(Failure("mergerandom needs --merge_operator".into()))
     );
-    // The writer beside the readers fails; the run ends and says why.
+    // The extra writer fails; the run ends and reports why.
     let flags = Flags {
         num: 10,
         benchmarks: "readwhilemerging".into(),

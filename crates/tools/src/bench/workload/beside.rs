@@ -9,7 +9,7 @@ use super::super::worker::Worker;
 use super::scans;
 use super::write::Ranges;
 
-/// Writes, or merges, until the readers are done; with `finish_after_writes`
+/// Writes or merges until the readers are finished; with `finish_after_writes`,
 /// until its own writes are.
 pub fn write<E: Engine>(worker: &mut Worker<'_, E>, merges: bool) -> Result<()> {
     let job = worker.job();
@@ -19,7 +19,7 @@ pub fn write<E: Engine>(worker: &mut Worker<'_, E>, merges: bool) -> Result<()> 
     let mode = worker.write_mode();
     let mut ranges = Ranges::new(worker);
     let mut written = 0;
-    // Relaxed: both only say when to end.
+    // Relaxed: both flags only say when to end.
     while !worker.is_stopped()
         && if by_count {
             written < job.writes
@@ -45,8 +45,8 @@ pub fn write<E: Engine>(worker: &mut Worker<'_, E>, merges: bool) -> Result<()> 
     Ok(())
 }
 
-/// Scans everything, as many entries as readers read. As in RocksDB these
-/// count, too.
+/// Scans everything, as many entries as the readers read. As in RocksDB, these
+/// entries count, too.
 pub fn scan<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     scans::again_and_again(worker)
 }

@@ -1,5 +1,5 @@
-//! What fills do besides writing: overwrite some of the last keys, go on to new
-//! column families, follow a sine.
+//! What fills do besides writing: overwrite some of the last keys, move on to new
+//! column families, and follow a sine.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -14,9 +14,9 @@ use super::super::worker::Worker;
 /// The numbers of keys that a fill writes.
 pub struct Numbers {
     numbers: KeyNumbers,
-    /// Share of writes that overwrite one of the last keys.
+    /// The share of writes that overwrite one of the last keys.
     overwrites: f64,
-    /// Last keys that may be overwritten at most.
+    /// The maximum number of last keys that may be overwritten.
     window: usize,
     last: VecDeque<u64>,
     new: u64,
@@ -24,7 +24,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// In this order, as the flags say.
+    /// The numbers in this order, with the overwrites that the flags ask for.
     pub fn new<E: Engine>(order: Order, worker: &mut Worker<'_, E>) -> Self {
         let flags = worker.shared.flags;
         let keys = worker.job().keys;
@@ -68,7 +68,7 @@ impl Numbers {
         number
     }
 
-    /// Says how many keys were new and how many were not.
+    /// Reports how many keys were new and how many were not.
     pub fn report<E: Engine>(&self, worker: &mut Worker<'_, E>) {
         if self.overwrites > 0.0 {
             let Self { new, again, .. } = self;
@@ -87,7 +87,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// Of this thread's fill.
+    /// The stages of this thread's fill.
     pub fn new<E: Engine>(worker: &Worker<'_, E>) -> Self {
         let job = worker.job();
         Self {
@@ -99,10 +99,10 @@ impl Stages {
         }
     }
 
-    /// Before a batch: goes on to new column families if it is time for them.
+    /// Moves on to new column families if it is time for them. Called before each batch.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     #[inline]
     pub fn before<E: Engine>(&mut self, worker: &Worker<'_, E>) -> Result<()> {
         self.done += self.batch;
@@ -118,16 +118,16 @@ impl Stages {
     }
 }
 
-/// The limit of `--sine_write_rate`.
+/// The write rate that `--sine_write_rate` varies.
 pub struct SineRate {
     start: Instant,
     interval: Duration,
-    /// Since the start; `None` without the flag.
+    /// The time of the next change, after the start; `None` without the flag.
     next: Option<Duration>,
 }
 
 impl SineRate {
-    /// Of this thread's fill.
+    /// The rate of this thread's fill.
     pub fn new<E: Engine>(worker: &Worker<'_, E>) -> Self {
         let flags = worker.shared.flags;
         let interval = Duration::from_millis(flags.sine_write_rate_interval_milliseconds);
@@ -138,7 +138,7 @@ impl SineRate {
         }
     }
 
-    /// Sets the limit anew if it is time to.
+    /// Updates the limit if it is time to do so.
     #[inline]
     pub fn follow<E: Engine>(&mut self, worker: &Worker<'_, E>) {
         let Some(next) = self.next else {

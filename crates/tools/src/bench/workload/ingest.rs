@@ -1,12 +1,12 @@
-//! `ingestexternalfile`: tables made outside, all of the same keys, and taken
-//! into the database several at a time.
+//! `ingestexternalfile`: tables that are built outside the database, all of the same
+//! keys, and ingested several at a time.
 
 use super::super::engine::{Engine, External, Result};
 use super::super::stats::Operation;
 use super::super::worker::Worker;
 
-/// As RocksDB's program, this counts the calls that take tables in; making the
-/// tables is part of the time.
+/// Runs the benchmark. As in RocksDB's program, the operations are the ingestions;
+/// the time includes building the tables.
 pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let flags = worker.shared.flags;
     let (batches, tables) = (

@@ -9,13 +9,14 @@ use super::super::flags::Compression;
 use super::super::stats::Operation;
 use super::super::worker::Worker;
 
-/// Bytes that each thread checksums. RocksDB's.
+/// The number of bytes that each thread checksums; the same as RocksDB's.
 const CHECKSUM_BYTES: u64 = 5000 << 20;
-/// Bytes that each thread compresses, or gets from uncompressing. RocksDB's.
+/// The number of bytes that each thread compresses, or gets by uncompressing; the same
+/// as RocksDB's.
 const COMPRESSION_BYTES: u64 = 1 << 30;
 
 /// # Errors
-/// For an engine whose functions cannot be called by themselves.
+/// The functions of this engine cannot be called on their own.
 fn check_engine<E: Engine>(worker: &Worker<'_, E>) -> Result<()> {
     if E::COUNTED {
         Ok(())
@@ -32,7 +33,7 @@ fn block_size<E: Engine>(worker: &Worker<'_, E>) -> Result<usize> {
     Ok(usize::try_from(worker.shared.flags.block_size)?)
 }
 
-/// Checksums a block again and again, as tables do.
+/// Computes the checksum of a block repeatedly, as tables do.
 pub fn checksums<E: Engine>(worker: &mut Worker<'_, E>, kind: ChecksumType) -> Result<()> {
     check_engine(worker)?;
     let size = block_size(worker)?;
@@ -48,7 +49,7 @@ pub fn checksums<E: Engine>(worker: &mut Worker<'_, E>, kind: ChecksumType) -> R
         worker.stats.bytes += size as u64;
         worker.finished(1, operation);
     }
-    // The results count, so that they are computed.
+    // The results are used, so that they are not optimised away.
     std::hint::black_box(sum);
     worker.stats.message = format!("({size} per op)");
     Ok(())
@@ -66,8 +67,8 @@ fn codec(compression: Compression) -> CompressionType {
     }
 }
 
-/// A block of values, and what compresses it by `compression_type`, however
-/// little that is worth. As in RocksDB, by the codec's default level.
+/// A block of values, and a compressor for `compression_type` that accepts any result,
+/// however small its gain. As in RocksDB, it uses the codec's default level.
 fn prepare<'r, E: Engine>(worker: &Worker<'r, E>) -> Result<(&'r [u8], Compressor)> {
     check_engine(worker)?;
     let size = block_size(worker)?;
@@ -80,10 +81,10 @@ fn prepare<'r, E: Engine>(worker: &Worker<'r, E>) -> Result<(&'r [u8], Compresso
     Ok((values.take(), Compressor::new(kind, &options, None)?))
 }
 
-/// What RocksDB's program says of a block that it cannot compress.
+/// What RocksDB's program prints for a block that it cannot compress.
 const FAILED: &str = "(compression failure)";
 
-/// Compresses a block again and again.
+/// Compresses a block repeatedly.
 pub fn compress<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let (block, mut compressor) = prepare(worker)?;
     let mut pace = worker.pace(COMPRESSION_BYTES.div_ceil(block.len() as u64));
@@ -104,7 +105,7 @@ pub fn compress<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     Ok(())
 }
 
-/// Uncompresses a block again and again.
+/// Uncompresses a block repeatedly.
 pub fn uncompress<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let (block, mut compressor) = prepare(worker)?;
     let (compressed, kind) = compressor.compress(block)?;

@@ -1,4 +1,4 @@
-//! Merges, and reads and writes by one thread.
+//! Merges, and mixes of reads and writes in one thread.
 
 use super::super::engine::{Engine, Result};
 use super::super::keygen::below;
@@ -27,7 +27,7 @@ pub fn merge<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     Ok(())
 }
 
-/// In turn, of a hundred operations: first the reads, then the writes.
+/// In each hundred operations, does first the reads, then the writes.
 pub fn read_and_write<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let job = worker.job();
     let percent = u64::from(worker.shared.flags.readwritepercent.unsigned_abs());
@@ -62,7 +62,7 @@ pub fn read_and_write<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     Ok(())
 }
 
-/// Merges into random keys and reads them, in a random order.
+/// Merges into random keys and reads random keys, in random order.
 pub fn read_and_merge<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let job = worker.job();
     let percent = u64::from(worker.shared.flags.mergereadpercent.unsigned_abs());

@@ -1,5 +1,4 @@
-//! `mixgraph`: reads, writes and scans by the distributions of
-//! [`Mix`].
+//! `mixgraph`: reads, writes and scans with the distributions of [`Mix`].
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +10,7 @@ use super::super::mix::{Mix, Query};
 use super::super::stats::Operation;
 use super::super::worker::Worker;
 
-/// Operations of a kind between two looks at its limit.
+/// The number of operations of a kind between two checks of its limit.
 const LIMIT_STEP: u64 = 100;
 
 /// What a thread has done.
@@ -134,7 +133,7 @@ fn set_rates<E: Engine>(worker: &mut Worker<'_, E>, mix: &Mix, seconds: f64) {
         (&limits.reads, mix.reading()),
         (&limits.puts, 1.0 - mix.reading()),
     ] {
-        // As in RocksDB, a rate that is not positive leaves the last one.
+        // As in RocksDB, a rate that is not positive leaves the previous one in force.
         let rate = rate * share;
         if rate >= 1.0 {
             limit.set(rate as u64);

@@ -24,7 +24,7 @@ use update::Change;
 /// Runs one thread's share of the job.
 ///
 /// # Errors
-/// Those of the engine.
+/// Any error of the engine.
 pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let benchmark = worker.job().benchmark;
     match (benchmark.beside, worker.id) {

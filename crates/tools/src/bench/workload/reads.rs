@@ -5,7 +5,7 @@ use super::super::keygen::{Key, below};
 use super::super::stats::Operation;
 use super::super::worker::Worker;
 
-/// Reads of `readrandomfast` between two counts.
+/// The number of reads of `readrandomfast` between two counts.
 const FAST_STEP: u64 = 100;
 
 /// Reads random keys one by one.
@@ -39,7 +39,7 @@ pub fn random<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     Ok(())
 }
 
-/// The number at which a batch of keys begins that are `stride` apart and all
+/// The number of the first key of a batch whose keys are `stride` apart and all
 /// exist.
 fn first_of_stride<E: Engine>(worker: &mut Worker<'_, E>, stride: u64) -> u64 {
     let job = worker.job();
@@ -52,9 +52,9 @@ fn first_of_stride<E: Engine>(worker: &mut Worker<'_, E>, stride: u64) -> u64 {
     first
 }
 
-/// Puts how many keys were found behind the result.
+/// Adds the number of keys found to the result line.
 pub fn add_found_message<E: Engine>(worker: &mut Worker<'_, E>, found: u64) {
-    // RocksDB's message ends its line itself, hence the empty line after it.
+    // RocksDB's message ends its line itself; hence the empty line after it.
     worker.stats.message = format!("({found} of {} found)\n", worker.stats.operations);
 }
 

@@ -1,15 +1,15 @@
-//! `randomreplacekeys`: each key is deleted and its successor put, more often
-//! for keys in the middle.
+//! `randomreplacekeys`: deletes a key and puts its successor, again and again, with
+//! keys in the middle chosen more often.
 
 use super::super::engine::{Batch, Engine, Result};
 use super::super::keygen::normal;
 use super::super::stats::Operation;
 use super::super::worker::Worker;
 
-/// Successors of a key before the first one comes again.
+/// The number of successors of a key before the first one comes again.
 const SUCCESSORS: u64 = 50;
 
-/// Puts all keys, then replaces them beside a snapshot of the start.
+/// Puts all keys, then replaces them while a snapshot of the first state is held.
 pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let flags = worker.shared.flags;
     let single = flags.use_single_deletes;
@@ -21,7 +21,7 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
         let put = worker.engine.put(key, values.take(), &mode);
         put.map_err(|failure| failure.during("put error"))?;
     }
-    // Keeps compactions from dropping what was replaced, until the end.
+    // Until the end, the snapshot keeps compactions from dropping replaced keys.
     let _snapshot = worker.engine.snapshot();
     let mut successors = vec![0_u64; keys];
     let mut pace = worker.timed_pace(worker.job().key_space);

@@ -1,4 +1,4 @@
-//! Iterators: over everything, from random keys on, and made for nothing.
+//! Iterators: over everything, from random keys on, and created only to be dropped.
 
 use super::super::engine::{Bounds, Cursor, Engine, Failure, Result};
 use super::super::keygen::{Order, below};
@@ -7,7 +7,7 @@ use super::super::worker::Worker;
 use super::reads::add_found_message;
 use super::write::fill;
 
-/// Reads in key order, or against it.
+/// Reads in key order, or in reverse.
 pub fn all<E: Engine>(worker: &mut Worker<'_, E>, reverse: bool) -> Result<()> {
     let mut pace = worker.pace(worker.job().reads);
     let mut cursor = worker.engine.cursor();
@@ -41,7 +41,7 @@ pub fn seek<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let (mut key, mut bound) = (worker.key(), worker.key());
     let mut pace = worker.timed_pace(job.reads);
     let mut found = 0_u64;
-    // As in RocksDB, the one iterator that follows the writes has no bounds.
+    // As in RocksDB, the single tailing iterator has no bounds.
     let mut tailing = flags.use_tailing_iterator.then(|| worker.engine.cursor());
     while pace.more(1) {
         let number = below(&mut worker.rng, job.key_space);
@@ -93,7 +93,7 @@ pub fn seek<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     Ok(())
 }
 
-/// Makes iterators and drops them.
+/// Creates iterators and drops them.
 pub fn create<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let mut pace = worker.timed_pace(worker.job().reads);
     while pace.more(1) {
@@ -103,8 +103,8 @@ pub fn create<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     Ok(())
 }
 
-/// Fills in key order, which is not measured, then seeks each key in order
-/// with one iterator, and reads on from it.
+/// Fills in key order, which is not measured. Then one iterator seeks each key in
+/// order, and reads on from it.
 pub fn fill_and_seek<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let keys = worker.job().key_space;
     let nexts = u64::from(worker.shared.flags.seek_nexts.unsigned_abs());
@@ -142,8 +142,8 @@ pub fn fill_and_seek<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     Ok(())
 }
 
-/// The thread that scans beside readers: from the first key to the last, again
-/// and again.
+/// The work of the thread that scans beside readers: from the first key to the last,
+/// repeatedly.
 pub fn again_and_again<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let mut pace = worker.timed_pace(worker.job().reads);
     let mut cursor = worker.engine.cursor();

@@ -1,9 +1,9 @@
 //! `timeseries`: one thread writes entries of ids and times; the others read
 //! all entries of an id, or delete those that have expired.
 //!
-//! A key is 8 bytes of the id and 8 bytes of the time, both big-endian. Unlike
-//! RocksDB's program, which compares whole keys and so stops at the first entry
-//! whose time is not 0, a reader reads all entries of its id.
+//! A key is 8 bytes of the id and 8 bytes of the time, both big-endian. A reader
+//! reads all entries of its id. RocksDB's program, in contrast, compares whole keys
+//! and so stops at the first entry whose time is not 0.
 
 use std::sync::atomic::Ordering;
 
@@ -14,10 +14,10 @@ use super::super::keygen::below;
 use super::super::stats::Operation;
 use super::super::worker::Worker;
 
-/// Bytes of a key that has both.
+/// The size in bytes of a key that consists of an id and a time.
 const BOTH: usize = 2 * PART;
 
-/// The writer's part for the first thread, a reader's for the others.
+/// Does the writer's work in the first thread, a reader's in the others.
 pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     if worker.job().key_size < BOTH {
         return Err(Failure(format!(
@@ -27,7 +27,7 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     match worker.id {
         0 => {
             let result = write(worker);
-            // Relaxed: only ends the readers' loops.
+            // Relaxed: the flag only ends the readers' loops.
             worker.shared.writer_over.store(true, Ordering::Relaxed);
             result
         }
@@ -53,7 +53,7 @@ fn write<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let mode = worker.write_mode();
     let mut pace = worker.timed_pace(job.writes);
     while pace.more(1) {
-        // Relaxed: readers only compare it with times they have read.
+        // Relaxed: readers only compare the time with times that they have read.
         let time = worker.shared.time.fetch_add(1, Ordering::Relaxed);
         key[..PART].copy_from_slice(&id_of(below(&mut worker.rng, ids)));
         key[PART..BOTH].copy_from_slice(&time.to_be_bytes());
@@ -87,7 +87,7 @@ fn read<E: Engine>(worker: &mut Worker<'_, E>, deletes: bool) -> Result<()> {
                 worker.stats.bytes += key.len() as u64;
                 let now = worker.shared.time.load(Ordering::Relaxed);
                 let age = time_of(key).map(|time| now.saturating_sub(time));
-                // Times ascend: those that follow are younger.
+                // Times ascend, so the entries that follow are younger.
                 if age.is_none_or(|age| age <= flags.time_range) {
                     break;
                 }

@@ -1,4 +1,4 @@
-//! Read a random key, write it back changed.
+//! Reads a random key, and writes it back changed.
 
 use super::super::engine::{Engine, Result};
 use super::super::keygen::below;
@@ -11,9 +11,9 @@ use super::super::worker::Worker;
 pub enum Change {
     /// A new value.
     Replace,
-    /// The old value, each byte by exclusive or with a new one of its size.
+    /// The old value after an exclusive or with a new one of its size.
     Xor,
-    /// The old value, a comma and a new one.
+    /// The old value, followed by a comma and a new one.
     Append,
 }
 
@@ -25,8 +25,8 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>, change: Change) -> Result<()> 
     let mut pace = worker.timed_pace(job.updates);
     let mut found = 0_u64;
     let mut new = Vec::new();
-    // As in RocksDB, a key that is missing gets as many bytes as the last one
-    // found had.
+    // As in RocksDB, a key that is missing gets as many bytes as the last one that was
+    // found.
     let mut size = 0;
     while pace.more(1) {
         let key = key.set(below(&mut worker.rng, job.key_space));

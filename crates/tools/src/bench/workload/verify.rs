@@ -1,15 +1,15 @@
-//! `randomwithverify`: groups of three keys that are put and deleted together,
-//! and must be read alike in a snapshot.
+//! `randomwithverify`: groups of three keys that are put and deleted together. In a
+//! snapshot, all keys of a group must have the same value.
 
 use super::super::engine::{Batch, Engine, Failure, Result, Snapshot};
 use super::super::keygen::below;
 use super::super::stats::Operation;
 use super::super::worker::Worker;
 
-/// Ends of the keys of a group.
+/// The last bytes of the keys of a group.
 const SUFFIXES: [u8; 3] = *b"012";
 
-/// In turn, of a hundred operations: reads, then writes, then deletions.
+/// In each hundred operations, does the reads, then the writes, then the deletions.
 pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let job = worker.job();
     let flags = worker.shared.flags;
@@ -18,7 +18,7 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     let deletes_of_100 = u64::from(flags.deletepercent.unsigned_abs());
     let (mut key, mut values) = (worker.key(), worker.values());
     let mode = worker.write_mode();
-    // By count, as in RocksDB, whatever the duration is.
+    // As in RocksDB, the count ends the run, whatever the duration is.
     let mut pace = worker.pace(job.updates);
     let (mut gets, mut puts, mut deletes, mut found) = (0_u64, 0_u64, 0_u64, 0_u64);
     while pace.more(1) {
@@ -64,8 +64,8 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
     Ok(())
 }
 
-/// Whether the group is there. Unlike RocksDB's program, one group that is not
-/// all alike ends the run: it is what the benchmark is to find.
+/// Whether the group exists. If its keys differ, the run ends, unlike in RocksDB's
+/// program, because such a group is what the benchmark looks for.
 fn read<E: Engine>(engine: &E, prefix: &[u8]) -> Result<bool> {
     let snapshot = engine.snapshot();
     let [first, second, third] = SUFFIXES.map(|suffix| snapshot.get(&[prefix, &[suffix]].concat()));

@@ -1,4 +1,4 @@
-//! Fills and deletions, in batches if `batch_size` says so.
+//! Fills and deletions, in batches if `batch_size` asks for that.
 
 use super::super::engine::{Batch, Engine, Result};
 use super::super::keygen::{Key, KeyNumbers, Order, below};
@@ -6,12 +6,12 @@ use super::super::stats::Operation;
 use super::super::worker::Worker;
 use super::fills::{Numbers, SineRate, Stages};
 
-/// Bytes that a batch needs for each entry beside key and value, at most.
+/// The maximum number of bytes that a batch needs for an entry besides key and value.
 const ENTRY_OVERHEAD: u64 = 11;
-/// Bytes of an empty batch.
+/// The size of an empty batch in bytes.
 const BATCH_HEADER: u64 = 12;
 
-/// Writes keys in an order.
+/// Writes keys in the given order.
 pub fn fill<E: Engine>(worker: &mut Worker<'_, E>, order: Order) -> Result<()> {
     let job = worker.job();
     if job.keys != job.key_space {
@@ -71,11 +71,11 @@ pub fn fill<E: Engine>(worker: &mut Worker<'_, E>, order: Order) -> Result<()> {
 
 fn new_batch<E: Engine>(entries: u64, entry: u64) -> E::Batch {
     let bytes = BATCH_HEADER + entries.saturating_mul(entry + ENTRY_OVERHEAD);
-    // A hint only: no more than a gigabyte up front.
+    // This is only a hint, so it is limited to a gigabyte.
     E::Batch::with_capacity(bytes.min(1 << 30) as usize)
 }
 
-/// Deletes keys in an order.
+/// Deletes keys in the given order.
 pub fn delete<E: Engine>(worker: &mut Worker<'_, E>, order: Order) -> Result<()> {
     let job = worker.job();
     let mut pace = match order {
@@ -117,7 +117,7 @@ pub struct Ranges<'r> {
 }
 
 impl<'r> Ranges<'r> {
-    /// As the flags say.
+    /// The range deletions that the flags ask for.
     pub fn new<E: Engine>(worker: &Worker<'r, E>) -> Self {
         let flags = worker.shared.flags;
         Self {
@@ -133,11 +133,11 @@ impl<'r> Ranges<'r> {
         }
     }
 
-    /// After a write: deletes a range if it is time for one, in the column
-    /// family of the key of this number, or in the default one.
+    /// Called after each write: deletes a range if it is time for one, in the column
+    /// family of the key with this number, or in the default one.
     ///
     /// # Errors
-    /// Those of the engine.
+    /// Any error of the engine.
     #[inline]
     pub fn written<E: Engine>(
         &mut self,
