@@ -1,10 +1,9 @@
 //! Measures a machine's figures by micro-benchmarks.
 //!
-//! Each figure is the median of some rounds of a loop that does one thing.
-//! What a machine that is busy otherwise does to such a loop is to make it
-//! longer, so a figure from a loaded machine is an upper bound. Figures of what
-//! the machine at hand does not have (a second socket, hardware threads) are
-//! not measured and stay what they were.
+//! Each figure is the median of several rounds of a loop that does one thing. Other
+//! work on the machine can only make such a loop slower, so a figure from a loaded
+//! machine is an upper bound. Figures of what this machine lacks (a second socket,
+//! hardware threads) are not measured and keep their old values.
 
 use crate::parameters::{FIGURES, Figure, Parameters};
 use atomic_wait::{wait, wake_all, wake_one};
@@ -25,16 +24,16 @@ use whitewater_concurrent::region::HugePages;
 use whitewater_concurrent::skiplist::{Bytewise, SkipList};
 
 const ROUNDS: usize = 7;
-/// As many as the measured runs of `measured/own.json` have.
+/// The number of entries in the measured runs of `measured/own.json`.
 const ENTRIES: u64 = 1_000_000;
 const VALUE: [u8; 100] = [7; 100];
 
-/// A figure could not be measured.
+/// The reason why a figure could not be measured.
 pub type Failure = Box<dyn std::error::Error>;
 
-/// Measures what can be measured, syncs in `directory`, which is on the disk
-/// that logs are on; returns figures in the units of [`FIGURES`]. `tell` is
-/// called with the name of each before it is measured.
+/// Measures what can be measured; syncs in `directory`, which is on the disk that
+/// holds logs. Returns figures in the units of [`FIGURES`]. Calls `tell` with the name
+/// of each figure before measuring it.
 ///
 /// # Errors
 /// The system refuses to place a thread or to write a file.
@@ -46,7 +45,7 @@ pub fn measure(
         list: Vec::new(),
         tell,
     };
-    // Before this thread is bound to one of them.
+    // This must be read before this thread is bound to one core.
     let cpus = thread::available_parallelism().map_or(1, |n| n.get());
     pin(0)?;
     memory(cpus, &mut figures)?;
@@ -64,7 +63,7 @@ pub fn measure(
     Ok(figures.list)
 }
 
-/// What has been measured, and whom to tell of what is next.
+/// The figures measured so far, and the callback to announce the next one.
 struct Figures<'t> {
     list: Vec<(&'static str, f64)>,
     tell: &'t mut dyn FnMut(&str),
@@ -87,7 +86,7 @@ impl Figures<'_> {
     }
 }
 
-/// Loads, atomics, calls, copies and lines.
+/// Measures loads, atomic operations, calls, copies and cache lines.
 fn memory(cpus: usize, figures: &mut Figures<'_>) -> Result<(), Failure> {
     let word = AtomicU64::new(0);
     figures.add("hit", || Ok(chain(64)))?;
@@ -105,14 +104,14 @@ fn memory(cpus: usize, figures: &mut Figures<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Sleeping and waking.
+/// Measures sleeping and waking.
 fn futexes(cpus: usize, figures: &mut Figures<'_>) -> Result<(), Failure> {
     let futex = AtomicU32::new(0);
     let wait_call = figures.add("wait_call", || Ok(each(200_000, || wait(&futex, 1))))?;
     let wake_call = figures.add("wake_call", || Ok(each(200_000, || wake_one(&futex))))?;
     let wake_each = figures.add("wake_each", || median(|| wake_many(wake_call, cpus - 1)))?;
-    // To wake somebody on the own core takes no interrupt, so all of the rest
-    // is the switch.
+    // Waking a thread on the waker's own core takes no interrupt, so all of the rest is
+    // the context switch.
     let switch = figures.add("context_switch", || {
         let there_and_back = median(|| futex_ping_pong(20_000, 0))?;
         Ok(there_and_back - wait_call - wake_call)
@@ -126,8 +125,8 @@ fn futexes(cpus: usize, figures: &mut Figures<'_>) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The measured figures as a machine's file: those of `like` with what was
-/// measured in their place. `about` says when and where.
+/// The text of a machine file: the figures of `like`, replaced by those that were
+/// measured. `about` says when and where.
 #[must_use]
 pub fn file(
     name: &str,
@@ -167,7 +166,7 @@ pub fn file(
     })
 }
 
-/// What was measured, beside what `base` has, as text.
+/// A table of the measured figures, beside those of `base`.
 #[must_use]
 pub fn table(base: &Parameters, measured: &[(&'static str, f64)]) -> String {
     let mut text = format!(
@@ -188,7 +187,7 @@ fn pin(cpu: usize) -> Result<(), nix::Error> {
     sched_setaffinity(Pid::from_raw(0), &set)
 }
 
-/// Nanoseconds of one call.
+/// The time of one call in nanoseconds.
 fn each<T>(count: u64, mut work: impl FnMut() -> T) -> f64 {
     let rounds = (0..ROUNDS).map(|_| {
         let start = Instant::now();
@@ -210,7 +209,7 @@ fn middle(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Copying to memory that is not in the cache, as a log's next KiB.
+/// The time to copy a KiB to memory that is not in the cache, as when a log grows.
 fn copy() -> f64 {
     const KIB: usize = 64 << 10;
     let from = [1u8; 1024];
@@ -239,11 +238,12 @@ fn first_touch() -> f64 {
     middle(rounds.collect())
 }
 
-/// A chain of loads of as many lines, each of which says where the next is.
+/// The time of a load in a chain over `lines` cache lines, each of which contains the
+/// position of the next.
 fn chain(lines: usize) -> f64 {
     const STEPS: usize = 300_000;
     let mut random = Xoshiro256PlusPlus::seed_from_u64(7);
-    // One cycle through all lines, in random order (Sattolo).
+    // The permutation is one cycle through all lines in random order (Sattolo's algorithm).
     let mut next: Vec<[u64; 8]> = (0..lines as u64).map(|at| [at; 8]).collect();
     for at in (1..lines).rev() {
         let other = (random.next_u64() % at as u64) as usize;
@@ -258,7 +258,7 @@ fn chain(lines: usize) -> f64 {
     start.elapsed().as_nanos() as f64 / STEPS as f64
 }
 
-/// Half of the time that a line takes there and back.
+/// Half of the round-trip time of a cache line between two cores.
 fn ping_pong(rounds: u32, other: usize) -> Result<f64, Failure> {
     let word = AtomicU32::new(0);
     thread::scope(|scope| {
@@ -285,7 +285,7 @@ fn ping_pong(rounds: u32, other: usize) -> Result<f64, Failure> {
     })
 }
 
-/// Half of the time that a wake-up takes there and back.
+/// Half of the round-trip time of a wake-up between two threads.
 fn futex_ping_pong(rounds: u32, other: usize) -> Result<f64, Failure> {
     let word = AtomicU32::new(0);
     let wait_for = |value: u32| {
@@ -319,7 +319,7 @@ fn futex_ping_pong(rounds: u32, other: usize) -> Result<f64, Failure> {
     })
 }
 
-/// What waking each of some sleepers costs the waker; they sleep on core
+/// The waker's cost for each of several sleeping threads. The threads sleep on core
 /// `other`.
 fn wake_many(wake_call: f64, other: usize) -> Result<f64, Failure> {
     const SLEEPERS: u32 = 64;
@@ -327,7 +327,7 @@ fn wake_many(wake_call: f64, other: usize) -> Result<f64, Failure> {
     thread::scope(|scope| {
         for _ in 0..SLEEPERS {
             scope.spawn(|| {
-                // Where it is refused, the figure is that of one core.
+                // If pinning is refused, the figure is that of a single core.
                 let _ = pin(other);
                 asleep.fetch_add(1, Ordering::SeqCst);
                 while word.load(Ordering::Acquire) == 0 {
@@ -373,7 +373,7 @@ fn sync(file: &mut File) -> Result<f64, Failure> {
 fn keys(seed: u64) -> impl Iterator<Item = [u8; 16]> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     (0..ENTRIES).map(move |_| {
-        // As db_bench's: a number, and zeros.
+        // As in db_bench, a key is a number followed by zeros.
         let mut key = [b'0'; 16];
         key[..8].copy_from_slice(&(random.next_u64() % ENTRIES).to_be_bytes());
         key
@@ -390,8 +390,8 @@ fn skip_list() -> f64 {
     start.elapsed().as_nanos() as f64 / ENTRIES as f64
 }
 
-/// Prepare and publish of an entry. The clock's own time is in neither: the
-/// two are timed for batches.
+/// The times to prepare and to publish an entry. Neither contains the cost of reading
+/// the clock, because both are measured for whole batches.
 fn art() -> (f64, f64) {
     const BATCH: usize = 64;
     let tree = Art::new(Options {

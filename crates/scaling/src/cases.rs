@@ -1,5 +1,5 @@
-//! Published and measured figures, read from data files: what the model is
-//! held against.
+//! Published and measured figures that the model is compared with, read from data
+//! files.
 
 use crate::parameters::{ParameterError, Parameters};
 use crate::protocols::world::{Layout, Memtable};
@@ -12,21 +12,21 @@ const PUBLISHED: &str = include_str!("../measured/published.json");
 const OWN: &str = include_str!("../measured/own.json");
 const COUNTERS: &str = include_str!("../measured/counters.json");
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Entries in each second.
+    /// Entries per second.
     Rate,
-    /// Keys and values in each second, in MiB, as db_bench prints it.
+    /// Keys and values in MiB per second, as db_bench prints it.
     Megabytes,
-    /// One rate over another.
+    /// One rate divided by another.
     Ratio,
-    /// Writes that share a sync.
+    /// The number of writes that share a sync.
     WritesPerSync,
 }
 
 impl Unit {
-    /// Its name.
+    /// The name of the unit.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -48,30 +48,30 @@ impl Unit {
     }
 }
 
-/// A figure, and the plan, or two, that the model has for it.
+/// A figure, with the plan, or the two plans, by which the model computes it.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// A short name.
     pub id: String,
-    /// What it is of.
+    /// What the figure describes.
     pub what: String,
-    /// Who says so.
+    /// The publication or measurement that the value comes from.
     pub source: String,
-    /// Whether a figure of the machine was chosen to meet it, so that it says
-    /// nothing of the model.
+    /// Whether a figure of the machine was fitted to this value, so that it says nothing
+    /// about the quality of the model.
     pub fitted: bool,
     /// The published or measured value.
     pub value: f64,
-    /// Of what.
+    /// The unit of the value.
     pub unit: Unit,
-    /// What to run for it.
+    /// The plan to run.
     pub of: Plan,
-    /// What to divide by.
+    /// The plan whose result to divide by, if the figure is a ratio.
     pub over: Option<Plan>,
 }
 
 impl Case {
-    /// What the model says, by the outcomes of its plans.
+    /// The model's value, computed from the outcomes of its plans.
     #[must_use]
     pub fn modelled(&self, of: &Outcome, over: Option<&Outcome>) -> f64 {
         let rate = of.entries_per_second;
@@ -84,12 +84,12 @@ impl Case {
     }
 }
 
-/// A data file is not what it should be.
+/// An invalid data file.
 #[derive(Debug)]
 pub enum CaseError {
-    /// In a machine's file.
+    /// The error is in a machine's file.
     Machine(ParameterError),
-    /// In the data file.
+    /// The error is in the data file.
     Data(String),
 }
 
@@ -110,10 +110,10 @@ impl From<ParameterError> for CaseError {
     }
 }
 
-/// The seeds' figures.
+/// The published figures.
 ///
 /// # Errors
-/// A data file is damaged.
+/// A data file is invalid.
 pub fn published() -> Result<Vec<Case>, CaseError> {
     let file = Data::parse("measured/published.json", PUBLISHED)?;
     file.list("cases")?
@@ -122,21 +122,21 @@ pub fn published() -> Result<Vec<Case>, CaseError> {
         .collect()
 }
 
-/// What was measured on the machine at hand, one point of a curve.
+/// A measurement on this machine: one point of a curve.
 #[derive(Debug, Clone)]
 pub struct Point {
-    /// What was run.
+    /// The plan that was run.
     pub plan: Plan,
-    /// The lowest and highest rate of its rounds.
+    /// The lowest and the highest rate of its rounds.
     pub range: (f64, f64),
-    /// Entries in each second: the median.
+    /// The median rate in entries per second.
     pub rate: f64,
-    /// Counts for each entry, by name: those that db_bench prints.
+    /// Counts per entry, by name, as db_bench prints them.
     pub counts: Vec<(String, f64)>,
 }
 
 impl Point {
-    /// A count.
+    /// The count of that name, if it was measured.
     #[must_use]
     pub fn count(&self, name: &str) -> Option<f64> {
         let found = self.counts.iter().find(|(n, _)| n == name);
@@ -144,18 +144,18 @@ impl Point {
     }
 }
 
-/// The measured curves, and how they were measured.
+/// The measured curves, with a text that says how they were measured.
 ///
 /// # Errors
-/// A data file is damaged.
+/// A data file is invalid.
 pub fn own() -> Result<(String, Vec<Point>), CaseError> {
     points("measured/own.json", OWN)
 }
 
-/// Runs of a build that counts read-modify-writes, as [`own`].
+/// As [`own`], but from runs of a build that counts read-modify-write operations.
 ///
 /// # Errors
-/// A data file is damaged.
+/// A data file is invalid.
 pub fn counters() -> Result<(String, Vec<Point>), CaseError> {
     points("measured/counters.json", COUNTERS)
 }

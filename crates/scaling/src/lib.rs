@@ -1,14 +1,15 @@
-//! How commit protocols and memtables scale on machines that are not at hand.
+//! A model of how commit protocols and memtables scale on machines that are not
+//! available.
 //!
-//! A discrete-event [simulator](sim) of cores, cache lines, run queues, futexes
-//! and a disk; [programs](protocols) over it that follow the steps of the
-//! commit protocols; [machines](parameters) from files. [`validate`] holds the
-//! model against published and measured curves, [`predict`] and
-//! [`sensitivity`] say what it says about other machines, [`propose`] what
-//! could be changed in the code, and [`report`] writes all of it down in
-//! `docs/scaling.md`. [`calibrate`] measures a machine's figures.
+//! It consists of a discrete-event [simulator](sim) of cores, cache lines, run queues,
+//! futexes and a disk, of [programs](protocols) for it that follow the steps of the
+//! commit protocols, and of [machines](parameters) that are read from files.
+//! [`validate`] compares the model with published and measured curves. [`predict`] and
+//! [`sensitivity`] apply it to other machines, [`propose`] tries changes of the code in
+//! it, and [`report`] writes all results to `docs/scaling.md`. [`calibrate`] measures a
+//! machine's figures.
 //!
-//! Nothing in the product uses this crate.
+//! The product does not use this crate.
 
 #![forbid(unsafe_code)]
 

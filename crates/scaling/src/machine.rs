@@ -1,47 +1,47 @@
-//! What the simulator has to know of a machine.
+//! What the simulator needs to know about a machine.
 //!
-//! [`parameters`](crate::parameters) reads one from a file, in nanoseconds;
-//! here all times are picoseconds.
+//! [`parameters`](crate::parameters) reads a machine from a file, in nanoseconds; here
+//! all times are in picoseconds.
 
 use crate::sim::Time;
 
-/// How many cores a machine has, and how they hang together.
+/// The number of cores of a machine, and how they are connected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Topology {
-    /// Packages.
+    /// The number of sockets.
     pub sockets: usize,
-    /// Cores in each.
+    /// The number of cores in each socket.
     pub cores: usize,
-    /// Hardware threads of each core: 1 or 2.
+    /// The number of hardware threads of each core: 1 or 2.
     pub threads: usize,
 }
 
-/// How far apart two hardware threads are.
+/// The distance between two hardware threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Distance {
     /// They share a core and its caches.
     Same,
-    /// They share a socket.
+    /// They share a socket, but not a core.
     Near,
-    /// They are on two sockets.
+    /// They are on different sockets.
     Far,
 }
 
 impl Topology {
-    /// All hardware threads.
+    /// The number of all hardware threads.
     #[must_use]
     pub fn cpus(&self) -> usize {
         self.sockets * self.cores * self.threads
     }
 
-    /// The socket of one. Numbers go round the cores first, so that siblings
-    /// are used last, but socket by socket, as with `numactl`.
+    /// The socket of a hardware thread. Numbers cover all cores before any sibling, so that
+    /// siblings are used last; within that they go socket by socket, as with `numactl`.
     #[must_use]
     pub fn socket(&self, cpu: usize) -> usize {
         cpu / (self.cores * self.threads)
     }
 
-    /// The other hardware thread of its core.
+    /// The other hardware thread of the same core.
     #[must_use]
     pub fn sibling(&self, cpu: usize) -> Option<usize> {
         if self.threads < 2 {
@@ -52,7 +52,7 @@ impl Topology {
         Some(start + (within + self.cores) % (self.cores * 2))
     }
 
-    /// How far `a` is from `b`.
+    /// The distance between `a` and `b`.
     #[must_use]
     pub fn distance(&self, a: usize, b: usize) -> Distance {
         if a == b || self.sibling(a) == Some(b) {
@@ -65,87 +65,88 @@ impl Topology {
     }
 }
 
-/// What an insert into a memtable costs, for an entry.
+/// The cost of inserting one entry into a memtable.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InsertCost {
-    /// Before its number is known: finding the place, copying the value.
+    /// The time before the entry's number is known: to find the position and copy the
+    /// value.
     pub prepare: Time,
-    /// Under its number.
+    /// The time after the entry's number is known.
     pub link: Time,
-    /// Bytes that it moves from or to memory.
+    /// The number of bytes moved from or to memory.
     pub bytes: u64,
 }
 
-/// A machine. Times are for one of what the field names.
+/// A machine. Each time is that of a single instance of what the field names.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Machine {
-    /// Its name.
+    /// The name of the machine.
     pub name: String,
-    /// Its cores.
+    /// The cores of the machine.
     pub topology: Topology,
-    /// A load of a line that the core has.
+    /// A load from a line that the core has.
     pub hit: Time,
-    /// A read-modify-write of a line that the core has; a full fence.
+    /// A read-modify-write of a line that the core has, and a full fence.
     pub atomic: Time,
-    /// A line from the core's other hardware thread.
+    /// The transfer of a line from the core's other hardware thread.
     pub same: Time,
-    /// A line from another core of the socket.
+    /// The transfer of a line from another core of the socket.
     pub near: Time,
-    /// A line from another socket.
+    /// The transfer of a line from another socket.
     pub far: Time,
-    /// A line from memory.
+    /// The transfer of a line from memory.
     pub memory: Time,
-    /// Time between two copies of a line for readers.
+    /// The time between two copies of a line for readers.
     pub port: Time,
-    /// How much longer work takes beside a busy hardware thread of the core.
+    /// The factor by which work slows down while the core's other hardware thread is busy.
     pub smt_slowdown: f64,
-    /// From one thread to another.
+    /// A context switch from one thread to another.
     pub context_switch: Time,
-    /// Of a thread among others.
+    /// The time slice of a thread when others wait for its core.
     pub slice: Time,
-    /// The call that sleeps, without the switch.
+    /// The system call that sleeps, without the context switch.
     pub wait_call: Time,
-    /// The call that wakes, without those it wakes.
+    /// The system call that wakes, without the cost for each woken thread.
     pub wake_call: Time,
-    /// What each one woken costs the waker.
+    /// The waker's cost for each woken thread.
     pub wake_each: Time,
-    /// From the wake-up to running, on a core that was idle.
+    /// The time from a wake-up until the thread runs, on a core that was idle.
     pub wake_idle: Time,
-    /// The call that yields, if there is nobody to yield to.
+    /// The system call that yields when no other thread wants the core.
     pub yield_call: Time,
-    /// Reading the clock.
+    /// A reading of the clock.
     pub clock: Time,
-    /// Copying a KiB that is in the cache.
+    /// The copy of a KiB that is in the cache.
     pub copy_kib: Time,
     /// The first touch of a page of 4 KiB.
     pub first_touch: Time,
-    /// A write to a file, without its bytes.
+    /// A write to a file, without the cost of its bytes.
     pub write_call: Time,
-    /// A sync of the log's file.
+    /// A sync of the log file.
     pub sync: Time,
-    /// Syncs under way at once.
+    /// The number of syncs that can be in progress at the same time.
     pub sync_lanes: usize,
-    /// Writing a MiB back.
+    /// The write-back of a MiB to the device.
     pub write_back_mib: Time,
-    /// Moving a MiB between memory and a socket.
+    /// The movement of a MiB between memory and a socket.
     pub stream_mib: Time,
-    /// A switch of memtables, while writers wait.
+    /// A switch of memtables, during which writers wait.
     pub switch: Time,
-    /// A write's way from the benchmark's loop to the commit and back, without
-    /// its entries.
+    /// The path of a write from the benchmark's loop to the commit and back, without its
+    /// entries.
     pub driver: Time,
-    /// The same for each entry of its batch: making key and value.
+    /// The part of that path for each entry of the batch, which makes its key and value.
     pub driver_entry: Time,
-    /// The steps of a leader that are not a copy or a line, for a group.
+    /// The steps of a group's leader that are neither copies nor transfers of lines.
     pub leader: Time,
-    /// The skip list.
+    /// The cost of an insert into the skip list.
     pub skip_list: InsertCost,
-    /// The radix tree.
+    /// The cost of an insert into the radix tree.
     pub art: InsertCost,
 }
 
 impl Machine {
-    /// A line over a distance.
+    /// The time of a line transfer over a distance.
     #[must_use]
     pub fn transfer(&self, distance: Distance) -> Time {
         match distance {
@@ -155,25 +156,25 @@ impl Machine {
         }
     }
 
-    /// Copying `bytes` that are in the cache.
+    /// The time to copy `bytes` that are in the cache.
     #[must_use]
     pub fn copy_time(&self, bytes: u64) -> Time {
         bytes * self.copy_kib / 1024
     }
 
-    /// Moving `bytes` between memory and a socket.
+    /// The time to move `bytes` between memory and a socket.
     #[must_use]
     pub fn stream_time(&self, bytes: u64) -> Time {
         bytes * self.stream_mib / (1 << 20)
     }
 
-    /// Writing `bytes` back to the device.
+    /// The time to write `bytes` back to the device.
     #[must_use]
     pub fn write_back_time(&self, bytes: u64) -> Time {
         bytes * self.write_back_mib / (1 << 20)
     }
 
-    /// The first touch of `bytes` of fresh memory, a page at a time.
+    /// The time of the first touch of `bytes` of fresh memory, page by page.
     #[must_use]
     pub fn touch_time(&self, bytes: u64) -> Time {
         bytes * self.first_touch / 4096
@@ -185,7 +186,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::sim::NS;
 
-    /// Round figures, no hyper-threads.
+    /// A machine with round figures and no hyper-threads.
     pub(crate) fn plain(sockets: usize, cores: usize) -> Machine {
         let insert = InsertCost {
             prepare: 0,

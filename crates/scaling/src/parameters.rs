@@ -1,8 +1,8 @@
-//! Machines from files.
+//! Machines that are read from files.
 //!
-//! A file is JSON: a machine's `name`, what it is `like` (another file, whose
-//! figures it takes where it has none of its own), its `topology`, and
-//! `figures`, each with its value and its `source`:
+//! A file is JSON. It has a machine's `name`, the name of another file that the machine
+//! is `like` and takes missing figures from, its `topology`, and its `figures`, each
+//! with a value and its `source`:
 //!
 //! ```json
 //! { "name": "a server", "like": "server",
@@ -11,8 +11,8 @@
 //!   "fitted": ["near"] }
 //! ```
 //!
-//! `fitted` names figures that were chosen so that the model meets a published
-//! curve, two at most. What is read wrong is an error that names file and key.
+//! `fitted` names figures that were chosen so that the model meets a published curve;
+//! there may be two at most. The error for an invalid file names the file and the key.
 
 use crate::machine::{InsertCost, Machine, Topology};
 use crate::sim::{NS, Time};
@@ -21,10 +21,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-/// Figures that may be fitted, for each machine.
+/// The maximum number of fitted figures of a machine.
 pub const MOST_FITTED: usize = 2;
 
-/// A file could not be used.
+/// The error for a file that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterError {
     file: String,
@@ -43,26 +43,26 @@ impl std::error::Error for ParameterError {}
 /// A figure of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Figure {
-    /// Its value, in the unit that its name stands for.
+    /// The value, in the unit that belongs to the figure's name.
     pub value: f64,
-    /// Where it is from.
+    /// The source of the value.
     pub source: String,
 }
 
-/// All that is known of a machine.
+/// All figures of a machine.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Parameters {
-    /// Its name.
+    /// The name of the machine.
     pub name: String,
-    /// Its cores.
+    /// The cores of the machine.
     pub topology: Topology,
-    /// By name.
+    /// The figures, by name.
     pub figures: BTreeMap<String, Figure>,
-    /// Which figures were chosen to meet a curve.
+    /// The names of the figures that were chosen to meet a curve.
     pub fitted: Vec<String>,
 }
 
-/// Every figure, its unit, and what it is.
+/// The name, the unit and the meaning of every figure.
 pub const FIGURES: [(&str, &str, &str); 35] = [
     ("hit", "ns", "a load of a line that the core has"),
     (
@@ -149,7 +149,7 @@ pub const FIGURES: [(&str, &str, &str); 35] = [
     ("value_bytes", "B", "the benchmark's values"),
 ];
 
-/// The files that come with the crate.
+/// The machine files that come with the crate.
 const SHIPPED: [(&str, &str); 9] = [
     ("server", include_str!("../machines/server.json")),
     ("here", include_str!("../machines/here.json")),
@@ -162,16 +162,16 @@ const SHIPPED: [(&str, &str); 9] = [
     ("cores128", include_str!("../machines/cores128.json")),
 ];
 
-/// Names of the files that come with the crate.
+/// The names of the machine files that come with the crate.
 pub fn shipped() -> impl Iterator<Item = &'static str> {
     SHIPPED.iter().map(|(name, _)| *name)
 }
 
 impl Parameters {
-    /// A file that comes with the crate, by its name, or any other by its path.
+    /// Loads a file that comes with the crate, by its name, or any other, by its path.
     ///
     /// # Errors
-    /// There is none, or it is not what the [module](self) says.
+    /// There is no such file, or it does not have the [module's](self) format.
     pub fn load(name: &str) -> Result<Self, ParameterError> {
         if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
             return Self::parse(&format!("machines/{name}.json"), text);
@@ -185,10 +185,10 @@ impl Parameters {
         Self::parse(name, &text)
     }
 
-    /// The text of a file.
+    /// Parses the text of a file.
     ///
     /// # Errors
-    /// It is not what the [module](self) says.
+    /// The text does not have the [module's](self) format.
     pub fn parse(file: &str, text: &str) -> Result<Self, ParameterError> {
         let reader = Reader { file };
         let value: Value = serde_json::from_str(text)
@@ -226,16 +226,16 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// A figure.
+    /// The value of a figure.
     ///
     /// # Panics
-    /// If there is no figure of that name; [`FIGURES`] are always there.
+    /// There is no figure of that name. [`FIGURES`] always exist.
     #[must_use]
     pub fn figure(&self, name: &str) -> f64 {
         self.figures[name].value
     }
 
-    /// The same machine with one figure multiplied.
+    /// The same machine, with one figure multiplied by `factor`.
     #[must_use]
     pub fn scaled(&self, name: &str, factor: f64) -> Self {
         let mut other = self.clone();
@@ -245,7 +245,7 @@ impl Parameters {
         other
     }
 
-    /// The same machine with another value for a figure.
+    /// The same machine, with another value for one figure.
     #[must_use]
     pub fn with(&self, name: &str, value: f64) -> Self {
         let mut other = self.clone();
@@ -255,13 +255,13 @@ impl Parameters {
         other
     }
 
-    /// Bytes of a key and its value.
+    /// The number of bytes of a key and its value.
     #[must_use]
     pub fn entry_bytes(&self) -> u64 {
         (self.figure("key_bytes") + self.figure("value_bytes")) as u64
     }
 
-    /// The machine, for the simulator.
+    /// The machine in the simulator's form.
     #[must_use]
     pub fn machine(&self) -> Machine {
         let time = |name| (self.figure(name) * NS as f64).round() as Time;
@@ -306,7 +306,7 @@ impl Parameters {
     }
 }
 
-/// Reads parts of a file, and says where something is wrong.
+/// Reads parts of a file, and reports where something is wrong.
 struct Reader<'a> {
     file: &'a str,
 }
@@ -420,7 +420,7 @@ impl Reader<'_> {
             let what = format!("{} figures, at most {MOST_FITTED}", parameters.fitted.len());
             return Err(self.error("fitted", &what));
         }
-        // Cores can be fitted as well.
+        // The topology can be fitted, too.
         let is_known = |f: &String| figures.contains_key(f) || f == "topology";
         let unknown = parameters.fitted.iter().find(|f| !is_known(f));
         if let Some(name) = unknown {

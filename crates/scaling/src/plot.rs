@@ -1,4 +1,4 @@
-//! Curves as SVG.
+//! Charts of curves as SVG.
 
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::ValueFormatter;
@@ -9,26 +9,26 @@ use std::path::Path;
 /// A curve.
 #[derive(Debug, Clone)]
 pub struct Curve {
-    /// Its name in the legend.
+    /// The name in the legend.
     pub name: String,
-    /// Threads, and what there is to see.
+    /// The points: a number of threads, and the value for it.
     pub points: Vec<(usize, f64)>,
-    /// Drawn as dots: measured.
+    /// Whether the points are drawn as dots, because they were measured.
     pub dots: bool,
-    /// Its place among the colours; a measured curve has that of its model's.
+    /// The index of the colour; a measured curve has the colour of its modelled curve.
     pub colour: usize,
 }
 
-/// What is drawn.
+/// A chart.
 #[derive(Debug, Clone)]
 pub struct Chart {
-    /// The name of its file, without its ending.
+    /// The name of the file, without its extension.
     pub file: String,
-    /// What stands above it.
+    /// The title above the chart.
     pub title: String,
-    /// What is upwards.
+    /// The unit of the vertical axis.
     pub unit: String,
-    /// Both axes by powers.
+    /// Whether both axes are logarithmic.
     pub logarithmic: bool,
     /// The curves.
     pub curves: Vec<Curve>,
@@ -45,13 +45,14 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(140, 86, 75),
 ];
 
-/// The width of a chart, and what the legend takes of it: it is beside the plot,
-/// where it hides nothing.
+/// The width of a chart. The legend takes [`LEGEND`] of it, beside the plot, where it
+/// does not cover anything.
 const WIDTH: u32 = 1000;
+/// The width of the legend.
 const LEGEND: u32 = 190;
 
 impl Chart {
-    /// Draws it into a file of `directory`.
+    /// Draws the chart into a file in `directory`.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -129,7 +130,7 @@ impl Chart {
     }
 }
 
-/// A number with three digits that count.
+/// A number with three significant digits.
 #[must_use]
 pub fn number(value: f64) -> String {
     let (scaled, suffix) = match value {

@@ -1,4 +1,4 @@
-//! What the model says of machines that are not at hand.
+//! Predictions of the model for machines that are not available.
 
 use crate::cases::CaseError;
 use crate::parameters::Parameters;
@@ -6,28 +6,28 @@ use crate::protocols::Protocol;
 use crate::protocols::world::Memtable;
 use crate::run::{Outcome, Plan, run_all};
 
-/// The machines of predictions: 2, 16, 64 and 128 cores.
+/// The machines of predictions, with 2, 16, 64 and 128 cores.
 pub const MACHINES: [&str; 4] = ["here", "cores16", "cores64", "cores128"];
 
-/// Threads of predictions.
+/// The numbers of threads of predictions.
 pub const THREADS: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 /// One prediction.
 #[derive(Debug, Clone)]
 pub struct Prediction {
-    /// The machine's name in [`MACHINES`].
+    /// The name of the machine in [`MACHINES`].
     pub machine: &'static str,
-    /// What was run.
+    /// The plan that was run.
     pub plan: Plan,
-    /// What came out.
+    /// The outcome of the run.
     pub outcome: Outcome,
 }
 
-/// All predictions: each machine, protocol and memtable, batches of 1 and 8,
-/// without sync and with it, for `threads`.
+/// All predictions: for each machine, protocol, memtable and number of threads in
+/// `threads`, with batches of 1 and 8, without and with sync.
 ///
 /// # Errors
-/// A machine's file is damaged.
+/// A machine's file is invalid.
 pub fn all(threads: &[usize]) -> Result<Vec<Prediction>, CaseError> {
     let mut plans = Vec::new();
     for machine in MACHINES {
@@ -41,7 +41,7 @@ pub fn all(threads: &[usize]) -> Result<Vec<Prediction>, CaseError> {
                         plan.batch = batch;
                         plan.sync = sync;
                         plan.settle();
-                        // There are many of them.
+                        // There are many of these plans, so each measures fewer writes.
                         plan.writes /= 2;
                         plans.push((machine, plan));
                     }
@@ -62,7 +62,7 @@ pub fn all(threads: &[usize]) -> Result<Vec<Prediction>, CaseError> {
     Ok(predictions.collect())
 }
 
-/// Predictions as comma-separated values.
+/// The predictions as comma-separated values.
 #[must_use]
 pub fn csv(predictions: &[Prediction]) -> String {
     let mut text = "machine,protocol,memtable,batch,sync,threads,entries_per_second,rmw,transfers,\
@@ -93,7 +93,7 @@ pub fn csv(predictions: &[Prediction]) -> String {
     text
 }
 
-/// Where a curve stops rising: the threads from which on doubling them gains
+/// The end of a curve's scaling: the number of threads from which doubling it gains
 /// less than a tenth.
 #[must_use]
 pub fn end_of_scaling(curve: &[(usize, f64)]) -> Option<usize> {

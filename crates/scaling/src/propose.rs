@@ -1,4 +1,4 @@
-//! Changes of the code, tried in the model.
+//! Proposed changes of the code, evaluated in the model.
 
 use crate::cases::CaseError;
 use crate::parameters::Parameters;
@@ -6,22 +6,22 @@ use crate::protocols::world::{Layout, Wakes};
 use crate::protocols::{Protocol, WakeUp};
 use crate::run::{Plan, run_all};
 
-/// A change, and what it does.
+/// A proposed change and its effect.
 #[derive(Debug, Clone)]
 pub struct Proposal {
-    /// What it is.
+    /// The change.
     pub what: &'static str,
-    /// Where in the code.
+    /// The place of the change in the code.
     pub place: &'static str,
-    /// Of which protocol.
+    /// The protocol that it changes.
     pub protocol: Protocol,
     layout: Layout,
-    /// For each of [`PLACES`]: the rate over that of the code as it is.
+    /// For each of [`PLACES`], the rate divided by that of the present code.
     pub gain: Vec<f64>,
 }
 
-/// Where changes are tried: machine, threads, entries of a batch; 0 stands for
-/// single synced writes.
+/// The configurations in which changes are tried: machine, number of threads, and
+/// entries of a batch; 0 stands for single synced writes.
 pub const PLACES: [(&str, usize, u64); 11] = [
     ("here", 2, 1),
     ("here", 2, 0),
@@ -172,10 +172,10 @@ fn candidates() -> Vec<Proposal> {
     ]
 }
 
-/// What each change does, compared with the protocol that it would change.
+/// The effect of each change, compared with the protocol that it would change.
 ///
 /// # Errors
-/// A machine's file is damaged.
+/// A machine's file is invalid.
 pub fn proposals() -> Result<Vec<Proposal>, CaseError> {
     let mut proposals = candidates();
     let mut plans = Vec::new();

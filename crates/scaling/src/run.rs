@@ -1,4 +1,4 @@
-//! One run: a machine, a protocol, a workload, and what comes out.
+//! One run: a machine, a protocol and a workload, and the outcome.
 
 use crate::parameters::Parameters;
 use crate::protocols::world::{Layout, Memtable, Workload};
@@ -15,30 +15,30 @@ use std::sync::{Mutex, PoisonError};
 pub struct Plan {
     /// The machine.
     pub parameters: Parameters,
-    /// How writes are committed.
+    /// The commit protocol.
     pub protocol: Protocol,
-    /// Whose code.
+    /// Whose code is modelled.
     pub dialect: Dialect,
-    /// How its words are laid out.
+    /// The layout of shared words.
     pub layout: Layout,
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Entries of a batch.
+    /// The number of entries in a batch.
     pub batch: u64,
-    /// Each write is durable when it returns.
+    /// Whether each write is durable when it returns.
     pub sync: bool,
-    /// Writes are logged.
+    /// Whether writes are logged.
     pub log: bool,
-    /// Where they are inserted.
+    /// The memtable that writes are inserted into.
     pub memtable: Memtable,
-    /// Writes that are measured; a quarter as many come before.
+    /// The number of writes that are measured; a quarter as many precede them.
     pub writes: u64,
-    /// Of what is random.
+    /// The seed of all random numbers.
     pub seed: u64,
 }
 
 impl Plan {
-    /// Single logged writes by `threads` on this tree's code.
+    /// A plan of single logged writes by `threads` threads with this tree's code.
     #[must_use]
     pub fn new(parameters: &Parameters, protocol: Protocol, threads: usize) -> Self {
         let mut plan = Plan {
@@ -58,8 +58,8 @@ impl Plan {
         plan
     }
 
-    /// Chooses how many writes to measure: with more threads than cores so many
-    /// that time slices come round.
+    /// Chooses how many writes to measure. With more threads than cores, there are enough
+    /// for every thread to get several time slices.
     pub fn settle(&mut self) {
         let threads = self.threads as u64;
         let crowded = self.threads > self.parameters.topology.cpus();
@@ -71,32 +71,32 @@ impl Plan {
     }
 }
 
-/// What came out of it.
+/// The outcome of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// Writes that were measured.
+    /// The number of writes that were measured.
     pub writes: u64,
-    /// The time that they took.
+    /// The time that the writes took.
     pub time: Time,
-    /// Entries in each second.
+    /// The number of entries per second.
     pub entries_per_second: f64,
-    /// What was counted meanwhile.
+    /// What was counted during these writes.
     pub tally: Tally,
-    /// Members of a group, on average; 0 if there were no groups.
+    /// The average number of members of a group; 0 if there were no groups.
     pub group: f64,
-    /// Writes that each thread did.
+    /// The number of writes by each thread.
     pub by_thread: Vec<u64>,
 }
 
 impl Outcome {
-    /// A count for each write.
+    /// A count divided by the number of writes.
     #[must_use]
     pub fn each(&self, count: u64) -> f64 {
         count as f64 / self.writes as f64
     }
 
-    /// The line that cores waited for longest, and its share of all time that
-    /// they waited for lines.
+    /// The line that cores waited for longest, and its share of all time that they waited
+    /// for lines.
     #[must_use]
     pub fn blamed(&self) -> (&'static str, f64) {
         let worst = self.tally.lines.iter().max_by_key(|(_, b)| b.waited);
@@ -106,14 +106,14 @@ impl Outcome {
         })
     }
 
-    /// Writes for each sync.
+    /// The number of writes for each sync.
     #[must_use]
     pub fn writes_per_sync(&self) -> f64 {
         self.writes as f64 / self.tally.syncs.max(1) as f64
     }
 }
 
-/// What the threads of a run keep in common beside the database.
+/// What the threads of a run share besides the database.
 struct Progress {
     done: Cell<u64>,
     warm: u64,
@@ -164,15 +164,15 @@ pub fn run(plan: &Plan) -> Outcome {
     }
 }
 
-/// A thread's program: writes until all is done.
+/// The program of a thread: writes until the run is done.
 async fn write_all(protocol: Protocol, world: Rc<World>, progress: Rc<Progress>, thread: Thread) {
     loop {
         protocols::commit(protocol, &world, &thread, world.write()).await;
         let done = progress.done.get() + 1;
         progress.done.set(done);
         if done == progress.warm / 4 {
-            // Waits that were short are long then, for once: a run does not
-            // rest on everybody having been awake from the start.
+            // A switch makes all writers wait for a long time, once. So the result does not
+            // depend on all of them having been awake from the start.
             world.switch_due.set(true);
         }
         if done == progress.warm {
@@ -191,7 +191,7 @@ async fn write_all(protocol: Protocol, world: Rc<World>, progress: Rc<Progress>,
     }
 }
 
-/// Runs plans on all cores; outcomes are in the order of the plans.
+/// Runs plans on all cores; the outcomes are in the order of the plans.
 #[must_use]
 pub fn run_all(plans: &[Plan]) -> Vec<Outcome> {
     let next = AtomicUsize::new(0);
@@ -201,7 +201,7 @@ pub fn run_all(plans: &[Plan]) -> Vec<Outcome> {
         for _ in 0..threads.min(plans.len()) {
             scope.spawn(|| {
                 loop {
-                    // Relaxed: the scope's end orders the outcomes.
+                    // Relaxed: the end of the scope orders the outcomes.
                     let at = next.fetch_add(1, Ordering::Relaxed);
                     let Some(plan) = plans.get(at) else {
                         return;

@@ -1,11 +1,11 @@
-//! How much predictions rest on each figure: each halved and doubled.
+//! How much predictions depend on each figure, which is halved and doubled.
 
 use crate::cases::CaseError;
 use crate::parameters::{FIGURES, Parameters};
 use crate::protocols::{Protocol, WakeUp};
 use crate::run::{Plan, run_all};
 
-/// The protocols whose ranking is looked at.
+/// The protocols whose ranking is compared.
 pub const RANKED: [Protocol; 5] = [
     Protocol::Grouped(WakeUp::SquareRoot),
     Protocol::Pipelined(WakeUp::SquareRoot),
@@ -14,33 +14,34 @@ pub const RANKED: [Protocol; 5] = [
     Protocol::Combining,
 ];
 
-/// A figure, and what changing it does.
+/// A figure, and the effect of changing it.
 #[derive(Debug, Clone)]
 pub struct Effect {
-    /// Its name.
+    /// The name of the figure.
     pub figure: &'static str,
-    /// Ordered's rate over that with the figure as it is: halved, doubled.
+    /// Ordered commit's rate with the figure halved, and doubled, divided by its rate before.
     pub ordered: [f64; 2],
-    /// The same for grouped.
+    /// The same quotients for grouped commit.
     pub grouped: [f64; 2],
-    /// Which protocol overtakes which: `(now ahead, ahead before)`.
+    /// The protocols that overtake others: `(now ahead, ahead before)`.
     pub overtaken: [Vec<(Protocol, Protocol)>; 2],
 }
 
-/// Rates closer than this are the same.
+/// Two rates whose quotient is below this count as equal.
 const SAME: f64 = 1.05;
 
-/// The ranking with all figures as they are, and what changing each does.
+/// The ranking with all figures unchanged, and the effect of changing each.
 ///
 /// # Errors
-/// A machine's file is damaged.
+/// A machine's file is invalid.
 pub fn effects(
     machine: &str,
     threads: usize,
     sync: bool,
 ) -> Result<(Vec<Protocol>, Vec<Effect>), CaseError> {
     let parameters = Parameters::load(machine)?;
-    // What sizes a write is no property of a machine; one memtable is asked.
+    // Figures that set the size of a write are no property of a machine; only one memtable is
+    // tried.
     let varied: Vec<&'static str> = FIGURES
         .iter()
         .filter(|(name, unit, _)| *unit == "ns" && !name.starts_with("skip_list"))
@@ -79,7 +80,7 @@ pub fn effects(
     Ok((ranking, effects))
 }
 
-/// Pairs whose order is another one, clearly before and clearly now.
+/// The pairs whose order changes, clearly different both before and after.
 fn overtaken(before: &[f64], now: &[f64]) -> Vec<(Protocol, Protocol)> {
     let mut pairs = Vec::new();
     for (a, &first) in RANKED.iter().enumerate() {
@@ -92,7 +93,7 @@ fn overtaken(before: &[f64], now: &[f64]) -> Vec<(Protocol, Protocol)> {
     pairs
 }
 
-/// Best first.
+/// The ranking, best first.
 fn rank(rates: &[f64]) -> Vec<Protocol> {
     let mut order: Vec<usize> = (0..rates.len()).collect();
     order.sort_by(|&a, &b| rates[b].total_cmp(&rates[a]));

@@ -1,17 +1,16 @@
-//! The model against what is known.
+//! Comparisons of the model with known figures.
 //!
-//! Groups can settle in one of several ways of working (all awake, or all
-//! asleep), and which it is may hang on a few early waits. So each published
-//! figure is held against the median of runs with different seeds; curves have
-//! points enough.
+//! Groups can settle into one of several modes (all awake, or all asleep), and which one
+//! may depend on a few early waits. So each published figure is compared with the median
+//! of runs with different seeds. Curves have enough points without that.
 
 use crate::cases::{Case, CaseError, Point, Unit, counters, own, published};
 use crate::run::{Outcome, Plan, run_all};
 
-/// Runs for each published figure.
+/// The number of runs for each published figure.
 const SEEDS: u64 = 3;
 
-/// For each plan the outcome in the middle, by rate.
+/// For each plan, the outcome with the median rate.
 fn run_seeds(plans: &[Plan]) -> Vec<Outcome> {
     let seeded = |plan: &Plan, seed| Plan {
         seed,
@@ -31,40 +30,40 @@ fn run_seeds(plans: &[Plan]) -> Vec<Outcome> {
         .collect()
 }
 
-/// A figure, and what the model says.
+/// A known figure, and the model's value for it.
 #[derive(Debug, Clone)]
 pub struct Check {
     /// A short name.
     pub id: String,
-    /// What it is of.
+    /// What the figure describes.
     pub what: String,
-    /// Of what.
+    /// The unit of the values.
     pub unit: Unit,
-    /// Whether a figure of the machine was chosen to meet it.
+    /// Whether a figure of the machine was fitted to this value.
     pub fitted: bool,
     /// The published or measured value.
     pub known: f64,
-    /// The model's.
+    /// The model's value.
     pub modelled: f64,
 }
 
 impl Check {
-    /// By which factor the two differ, at least 1.
+    /// The factor by which the two differ, at least 1.
     #[must_use]
     pub fn factor(&self) -> f64 {
         let ratio = self.modelled / self.known;
         ratio.max(1.0 / ratio)
     }
 
-    /// How much the model is off, as a part of the known value: negative if it
-    /// says less.
+    /// The error of the model, as a fraction of the known value; negative if the model's
+    /// value is smaller.
     #[must_use]
     pub fn error(&self) -> f64 {
         self.modelled / self.known - 1.0
     }
 }
 
-/// The median error (as a part) and the worst factor of some checks.
+/// The median error, as a fraction, and the worst factor of some checks.
 #[must_use]
 pub fn errors(checks: &[Check]) -> (f64, f64) {
     let mut sizes: Vec<f64> = checks.iter().map(|check| check.error().abs()).collect();
@@ -78,10 +77,10 @@ pub fn errors(checks: &[Check]) -> (f64, f64) {
     (middle, worst)
 }
 
-/// The seeds' figures.
+/// The published figures.
 ///
 /// # Errors
-/// A data file is damaged.
+/// A data file is invalid.
 pub fn against_published() -> Result<Vec<Check>, CaseError> {
     let cases = published()?;
     let plans: Vec<Plan> = cases
@@ -106,17 +105,17 @@ pub fn against_published() -> Result<Vec<Check>, CaseError> {
     Ok(cases.into_iter().map(check).collect())
 }
 
-/// A measured point and the run that stands for it.
+/// A measured point, and the run that models it.
 #[derive(Debug, Clone)]
 pub struct Compared {
     /// What was measured.
     pub point: Point,
-    /// What the model did.
+    /// The outcome of the model.
     pub outcome: Outcome,
 }
 
 impl Compared {
-    /// Its name among curves: what all points of a curve have in common.
+    /// The name of the curve: what all its points have in common.
     #[must_use]
     pub fn curve(&self) -> String {
         let plan = &self.point.plan;
@@ -129,8 +128,8 @@ impl Compared {
         )
     }
 
-    /// The rate; for synced writes, how many share a sync, which hardly
-    /// depends on what the disk did that day.
+    /// The check of the rate. For synced writes it is the number that share a sync, which
+    /// hardly depends on how fast the disk was that day.
     #[must_use]
     pub fn check(&self) -> Check {
         let plan = &self.point.plan;
@@ -154,18 +153,18 @@ impl Compared {
     }
 }
 
-/// The curves measured on the machine at hand, and how they were measured.
+/// The curves measured on this machine, with a text that says how they were measured.
 ///
 /// # Errors
-/// A data file is damaged.
+/// A data file is invalid.
 pub fn against_own() -> Result<(String, Vec<Compared>), CaseError> {
     own().map(compare)
 }
 
-/// The runs of a build that counts read-modify-writes, as [`against_own`].
+/// As [`against_own`], but with runs of a build that counts read-modify-write operations.
 ///
 /// # Errors
-/// A data file is damaged.
+/// A data file is invalid.
 pub fn against_counters() -> Result<(String, Vec<Compared>), CaseError> {
     counters().map(compare)
 }

@@ -1,4 +1,4 @@
-//! The scaling model: see the library, and `docs/scaling.md`.
+//! The command line of the scaling model; see the library and `docs/scaling.md`.
 
 use clap::{Parser, Subcommand};
 use std::io::Write;
@@ -14,9 +14,9 @@ use whitewater_scaling::run::{Outcome, Plan, run_all};
 use whitewater_scaling::sim::NS;
 use whitewater_scaling::validate::{self, Check};
 
-/// Tells how commit protocols and memtables scale on machines that are not at
-/// hand: a discrete-event simulation, held against published and measured
-/// curves.
+/// Predicts how commit protocols and memtables scale on machines that are not
+/// available, by a discrete-event simulation that is validated against published and
+/// measured curves.
 #[derive(Debug, Parser)]
 #[command(version)]
 struct Arguments {
@@ -26,31 +26,31 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Measures this machine's figures by micro-benchmarks.
+    /// Measures the figures of this machine by micro-benchmarks.
     Calibrate {
-        /// A directory on the disk that logs are on.
+        /// A directory on the disk that holds logs.
         #[arg(long, default_value = ".")]
         directory: PathBuf,
-        /// The machine whose figures stand for what cannot be measured.
+        /// The machine whose figures replace those that cannot be measured.
         #[arg(long, default_value = "here")]
         like: String,
-        /// Writes a machine file.
+        /// The machine file to write.
         #[arg(long)]
         out: Option<PathBuf>,
-        /// When and where, for the file.
+        /// When and where the figures were measured, for the file.
         #[arg(long, default_value = "on a machine that nobody has described")]
         about: String,
     },
-    /// Runs one plan and prints what it counts and which lines are waited for.
+    /// Runs one plan and prints its counts and the cache lines that threads wait for.
     Run(RunArguments),
-    /// Holds the model against published and measured figures.
+    /// Compares the model with published and measured figures.
     Validate,
     /// Runs everything and writes tables, charts and predictions.
     Report {
-        /// Where `scaling.md` and the folder `scaling` are.
+        /// The directory that has `scaling.md` and the folder `scaling`.
         #[arg(long, default_value = "docs")]
         docs: PathBuf,
-        /// Few predictions; prints the tables and writes nothing.
+        /// Makes only a few predictions, prints the tables and writes nothing.
         #[arg(long)]
         quick: bool,
     },
@@ -58,10 +58,10 @@ enum Command {
 
 #[derive(Debug, clap::Args)]
 struct RunArguments {
-    /// A machine: one of those that come with the program, or a file.
+    /// A machine: one that comes with the program, or a file.
     #[arg(long, default_value = "here")]
     machine: String,
-    /// Another value for one of its figures: name=value.
+    /// Another value for one of the machine's figures: name=value.
     #[arg(long)]
     set: Vec<String>,
     /// How writes are committed.
@@ -82,7 +82,7 @@ struct RunArguments {
     sync: bool,
     #[arg(long)]
     disable_wal: bool,
-    /// skip_list or art.
+    /// The memtable: skip_list or art.
     #[arg(long, default_value = "art")]
     memtable: String,
     #[arg(long, default_value_t = 1)]
@@ -131,8 +131,8 @@ impl RunArguments {
     }
 }
 
-/// What to say of a name that is none, with those that there are. Names with
-/// commas are in quotes.
+/// The error for an unknown name, with a list of the valid ones. Names with commas
+/// are quoted.
 fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> Failure {
     let quoted = names.map(|name| {
         if name.contains(',') {
@@ -149,7 +149,7 @@ fn unknown<'n>(what: &str, name: &str, names: impl Iterator<Item = &'n str>) -> 
     .into()
 }
 
-/// A machine that comes with the program, or a file.
+/// Loads a machine that comes with the program, or one from a file.
 fn load(machine: &str) -> Result<Parameters, Failure> {
     if !shipped().any(|name| name == machine) && !Path::new(machine).exists() {
         let names = shipped().chain(["files of the same form"]);
@@ -170,7 +170,7 @@ fn print_check(check: &Check) {
     );
 }
 
-/// A line for a run, and its worst lines of memory.
+/// Prints a line for a run, and the cache lines that cost the most.
 fn show(plan: &Plan, outcome: &Outcome) {
     let tally = &outcome.tally;
     let each = |count| outcome.each(count);
@@ -220,7 +220,7 @@ fn work(command: Command) -> Result<(), Failure> {
         } => {
             let base = load(&like)?;
             let measured = calibrate::measure(&directory, &mut |figure| {
-                // Nobody may be left to tell.
+                // Standard error may be closed.
                 let _ = writeln!(std::io::stderr(), "measuring {figure}");
             })?;
             print!("{}", calibrate::table(&base, &measured));

@@ -1,7 +1,7 @@
-//! Ordered commit with combining: where many writers are in the window at
-//! once, they leave their batches to one of them, who takes one place for all,
-//! logs, links and publishes once, and tells them. There is no such code; the
-//! program is here to find out whether there should be.
+//! Ordered commit with combining. When many writers are in the window at once, they
+//! leave their batches to one of them. This writer makes one reservation for all of
+//! them, logs, links and publishes once, and wakes the others. No such code exists; the
+//! program is here to find out whether it should.
 
 use super::waiter::{Site, StateWord};
 use super::world::Memtable;
@@ -13,7 +13,7 @@ const WAITING: u64 = 0;
 const LEADER: u64 = 1;
 const DONE: u64 = 2;
 
-/// Rounds that one writer does for others before it lets another.
+/// The number of rounds that a writer does for others before it passes on the role.
 const ROUNDS: usize = 4;
 
 #[derive(Debug)]
@@ -63,7 +63,7 @@ impl Stack {
         }
     }
 
-    /// Takes all that were left, oldest first.
+    /// Takes all batches that were left, oldest first.
     async fn take(&self, thread: &Thread) -> Vec<ThreadId> {
         let mut at = thread.rmw(&self.newest, |_| 0).await;
         let mut taken = Vec::new();
@@ -102,7 +102,7 @@ pub async fn commit(world: &World, thread: &Thread, write: Write) {
     if leads {
         combine(world, thread, prepared).await;
     }
-    // A combiner is among those whom it has taken, or somebody else took it.
+    // A combiner is among those it has taken, or another combiner has taken it.
     let goal = 1 << LEADER | 1 << DONE;
     while node.state.wait(thread, goal, &stack.site).await == LEADER {
         node.state.0.preset(WAITING);
@@ -112,8 +112,8 @@ pub async fn commit(world: &World, thread: &Thread, write: Write) {
     world.note_acknowledged(first, last);
 }
 
-/// Does what was left, for some rounds, then gives the role to somebody who
-/// waits, or up.
+/// Commits the batches that were left, for some rounds. Then passes the role of the
+/// combiner on to a waiting writer, or gives it up.
 async fn combine(world: &World, thread: &Thread, prepared: bool) {
     let stack = &world.combiner;
     for _ in 0..ROUNDS {
@@ -147,7 +147,7 @@ async fn combine(world: &World, thread: &Thread, prepared: bool) {
     }
 }
 
-/// One place for all who were taken.
+/// Commits all batches that were taken, with one reservation.
 async fn round(world: &World, thread: &Thread, taken: &[ThreadId], prepared: bool) {
     let stack = &world.combiner;
     let machine = thread.sim().machine();
@@ -160,8 +160,7 @@ async fn round(world: &World, thread: &Thread, taken: &[ThreadId], prepared: boo
         let write = write_of(id);
         if id != thread.id() {
             thread.load(&stack.nodes[id].body).await;
-            // The rest of the batch, and the leaves to link, come one behind
-            // the other.
+            // The rest of the batch, and the leaves to link, are pipelined transfers.
             let lines = write.bytes / 64 + write.entries;
             thread.compute(lines * machine.near / 4).await;
         }
@@ -176,7 +175,7 @@ async fn round(world: &World, thread: &Thread, taken: &[ThreadId], prepared: boo
         steps::log(world, thread, place, 0).await;
     }
     world.publication.finish(thread, first, next - 1).await;
-    // Places before this one may be others' still.
+    // Ranges before this one may belong to other writers that are not finished.
     if world.publication.visible(thread).await < next - 1 {
         world.publication.wait(thread, next - 1).await;
     }

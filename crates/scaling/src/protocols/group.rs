@@ -1,9 +1,8 @@
-//! Groups: a leader logs for all, members insert. As `concurrent::group` and
+//! Groups: a leader logs for all, and the members insert. Models `concurrent::group` and
 //! `write::group`.
 //!
-//! A node is a thread's place in a queue. It lies on three lines: the state
-//! word with the links and cells beside it, the request, and the bytes of the
-//! batch.
+//! A node is a thread's place in a queue. It occupies three lines: the state word with
+//! the links and cells beside it, the request, and the bytes of the batch.
 
 use super::waiter::{BLOCKED, Site, StateWord};
 use super::{Dialect, WakeUp, World, Write, steps};
@@ -15,13 +14,13 @@ const WAITING: u64 = 0;
 const LEADER: u64 = 1;
 const APPLY: u64 = 2;
 const DONE: u64 = 3;
-/// Lead the memtable phase of what was logged (RocksDB's pipelined writes).
+/// A state: lead the memtable phase of what was logged (RocksDB's pipelined writes).
 const INSERT: u64 = 4;
 
-/// What a small leader takes beyond its own batch.
+/// The number of bytes that a small leader takes in addition to its own batch.
 const GROUP_SLACK: u64 = 128 << 10;
 
-/// The members of a group, oldest first: the first leads.
+/// The members of a group, oldest first. The first is the leader.
 pub type Chain = Vec<ThreadId>;
 
 /// A thread's place in a queue.
@@ -36,11 +35,11 @@ struct Node {
     newer: Cell<Option<ThreadId>>,
     write: Cell<Write>,
     ticket: Cell<(u64, u64)>,
-    /// Those whom it is to set off or tell.
+    /// The members that this thread must start or notify.
     subtree: RefCell<Vec<ThreadId>>,
-    /// The leader of its group, if it is set off.
+    /// The leader of the thread's group, once it has been started.
     group: Cell<Option<ThreadId>>,
-    /// Of the group that it leads.
+    /// The number of running members of the group that this thread leads.
     running: Word,
     chain: RefCell<Chain>,
     style: Cell<Style>,
@@ -54,26 +53,26 @@ struct Style {
 }
 
 impl Style {
-    /// Whether it is pipelined in RocksDB's way.
+    /// Whether the group is pipelined in RocksDB's way.
     fn is_pipelined_in(self, dialect: Dialect) -> bool {
         self.pipelined && dialect != Dialect::Own
     }
 }
 
-/// What falls to the leader of a logged group.
+/// The task of the leader of a logged group.
 enum Turn {
-    /// To lead these in the memtable phase.
+    /// It leads these writers in the memtable phase.
     Lead(Chain),
-    /// To insert its own batch.
+    /// It inserts its own batch.
     Apply,
-    /// Nothing: somebody has inserted for it.
+    /// It has nothing to do, because another thread has inserted for it.
     Done,
 }
 
-/// Where groups are formed.
+/// The queue in which groups are formed.
 #[derive(Debug)]
 pub struct Queue {
-    /// The newest node's thread, plus one.
+    /// The thread of the newest node, plus one.
     newest: Word,
     nodes: Vec<Node>,
     joining: Site,
@@ -81,8 +80,8 @@ pub struct Queue {
     second: Second,
 }
 
-/// RocksDB's second queue: groups that were logged, of which one writer at a
-/// time takes all for the memtable.
+/// RocksDB's second queue. It holds groups that were logged; one writer at a time takes
+/// all of them for the memtable phase.
 #[derive(Debug)]
 struct Second {
     newest: Word,
@@ -90,14 +89,14 @@ struct Second {
     active: Cell<bool>,
 }
 
-/// Whom one thread sets off or tells: `own` by itself; what is in the nodes'
-/// shares, by those.
+/// The threads to start or notify: those in `own` by the caller itself, those in the
+/// subtrees of nodes by these nodes' threads.
 struct WakeTree {
     own: Vec<ThreadId>,
 }
 
 impl Queue {
-    /// An empty queue of `threads`. Its first line is called `name`.
+    /// An empty queue for `threads` threads. The line of its newest node is called `name`.
     #[must_use]
     pub fn new(sim: &Sim, name: &'static str, threads: usize) -> Self {
         let nodes = (0..threads).map(|_| {
@@ -135,7 +134,7 @@ impl Queue {
         }
     }
 
-    /// Queues `write` and does what falls to it, until it has its numbers.
+    /// Queues `write`, and does the resulting task until the write has its numbers.
     pub async fn join<L: AsyncFnOnce(Chain)>(
         &self,
         world: &World,
@@ -186,7 +185,7 @@ impl Queue {
         }
     }
 
-    /// Links the nodes from the newest one down.
+    /// Links the nodes, from the newest downwards.
     async fn link_newer(&self, thread: &Thread, head: ThreadId) {
         let mut at = head;
         loop {
@@ -238,12 +237,12 @@ impl Queue {
         self.nodes[next].state.set(thread, LEADER).await;
     }
 
-    /// Tells the members of a group that it is done.
+    /// Notifies the members of a group that it is done.
     pub async fn tell_all(&self, world: &World, thread: &Thread, chain: &Chain) {
         let me = thread.id();
         let wake_up = match world.dialect {
             Dialect::Own => self.nodes[chain[0]].style.get().wake_up,
-            // Told by one thread, however they are set off.
+            // One thread notifies all members, however they were started.
             _ => Some(WakeUp::Serial),
         };
         let (mut awake, mut asleep) = (Vec::new(), Vec::new());
@@ -280,7 +279,7 @@ impl Queue {
         }
     }
 
-    /// Deals `members` out: who comes first is told first.
+    /// Arranges `members` in a wake tree: the first are notified first.
     async fn build(
         &self,
         thread: &Thread,
@@ -295,7 +294,7 @@ impl Queue {
             _ => {}
         }
         let parents: Vec<usize> = match wake_up {
-            // The first two are the dealer's, the next those of the first.
+            // The caller notifies the first two, the first of these the next two, and so on.
             WakeUp::Parallel => (0..members.len()).map(|at| at / 2).collect(),
             _ => {
                 let helpers = (group.isqrt() - 1).max(1);
@@ -319,7 +318,7 @@ impl Queue {
         WakeTree { own }
     }
 
-    /// The leader's part once its group is logged.
+    /// The leader's work after its group is logged.
     async fn carry_out(&self, world: &World, thread: &Thread, chain: Chain, style: Style) {
         let me = thread.id();
         let node = &self.nodes[me];
@@ -378,7 +377,7 @@ impl Queue {
         }
     }
 
-    /// Queues a logged group for the memtable.
+    /// Queues a logged group for the memtable phase.
     async fn enter_second(&self, thread: &Thread, chain: Chain) -> Turn {
         let node = &self.nodes[thread.id()];
         thread.rmw(&self.second.newest, |n| n + 1).await;
@@ -394,12 +393,12 @@ impl Queue {
         } else {
             self.second.logged.borrow_mut().push_front(chain);
         }
-        // All that have been logged meanwhile.
+        // The leader takes all groups that were logged in the meantime.
         let logged = self.second.logged.take();
         Turn::Lead(logged.into_iter().flatten().collect())
     }
 
-    /// The memtable phase is over: the next one begins, if something waits.
+    /// Ends a memtable phase, and starts the next one if a group is waiting.
     async fn leave_second(&self, thread: &Thread) {
         thread.rmw(&self.second.newest, |n| n + 1).await;
         let next = self.second.logged.borrow().front().map(|chain| chain[0]);
@@ -409,7 +408,7 @@ impl Queue {
         }
     }
 
-    /// Sets off a share and inserts the own batch.
+    /// Starts the members of a subtree, then inserts the thread's own batch.
     async fn apply_subtree(&self, world: &World, thread: &Thread, subtree: &[ThreadId]) {
         for &member in subtree {
             thread.load(&self.nodes[member].cells).await;
@@ -437,7 +436,7 @@ impl Queue {
         }
     }
 
-    /// Ends one thread's part in inserting; the last one publishes.
+    /// Ends one thread's part in inserting. The last thread publishes.
     async fn leave(&self, world: &World, thread: &Thread, leader: ThreadId) -> bool {
         let group = &self.nodes[leader];
         if thread.rmw(&group.running, |running| running - 1).await != 1 {
@@ -458,8 +457,8 @@ impl Queue {
     }
 }
 
-/// Reads the bytes of another thread's batch: one transfer, and the rest as
-/// fast as they come one behind the other.
+/// Reads the bytes of another thread's batch: one full transfer, and pipelined ones for
+/// the rest.
 async fn read_body(thread: &Thread, node: &Node) {
     thread.load(&node.body).await;
     let lines = node.write.get().bytes / 64;
@@ -468,8 +467,8 @@ async fn read_body(thread: &Thread, node: &Node) {
         .await;
 }
 
-/// The leader's step: numbers, and one record for the group. Returns the first
-/// and the last number.
+/// The leader's step: reserves numbers and writes one record for the group. Returns the
+/// first and the last number.
 pub async fn log_group(world: &World, thread: &Thread, queue: &Queue, chain: &Chain) -> (u64, u64) {
     let machine = thread.sim().machine();
     let me = thread.id();

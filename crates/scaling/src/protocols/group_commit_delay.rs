@@ -1,4 +1,4 @@
-//! How long whoever settles waits for others. As
+//! How long the thread that syncs waits for others. Models
 //! `concurrent::publish::group_commit_delay`.
 
 use crate::sim::{NS, Time};
@@ -11,7 +11,7 @@ const WAKE_UP: Time = 50_000 * NS;
 const MOST_PATIENCE: Time = 4;
 const LONGEST_PAUSE: u32 = 64;
 
-/// What the last settlements were like.
+/// What the latest syncs were like.
 #[derive(Debug)]
 pub struct GroupCommitDelay {
     expected: Cell<u64>,
@@ -21,7 +21,7 @@ pub struct GroupCommitDelay {
 }
 
 impl GroupCommitDelay {
-    /// Nothing is known yet.
+    /// A delay without any experience yet.
     pub(super) fn new() -> Self {
         GroupCommitDelay {
             expected: Cell::new(0),
@@ -31,7 +31,8 @@ impl GroupCommitDelay {
         }
     }
 
-    /// How many are waited for, if `present` are there and it is worth it.
+    /// The number of ranges to wait for; `None` if `present` are enough or waiting is not
+    /// worthwhile.
     pub fn waits_for(&self, present: u64) -> Option<u64> {
         if present >= self.expected.get() || self.takes.get() < WORTH_WAITING {
             return None;
@@ -41,14 +42,15 @@ impl GroupCommitDelay {
         (pause == 0).then_some(self.expected.get())
     }
 
-    /// Whether that is long enough: since it was begun, and since somebody came.
+    /// Whether the wait is over, given the time since it began and since the last range
+    /// joined.
     pub fn is_over(&self, begun: Time, joined: Time) -> bool {
         let takes = self.takes.get();
         let patience = (takes / PATIENCE).max(WAKE_UP.min(takes / MOST_PATIENCE));
         begun > takes / LONGEST || joined > patience
     }
 
-    /// Somebody was waited for, and whether anybody came.
+    /// Records that there was a wait, and whether any range joined.
     pub fn waited(&self, helped: bool) {
         let next = if helped {
             1
@@ -59,7 +61,8 @@ impl GroupCommitDelay {
         self.next_pause.set(next);
     }
 
-    /// What a settlement of `took` was for: `count` ranges, with those behind.
+    /// Records a sync that took `took` and was for `count` ranges, including those finished
+    /// behind them meanwhile.
     pub fn record_sync(&self, took: Time, count: u64) {
         self.takes.set(match self.takes.get() {
             0 => took,

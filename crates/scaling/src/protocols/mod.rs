@@ -1,7 +1,7 @@
 //! Commit protocols as programs for the simulator.
 //!
-//! Each follows the steps of the code that it stands for, and touches the
-//! lines that this code touches:
+//! Each program follows the steps of the code that it models, and accesses the lines
+//! that this code accesses:
 //!
 //! | program | code |
 //! |---|---|
@@ -14,8 +14,8 @@
 //! | [`prepared`] | RocksDB's WRITE_PREPARED over `unordered_write`; there is none in this tree |
 //! | [`combining`] | no code: ordered commit in which one writer reserves, logs, links and publishes for those behind it |
 //!
-//! [`Dialect`] says in what RocksDB's own groups, which the published figures
-//! are of, differ from those of this tree.
+//! [`Dialect`] says how RocksDB's own groups, which the published figures describe,
+//! differ from those of this tree.
 
 pub mod combining;
 pub mod group;
@@ -32,49 +32,49 @@ pub use world::{World, Write};
 
 use crate::sim::Thread;
 
-/// How a group's members are set off and told.
+/// How the members of a group are started and notified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum WakeUp {
-    /// By one thread, one after the other.
+    /// One thread does it, for one member after the other.
     Serial,
-    /// As a tree: whoever is told tells two others.
+    /// A tree: each notified member notifies two others.
     Parallel,
-    /// By about sqrt(n) helpers, in groups of 20 and more.
+    /// About sqrt(n) helpers do it, in groups of 20 and more.
     SquareRoot,
 }
 
-/// Whose groups they are.
+/// Whose groups are modelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Dialect {
-    /// Those of this tree: members that sleep are not woken to insert, the
-    /// outcome is told in the same way, the log is mapped.
+    /// This tree's groups: sleeping members are not woken in order to insert, the outcome is
+    /// passed on in the same way, and the log is mapped into memory.
     Own,
-    /// RocksDB's: all members insert, woken if need be; the outcome is told by
-    /// one thread; the log is written by a system call.
+    /// RocksDB's groups: all members insert, and are woken if necessary. One thread passes
+    /// on the outcome, and the log is written by a system call.
     RocksDb,
-    /// RocksDB before concurrent memtables: the leader inserts for all.
+    /// RocksDB's groups before concurrent memtables: the leader inserts for all.
     RocksDbSerial,
 }
 
 /// A commit protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Protocol {
-    /// A leader for a group, one group at a time.
+    /// A leader for each group, one group at a time.
     Grouped(WakeUp),
     /// The next group is logged while this one is inserted.
     Pipelined(WakeUp),
-    /// A leader logs, everybody inserts.
+    /// A leader logs, and all members insert.
     Unordered,
-    /// Unordered, and a second queue that restores snapshots.
+    /// Unordered, with a second queue that restores snapshots.
     WritePrepared,
-    /// No leader.
+    /// There is no leader.
     Ordered,
-    /// No leader, but one writer does the window's steps for those behind it.
+    /// There is no leader, but one writer does the steps of the window for those behind it.
     Combining,
 }
 
 impl Protocol {
-    /// Those that predictions are made for.
+    /// The protocols that predictions are made for.
     pub const ALL: [Protocol; 8] = [
         Protocol::Grouped(WakeUp::Serial),
         Protocol::Grouped(WakeUp::Parallel),
@@ -86,7 +86,7 @@ impl Protocol {
         Protocol::Combining,
     ];
 
-    /// Its name.
+    /// The name of the protocol.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -103,13 +103,13 @@ impl Protocol {
         }
     }
 
-    /// The protocol of that name.
+    /// The protocol of that name, if there is one.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::every().find(|protocol| protocol.name() == name)
     }
 
-    /// All names.
+    /// The names of all protocols.
     pub fn names() -> impl Iterator<Item = &'static str> {
         Self::every().map(Protocol::name)
     }

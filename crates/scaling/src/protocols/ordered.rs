@@ -1,4 +1,4 @@
-//! Ordered commit. As `write::ordered`.
+//! Ordered commit. Models `write::ordered`.
 
 use super::world::Memtable;
 use super::{World, Write, steps};
@@ -13,7 +13,7 @@ pub async fn commit(world: &World, thread: &Thread, write: Write) {
     }
     let (first, place) = steps::reserve(world, thread, write.entries).await;
     let last = first + write.entries - 1;
-    // The window.
+    // The window begins here.
     if world.workload.log {
         steps::log(world, thread, place, write.bytes).await;
     }

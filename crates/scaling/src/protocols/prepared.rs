@@ -1,24 +1,24 @@
-//! RocksDB's WRITE_PREPARED over `unordered_write`, as far as a model of its
-//! way through the queues goes: a write is logged and inserted as in unordered
-//! commit, under locks of its keys, and then walks a second queue in which its
-//! commit is numbered, noted in the commit cache, and published.
+//! RocksDB's WRITE_PREPARED over `unordered_write`, as far as its path through the
+//! queues goes. A write is logged and inserted as in unordered commit, while it holds
+//! locks of its keys. Then it goes through a second queue, in which its commit gets a
+//! number, is entered into the commit cache, and is published.
 
 use super::group::Queue;
 use super::{World, Write, steps, unordered};
 use crate::sim::{Sim, Thread, Word};
 
-/// Stripes of the table of key locks: RocksDB's default.
+/// The number of stripes of the table of key locks; RocksDB's default.
 const STRIPES: usize = 16;
-/// Lines of the commit cache that the model tells apart.
+/// The number of lines of the commit cache that the model distinguishes.
 const CACHE_LINES: usize = 1024;
 
-/// What commits share.
+/// The state that commits share.
 #[derive(Debug)]
 pub struct Commits {
     queue: Queue,
     stripes: Vec<Word>,
     cache: Vec<Word>,
-    /// Keeps the order of prepared numbers (a mutex).
+    /// The heap of prepared numbers, protected by a mutex.
     heap: Word,
 }
 
@@ -42,11 +42,11 @@ pub async fn commit(world: &World, thread: &Thread, write: Write) {
         lock_stripe(commits, thread).await;
     }
     let (first, last) = unordered::through_queue(world, thread, &world.queue, write).await;
-    // It is among the prepared while it is not committed.
+    // The write is among the prepared ones until it is committed.
     thread.rmw(&commits.heap, |heap| heap + 1).await;
     steps::insert(world, thread, write, false).await;
     thread.rmw(&world.pending, |pending| pending - 1).await;
-    // A commit: a record without entries that takes a number.
+    // A commit is a record without entries that takes a number.
     let record = Write {
         entries: 1,
         bytes: 32,
@@ -70,8 +70,8 @@ pub async fn commit(world: &World, thread: &Thread, write: Write) {
     world.note_acknowledged(first, last);
 }
 
-/// Takes and leaves the lock of a key's stripe: two read-modify-writes, and a
-/// look-up in its table.
+/// Locks and unlocks a key's stripe: two read-modify-write operations, and a look-up in
+/// its table.
 async fn lock_stripe(commits: &Commits, thread: &Thread) {
     let stripe = &commits.stripes[thread.sim().random() as usize % STRIPES];
     thread.rmw(stripe, |n| n + 1).await;

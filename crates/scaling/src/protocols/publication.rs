@@ -1,16 +1,17 @@
-//! A number that moves over a finished prefix. As `concurrent::publish`.
+//! A number that moves over a finished prefix. Models `concurrent::publish`.
 
 use super::group_commit_delay::GroupCommitDelay;
 use super::waiter::{EventCount, Site, spin_and_yield};
 use crate::sim::{Sim, Thread, Word};
 
-/// Slots of the ring; fewer than in the code, more than can be in flight here.
+/// The number of slots of the ring: fewer than in the code, but more than can be in
+/// flight here.
 const SLOTS: u64 = 1 << 12;
 const BUCKETS: u64 = 64;
 const BUCKET_WIDTH: u64 = 8;
 const HELD: u64 = 1 << 63;
 
-/// See `concurrent::publish::Publication`.
+/// The model of `concurrent::publish::Publication`.
 #[derive(Debug)]
 pub struct Publication {
     visible: Word,
@@ -19,28 +20,28 @@ pub struct Publication {
     buckets: Vec<Bucket>,
     site: Site,
     choices: Choices,
-    /// Buckets that were passed and are still to be woken by those who were.
+    /// Buckets that were passed, and that woken threads have yet to wake.
     pending_wakes: Word,
     commit_delay: GroupCommitDelay,
 }
 
-/// How it is laid out and works.
+/// Choices of layout and algorithm.
 #[derive(Debug, Clone, Copy)]
 pub struct Choices {
-    /// Neighbouring marks on a line (8 in the code).
+    /// The number of neighbouring marks on a line (8 in the code).
     pub marks_on_line: usize,
-    /// Writers mark before they look (in the code they look first).
+    /// Whether writers mark before they look (in the code they look first).
     pub mark_first: bool,
-    /// Whoever is woken wakes others.
+    /// Whether woken threads wake others.
     pub relayed_wakes: bool,
-    /// The bucket of whoever may move next is woken before the others (in the code
-    /// buckets are woken by their place).
+    /// Whether the bucket of the thread that may move next is woken before the others (in
+    /// the code, buckets are woken in the order of their positions).
     pub successor_first: bool,
-    /// Whoever settles waits for those that the last one let go.
+    /// Whether the thread that syncs waits for the threads that the last sync released.
     pub gather: bool,
 }
 
-/// Buckets that one thread wakes, if others wake the rest.
+/// The number of buckets that one thread wakes if others wake the rest.
 const WAKE_FAN_OUT: u32 = 2;
 
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl Bucket {
 }
 
 impl Publication {
-    /// Nothing is in flight.
+    /// A publication with no range in flight.
     #[must_use]
     pub fn new(sim: &Sim, choices: Choices) -> Self {
         let mut slots = Vec::with_capacity(SLOTS as usize);
@@ -81,13 +82,13 @@ impl Publication {
         }
     }
 
-    /// What is visible, at no cost: for assertions.
+    /// The visible number, at no cost, for assertions.
     #[must_use]
     pub fn peek(&self) -> u64 {
         self.visible.peek()
     }
 
-    /// What is visible.
+    /// The visible number.
     pub async fn visible(&self, thread: &Thread) -> u64 {
         thread.load(&self.visible).await
     }
@@ -96,7 +97,7 @@ impl Publication {
         &self.slots[(first % SLOTS) as usize]
     }
 
-    /// The range from `first` to `last` is finished.
+    /// Reports that the range from `first` to `last` is finished.
     pub async fn finish(&self, thread: &Thread, first: u64, last: u64) {
         let before = first - 1;
         if !self.choices.mark_first && self.visible(thread).await == before {
@@ -110,8 +111,8 @@ impl Publication {
         }
     }
 
-    /// The same for a range that is to be made durable by `sync_prefix` before
-    /// anybody sees it.
+    /// Reports the same of a range that `sync_prefix` must make durable before it becomes
+    /// visible.
     pub async fn finish_awaiting_sync<S: AsyncFnOnce(u64)>(
         &self,
         thread: &Thread,
@@ -144,7 +145,8 @@ impl Publication {
         self.raise(thread, before, to).await;
     }
 
-    /// Yields until `expected` are there: how many it is in the end.
+    /// Yields until `expected` ranges are finished or the delay is over. Returns how many
+    /// are finished then.
     async fn gather(&self, thread: &Thread, to: &mut u64, present: u64, expected: u64) -> u64 {
         let (start, mut count) = (thread.now(), present);
         let mut joined = start;
@@ -196,7 +198,7 @@ impl Publication {
         (end > last + 1).then(|| (end - 1, mark != end))
     }
 
-    /// Moves `to` over the finished ranges behind it: how many.
+    /// Moves `to` over the finished ranges behind it; returns how many there are.
     async fn pass_marked(&self, thread: &Thread, to: &mut u64) -> u64 {
         let mut count = 0;
         while let Some((end, _)) = self.mark_after(thread, *to).await {
@@ -271,7 +273,7 @@ impl Publication {
         }
     }
 
-    /// Wakes buckets that are pending_wakes, until there are none, or enough sleepers to
+    /// Wakes pending buckets until there are none, or until enough sleepers are awake to
     /// wake the others.
     async fn wake_pending(&self, thread: &Thread) {
         let mut helpers = 0;

@@ -1,10 +1,10 @@
-//! The steps that protocols share. As `write::steps` and the engine behind it.
+//! The steps that the protocols share. Models `write::steps` and the engine behind it.
 
 use super::{Dialect, World, Write};
 use crate::sim::{Thread, Time, Word};
 
-/// Before anything shared is written: the batch is made, the gate passed, the
-/// generation borrowed.
+/// The steps before anything shared is written: makes the batch, passes admission, and
+/// borrows the generation.
 pub async fn enter(world: &World, thread: &Thread, write: Write) {
     let machine = thread.sim().machine();
     let entries = machine.driver_entry * write.entries;
@@ -12,8 +12,8 @@ pub async fn enter(world: &World, thread: &Thread, write: Write) {
     thread.load(&world.generation).await;
 }
 
-/// Finds the places of keys and copies values, where the memtable can do that
-/// before numbers are known.
+/// Finds the positions of keys and copies values, if the memtable can do that before
+/// numbers are known.
 pub async fn prepare(world: &World, thread: &Thread, write: Write) {
     let cost = world.insert_cost(thread);
     for _ in 0..write.entries {
@@ -23,9 +23,9 @@ pub async fn prepare(world: &World, thread: &Thread, write: Write) {
     }
 }
 
-/// From half to one and a half times `time`, evenly: no two inserts find the
-/// same lines in the cache, and threads that all took the same time would
-/// march in step.
+/// A random time from half to one and a half times `time`, uniformly distributed. No two
+/// inserts find the same lines in the cache, and threads that all took the same time
+/// would run in lockstep.
 fn varied(thread: &Thread, time: Time) -> Time {
     const STEPS: u64 = 1 << 10;
     if time == 0 {
@@ -38,10 +38,10 @@ async fn allocate(world: &World, thread: &Thread) {
     thread.rmw(world.allocator(thread), |rest| rest + 1).await;
 }
 
-/// Takes `count` numbers: returns the first, and where the record goes in the
-/// order of records.
+/// Reserves `count` numbers. Returns the first, and the record's position in the order
+/// of records.
 pub async fn reserve(world: &World, thread: &Thread, count: u64) -> (u64, u64) {
-    /// Numbers in the low half of the tail, records in the high one.
+    /// The tail has numbers in its low half, records in its high half.
     const RECORD: u64 = 1 << 40;
     attend(world, thread).await;
     let mut tail = if world.layout.tail_for_writing {
@@ -50,7 +50,7 @@ pub async fn reserve(world: &World, thread: &Thread, count: u64) -> (u64, u64) {
         thread.load(&world.tail).await
     };
     loop {
-        // Where the record ends is a division and some comparisons.
+        // To compute the end of the record takes a division and some comparisons.
         thread.compute(thread.sim().machine().hit * 4).await;
         match thread
             .exchange(&world.tail, tail, tail + count + RECORD)
@@ -62,8 +62,8 @@ pub async fn reserve(world: &World, thread: &Thread, count: u64) -> (u64, u64) {
     }
 }
 
-/// Switches memtables if that is due, or waits until it is done. As
-/// `db::switch`: writers sleep from the close to the install.
+/// Switches memtables if that is due, or waits until a switch is done. Models
+/// `db::switch`: writers sleep from closing the old generation to installing the new.
 async fn attend(world: &World, thread: &Thread) {
     if world.switch_due.take() {
         world.switching.preset(1);
@@ -76,8 +76,8 @@ async fn attend(world: &World, thread: &Thread) {
     }
 }
 
-/// Copies a record of `bytes` to its place: its first line is also its
-/// predecessor's last, and its last its successor's first.
+/// Copies a record of `bytes` to its place. Its first line is also the last of its
+/// predecessor, and its last line is also the first of its successor.
 pub async fn log(world: &World, thread: &Thread, place: u64, bytes: u64) {
     thread.count_log_write();
     world.dirty.set(world.dirty.get() + bytes);
@@ -93,7 +93,7 @@ pub async fn log(world: &World, thread: &Thread, place: u64, bytes: u64) {
         thread.copy(bytes.next_multiple_of(64)).await;
         return;
     }
-    // Whoever comes first to a line between two records has it from memory.
+    // The first writer to reach a line between two records gets it from memory.
     for edge in [place, place + 1] {
         let line = world.edge(edge);
         if line.peek() == edge + 1 {
@@ -108,8 +108,8 @@ pub async fn log(world: &World, thread: &Thread, place: u64, bytes: u64) {
     }
 }
 
-/// Extends the log by `bytes`: whoever is over its end does so for all, which
-/// comes to a share for each.
+/// Extends the log by `bytes`. The writer that reaches the end of the file does that for
+/// all, which amounts to a share for each.
 pub async fn extend_log(world: &World, thread: &Thread, bytes: u64) {
     if world.dialect == Dialect::Own && world.workload.log {
         let time = thread.sim().machine().touch_time(bytes);
@@ -117,7 +117,7 @@ pub async fn extend_log(world: &World, thread: &Thread, bytes: u64) {
     }
 }
 
-/// Makes the entries of `write` findable and counts them; `prepared` if
+/// Makes the entries of `write` findable and counts them. `prepared` says whether
 /// [`prepare`] was called for it.
 pub async fn insert(world: &World, thread: &Thread, write: Write, prepared: bool) {
     let cost = world.insert_cost(thread);
@@ -142,7 +142,7 @@ pub async fn acknowledge(world: &World, thread: &Thread, first: u64, last: u64) 
     world.note_acknowledged(first, last);
 }
 
-/// Makes the log durable up to `last`. As `concurrent::single_flight`.
+/// Makes the log durable up to `last`. Models `concurrent::single_flight`.
 pub async fn make_durable(world: &World, thread: &Thread, last: u64) {
     loop {
         if thread.load(&world.durable).await >= last {

@@ -1,4 +1,4 @@
-//! What every protocol's program has to keep.
+//! Tests of what every protocol's program must guarantee.
 
 use super::world::{Layout, Memtable, Workload};
 use super::{Dialect, Protocol, WakeUp, World, commit};
@@ -21,7 +21,7 @@ fn everything() -> impl Iterator<Item = (Protocol, Dialect)> {
     })
 }
 
-/// All threads write `WRITES` times; returns the database after it.
+/// Lets all threads write `WRITES` times; returns the database afterwards.
 fn write_all(
     machine: Machine,
     (protocol, dialect): (Protocol, Dialect),
@@ -34,7 +34,7 @@ fn write_all(
         let world = world.clone();
         async move {
             for at in 0..WRITES {
-                // Once, in the middle, everybody has to wait.
+                // Once, in the middle, all threads have to wait.
                 world.switch_due.set(thread.id() == 0 && at == WRITES / 2);
                 commit(protocol, &world, &thread, world.write()).await;
             }
@@ -57,7 +57,7 @@ fn workload(threads: usize, sync: bool, batch: u64) -> Workload {
 fn check(world: &World, protocol: Protocol, what: &str) {
     let acknowledged = world.acknowledged();
     let Workload { threads, batch, .. } = world.workload;
-    // Nobody is left behind, and nobody is told twice.
+    // No writer is left behind, and none is acknowledged twice.
     assert_eq!(acknowledged.len(), threads * WRITES, "{what}");
     let mut ranges = acknowledged.clone();
     ranges.sort_unstable();
@@ -69,7 +69,7 @@ fn check(world: &World, protocol: Protocol, what: &str) {
         }
     }
     assert!(ranges.iter().all(|(first, last)| last - first + 1 == batch));
-    // All of it is visible in the end.
+    // All writes are visible in the end.
     assert!(
         world.publication.peek() >= ranges.last().unwrap().1,
         "{what}"
@@ -95,7 +95,7 @@ fn everybody_is_acknowledged_with_numbers_of_its_own() {
 fn everybody_comes_along_when_all_sleep() {
     for of in everything() {
         let mut machine = plain(2, 8);
-        // Longer than anybody yields.
+        // These times are longer than any thread yields.
         machine.art.prepare = 150_000 * NS;
         machine.art.link = 150_000 * NS;
         machine.switch = 1_000_000 * NS;
@@ -114,7 +114,7 @@ fn groups_have_at_most_all_threads_and_ordered_commit_has_none() {
             assert!(outcome.group <= most, "{protocol:?}: {}", outcome.group);
             match protocol {
                 Protocol::Ordered => assert_eq!(outcome.group, 0.0),
-                // Nobody combines for one.
+                // A single writer does not combine.
                 Protocol::Combining => {}
                 _ => assert!(outcome.group >= 1.0),
             }
@@ -157,9 +157,10 @@ fn a_synced_write_shares_its_sync_with_those_beside_it() {
 
 #[test]
 fn one_thread_does_what_the_code_does() {
-    // Read-modify-writes beside those of a memtable, as counted in a build
-    // with `count-rmw`: none; push, last of the group, hand-over; push, count
-    // up, hand-over, count down.
+    // The counts are the read-modify-write operations besides those of a memtable, in a
+    // build with `count-rmw`. Ordered has none. Grouped has a push, the last of the group,
+    // and the hand-over. Unordered has a push, the count up, the hand-over, and the count
+    // down.
     let here = Parameters::load("here").unwrap();
     for (protocol, expected) in [
         (Protocol::Ordered, 0.0),
@@ -174,8 +175,8 @@ fn one_thread_does_what_the_code_does() {
     }
 }
 
-/// Single ordered writes of 64 threads on as many cores, in a second, where a line
-/// takes `near` ns from core to core.
+/// The rate of single ordered writes by 64 threads on as many cores, per second, where a
+/// line takes `near` ns from core to core.
 fn ordered_with(near: f64) -> f64 {
     let parameters = Parameters::load("cores64").unwrap().with("near", near);
     let mut plan = Plan::new(&parameters, Protocol::Ordered, 64);
@@ -183,17 +184,17 @@ fn ordered_with(near: f64) -> f64 {
     run(&plan).entries_per_second
 }
 
-/// A failed exchange of the tail is tried again 13 ns later, and half of the holders
-/// still have the line then if a transfer takes 26 ns. When all of them had, or none,
-/// the rate fell to a fortieth between 27 and 25 ns (`docs/scaling.md`).
+/// A failed exchange of the tail is tried again 13 ns later. Half of the holders still
+/// have the line then if a transfer takes 26 ns. When all of them did, or none, the rate
+/// fell to a fortieth between 27 and 25 ns (`docs/scaling.md`).
 #[test]
 fn ordered_commit_has_no_cliff_where_a_retry_takes_half_a_transfer() {
     let (above, below) = (ordered_with(30.0), ordered_with(25.0));
     assert!(below > 0.8 * above, "{above} {below}");
 }
 
-/// Where every holder has lost the line before it tries again, one of 64 exchanges
-/// succeeds in a round of 64 transfers.
+/// If every holder has lost the line before it tries again, one of 64 exchanges succeeds
+/// in a round of 64 transfers.
 #[test]
 fn ordered_commit_falls_with_threads_where_no_retry_is_in_time() {
     let rate = ordered_with(15.0);

@@ -1,4 +1,4 @@
-//! Unordered commit. As `write::unordered`.
+//! Unordered commit. Models `write::unordered`.
 
 use super::group::{self, Queue};
 use super::{World, Write, steps};
@@ -13,7 +13,7 @@ pub async fn commit(world: &World, thread: &Thread, write: Write) {
     world.note_acknowledged(first, last);
 }
 
-/// Has `write` logged and its numbers published by some leader.
+/// Lets a leader log `write` and publish its numbers.
 pub(super) async fn through_queue(
     world: &World,
     thread: &Thread,

@@ -1,4 +1,5 @@
-//! Waiting: spin, yield where that has paid off, sleep. As `concurrent::waiter`.
+//! Waiting: spins, yields as far as that has paid off, then sleeps. Models
+//! `concurrent::waiter`.
 
 use crate::sim::thread::Patience;
 use crate::sim::{NS, Sim, Thread, Time, Word};
@@ -11,7 +12,7 @@ const SPIN: Time = 1_000 * NS;
 const MAX_YIELD: Time = 100_000 * NS;
 const SLOW_YIELD: Time = 3_000 * NS;
 
-/// What yielding has earned at one place in the code.
+/// How far yielding has paid off at one place in the code.
 #[derive(Debug, Default)]
 pub struct Site {
     credit: Cell<i64>,
@@ -25,8 +26,8 @@ impl Site {
     }
 }
 
-/// Spins and yields until `reached` says something of `word`; `None` if that
-/// took too long.
+/// Spins and yields until `reached` returns a value for that of `word`; `None` if that
+/// takes too long.
 pub async fn spin_and_yield<T>(
     thread: &Thread,
     word: &Word,
@@ -58,7 +59,7 @@ pub async fn spin_and_yield<T>(
             }
             continue;
         }
-        // Nobody else wants the core: all yields until that changes are one.
+        // No other thread wants the core, so all yields until that changes are one.
         let left = (start + MAX_YIELD).saturating_sub(thread.now());
         let patience = Patience::Yielding(left);
         found = thread.watch(word, patience, &mut reached).await;
@@ -72,12 +73,12 @@ pub async fn spin_and_yield<T>(
     found
 }
 
-/// A word that one thread waits on.
+/// A word that one thread waits for.
 #[derive(Debug)]
 pub struct StateWord(pub Word);
 
 impl StateWord {
-    /// A word holding `state`.
+    /// A word with the value `state`.
     #[must_use]
     pub fn new(sim: &Sim, name: &'static str, state: u64) -> Self {
         StateWord(Word::new(sim, name, state).counted())
@@ -90,7 +91,7 @@ impl StateWord {
         }
     }
 
-    /// Waits until the state is one of `goal`'s bits, and returns it.
+    /// Waits until the state is one of the bits of `goal`, and returns it.
     pub async fn wait(&self, thread: &Thread, goal: u64, site: &Site) -> u64 {
         let reached = |state: u64| (state < 32 && goal & (1 << state) != 0).then_some(state);
         if let Some(state) = spin_and_yield(thread, &self.0, site, reached).await {
@@ -112,18 +113,18 @@ impl StateWord {
     }
 }
 
-/// A place where many sleep until it is their turn to look again.
+/// A place where many threads sleep until they must look again.
 #[derive(Debug)]
 pub struct EventCount(pub Word);
 
 impl EventCount {
-    /// Nobody sleeps.
+    /// An event count without sleepers.
     #[must_use]
     pub fn new(sim: &Sim, name: &'static str) -> Self {
         EventCount(Word::new(sim, name, 0).counted())
     }
 
-    /// Lets all sleepers look again.
+    /// Wakes all sleepers, which look again.
     pub async fn notify_all(&self, thread: &Thread) {
         thread.rmw(&self.0, |turn| turn + 1).await;
         thread.futex_wake(&self.0, usize::MAX).await;

@@ -1,5 +1,4 @@
-//! What the threads of a run subtree: the words of a database, and what a write
-//! is.
+//! What the threads of a run share: the words of a database, and what a write is.
 
 use super::group::Queue;
 use super::publication::{self, Publication};
@@ -9,17 +8,17 @@ use crate::machine::InsertCost;
 use crate::sim::{Sim, Thread, Word};
 use std::cell::{Cell, RefCell};
 
-/// Which memtable.
+/// The representation of the memtable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Memtable {
-    /// The inline skip list: inserted whole under the number.
+    /// The inline skip list: the whole insert happens after the number is known.
     SkipList,
-    /// The radix tree: prepared before, linked under the number.
+    /// The radix tree: an entry is prepared before its number is known, and linked after.
     Art,
 }
 
 impl Memtable {
-    /// Its name, as db_bench has it.
+    /// The name that db_bench has for it.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -29,62 +28,63 @@ impl Memtable {
     }
 }
 
-/// What threads write.
+/// What the threads write.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Workload {
-    /// Threads.
+    /// The number of threads.
     pub threads: usize,
-    /// Entries of a batch.
+    /// The number of entries in a batch.
     pub batch: u64,
-    /// Bytes of a key and its value.
+    /// The number of bytes of a key and its value.
     pub entry_bytes: u64,
-    /// Each write is durable when it returns.
+    /// Whether each write is durable when it returns.
     pub sync: bool,
-    /// Writes are logged.
+    /// Whether writes are logged.
     pub log: bool,
-    /// Where they are inserted.
+    /// The memtable that writes are inserted into.
     pub memtable: Memtable,
 }
 
-/// How shared words are laid out, and other choices of the code. The default
-/// is the code as it is.
+/// The layout of shared words, and other choices of the code. The default is the present
+/// code.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Layout {
-    /// Shards of a memtable's counters.
+    /// The number of shards of a memtable's counters.
     pub counter_shards: usize,
-    /// Marks of the publication on one line.
+    /// The number of the publication's marks on one line.
     pub marks_on_line: usize,
-    /// Members of a group from which on helpers help.
+    /// The minimum number of members of a group in which helpers help.
     pub helped_group: usize,
-    /// Writers in flight from which on `combining` combines.
+    /// The number of writers in flight from which `combining` combines.
     pub combine_from: u64,
-    /// Records begin on a line of their own.
+    /// Whether each record begins on a line of its own.
     pub aligned_records: bool,
-    /// A writer asks for the tail's line for writing at once: its first look
-    /// at the tail is a read-modify-write that changes nothing.
+    /// Whether a writer requests the tail's line for writing at once: its first access to
+    /// the tail is then a read-modify-write that changes nothing.
     pub tail_for_writing: bool,
-    /// A writer marks its range before it looks whether it is first in line.
+    /// Whether a writer marks its range before it checks whether it is the next.
     pub mark_first: bool,
-    /// Who wakes those who sleep for the visible number.
+    /// Which threads wake those that sleep for the visible number.
     pub wakes: Wakes,
-    /// Who may move next is woken before the others.
+    /// Whether the thread that may move next is woken before the others.
     pub successor_first: bool,
-    /// Who is about to sync waits a moment for those who were just woken.
+    /// Whether a thread that is about to sync waits a moment for those just woken.
     pub gather: bool,
 }
 
-/// See [`Layout::wakes`].
+/// Which threads wake sleepers; see [`Layout::wakes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wakes {
-    /// Whoever has moved the number.
+    /// The thread that moved the number wakes all of them.
     Mover,
-    /// Whoever has moved it some, and those others.
+    /// The thread that moved the number wakes some, and these wake others.
     EachOther,
-    /// The latter from 8 cores on, as in the code.
+    /// As [`EachOther`](Self::EachOther) from 8 cores on, as in the code.
     ByCores,
 }
 
-/// As `concurrent::publish::wait_buckets`.
+/// The number of cores from which woken threads wake others; as in
+/// `concurrent::publish::wait_buckets`.
 const MANY_CORES: usize = 8;
 
 impl Default for Layout {
@@ -107,69 +107,70 @@ impl Default for Layout {
 /// One write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Write {
-    /// Entries.
+    /// The number of entries.
     pub entries: u64,
-    /// Bytes of its record.
+    /// The number of bytes of its record.
     pub bytes: u64,
-    /// To be durable when it returns.
+    /// Whether it must be durable when it returns.
     pub sync: bool,
 }
 
-/// Bytes that an entry takes in a batch beside key and value.
+/// The number of bytes that an entry takes in a batch besides key and value.
 const ENTRY_OVERHEAD: u64 = 3;
-/// Bytes of a batch's header and of a record's.
+/// The number of bytes of a batch's header and of a record's header.
 const RECORD_OVERHEAD: u64 = 12 + 7;
-/// Lines that records share with their neighbours; more than are in flight.
+/// The number of lines that records share with their neighbours; more than are in flight.
 const EDGES: usize = 4096;
 
 /// The shared words of a database.
 #[derive(Debug)]
 pub struct World {
-    /// Whose code.
+    /// Whose code is modelled.
     pub dialect: Dialect,
-    /// How it is laid out.
+    /// The layout of the words.
     pub layout: Layout,
     /// What is written.
     pub workload: Workload,
-    /// Where writes go: loaded by each, changed by nobody here.
+    /// The generation, which every write loads and which does not change here.
     pub generation: Word,
-    /// Numbers handed out.
+    /// The tail that numbers are reserved from.
     pub tail: Word,
-    /// What is visible.
+    /// The visible number.
     pub publication: Publication,
-    /// Where groups are formed.
+    /// The queue in which groups are formed.
     pub queue: Queue,
-    /// Inserts of published writes (`unordered`).
+    /// The number of inserts of published writes (`unordered`).
     pub pending: Word,
-    /// How far the log is durable, who syncs, who sleeps.
+    /// How far the log is durable, which thread syncs, and which threads sleep.
     pub durable: Word,
     pub(super) busy: Word,
     pub(super) sync_sleepers: Word,
     pub(super) syncs: EventCount,
-    /// Whoever reserves next switches memtables first.
+    /// Whether the next writer to reserve switches memtables first.
     pub switch_due: Cell<bool>,
-    /// 1 while somebody does.
+    /// 1 while a thread switches memtables.
     pub(super) switching: Word,
-    /// A memtable's counters, by shard.
+    /// The counters of a memtable, by shard.
     counters: Vec<Word>,
-    /// Where its allocator's shards have their rests.
+    /// The remaining space of each shard of the memtable's allocator.
     allocators: Vec<Word>,
-    /// First lines of records.
+    /// The first lines of records.
     edges: Vec<Word>,
-    /// Bytes logged and not durable yet.
+    /// The number of bytes that are logged but not yet durable.
     pub(super) dirty: Cell<u64>,
     pub(super) prepared: prepared::Commits,
     pub(super) combiner: combining::Stack,
-    /// Places that were handed out and those published, for assertions:
-    /// `(first, last)` in the order in which writes returned.
+    /// The ranges of acknowledged writes, for assertions: `(first, last)` in the order in
+    /// which writes returned.
     pub(super) acknowledged: RefCell<Option<Vec<(u64, u64)>>>,
-    /// Groups, and their members in all.
+    /// The number of groups.
     pub(super) groups: Cell<u64>,
+    /// The number of members of all groups.
     pub(super) members: Cell<u64>,
 }
 
 impl World {
-    /// A database in which nothing was written.
+    /// A database without any writes.
     #[must_use]
     pub fn new(sim: &Sim, dialect: Dialect, layout: Layout, workload: Workload) -> Self {
         let words = |name, count: usize| (0..count).map(|_| Word::new(sim, name, 0)).collect();
@@ -216,19 +217,19 @@ impl World {
         }
     }
 
-    /// Keeps a list of what was acknowledged, for tests.
+    /// Starts a list of acknowledged writes, for tests.
     pub fn keep_acknowledged(&self) {
         *self.acknowledged.borrow_mut() = Some(Vec::new());
     }
 
-    /// What was acknowledged, in that order: first and last numbers.
+    /// The first and last numbers of acknowledged writes, in the order of acknowledgement.
     #[must_use]
     pub fn acknowledged(&self) -> Vec<(u64, u64)> {
         self.acknowledged.borrow().clone().unwrap_or_default()
     }
 
     pub(super) fn note_acknowledged(&self, first: u64, last: u64) {
-        // C2 of `write`: who returns is visible.
+        // C2 of `write`: a write that returns is visible.
         debug_assert!(self.publication.peek() >= last);
         if let Some(list) = self.acknowledged.borrow_mut().as_mut() {
             list.push((first, last));
@@ -240,7 +241,7 @@ impl World {
         self.members.set(self.members.get() + members as u64);
     }
 
-    /// Groups so far, and members in all of them.
+    /// The number of groups so far, and of all their members.
     #[must_use]
     pub fn groups(&self) -> (u64, u64) {
         (self.groups.get(), self.members.get())
@@ -262,7 +263,7 @@ impl World {
         }
     }
 
-    /// What an insert costs.
+    /// The cost of an insert.
     #[must_use]
     pub fn insert_cost(&self, thread: &Thread) -> InsertCost {
         let machine = thread.sim().machine();

@@ -9,8 +9,7 @@ use crate::protocols::{Protocol, WakeUp};
 use crate::run::run_all;
 use crate::validate::Compared;
 
-/// Measured dots over modelled curves, for each memtable, batch and kind of
-/// write.
+/// Measured dots over modelled curves, for each memtable, batch size and kind of write.
 pub(super) fn own(compared: &[Compared]) -> Vec<Chart> {
     let kinds = [
         ("own-art", Memtable::Art, 1, false),
@@ -63,7 +62,7 @@ pub(super) fn own(compared: &[Compared]) -> Vec<Chart> {
     kinds.map(chart).into()
 }
 
-/// The protocols that this tree has. Others are in the tables alone.
+/// The protocols that this tree has; the tables alone have the others.
 const DRAWN: [Protocol; 4] = [
     Protocol::Grouped(WakeUp::SquareRoot),
     Protocol::Pipelined(WakeUp::SquareRoot),
@@ -71,7 +70,7 @@ const DRAWN: [Protocol; 4] = [
     Protocol::Ordered,
 ];
 
-/// Rates by protocol on each machine.
+/// The rates by protocol on each machine.
 pub(super) fn predictions(predictions: &[Prediction]) -> Vec<Chart> {
     let mut charts = Vec::new();
     for machine in MACHINES {
@@ -107,7 +106,7 @@ pub(super) fn predictions(predictions: &[Prediction]) -> Vec<Chart> {
     charts
 }
 
-/// What an ordered write waits for on 64 cores, by line.
+/// What an ordered write waits for on 64 cores, by cache line.
 pub(super) fn blame(predictions: &[Prediction]) -> Chart {
     let ordered: Vec<&Prediction> = predictions
         .iter()
@@ -142,7 +141,7 @@ pub(super) fn blame(predictions: &[Prediction]) -> Chart {
     }
 }
 
-/// Seed 002's cases by threads: where followers begin to sleep.
+/// The case of seed 002 by number of threads: where followers begin to sleep.
 pub(super) fn collapse() -> Result<Chart, Failure> {
     let threads = [8, 16, 32, 40, 64, 80, 100, 120, 140, 160];
     let cases = cases::published()?;

@@ -39,7 +39,7 @@ fn percent(part: f64) -> String {
     format!("{:+.0}%", part * 100.0)
 }
 
-/// What each machine's file says itself.
+/// What the file of each machine says.
 pub(super) fn machines() -> Result<Section, Failure> {
     let mut text = String::new();
     let server = Parameters::load("server")?;
@@ -71,7 +71,7 @@ pub(super) fn machines() -> Result<Section, Failure> {
     })
 }
 
-/// What checks come to, without those that were fitted.
+/// A summary of the checks, without those that were fitted.
 fn summary(checks: &[Check]) -> String {
     let free = checks.iter().filter(|check| !check.fitted).cloned();
     let free: Vec<Check> = free.collect();
@@ -92,7 +92,7 @@ fn summary(checks: &[Check]) -> String {
     )
 }
 
-/// The seeds' figures.
+/// The published figures.
 pub(super) fn published(checks: &[Check]) -> Section {
     let mut table = Table::new(["seed", "what", "published", "model", "", "error"]);
     for check in checks {
@@ -115,7 +115,7 @@ pub(super) fn published(checks: &[Check]) -> Section {
     }
 }
 
-/// The curves of the machine at hand: each point's error, and each curve's.
+/// The curves measured on this machine: the error of each point and of each curve.
 pub(super) fn own(about: &str, compared: &[Compared]) -> Section {
     let mut text = format!("Measured: {about}.\n\n");
     let mut threads: Vec<usize> = compared.iter().map(|c| c.point.plan.threads).collect();
@@ -148,7 +148,7 @@ pub(super) fn own(about: &str, compared: &[Compared]) -> Section {
     Section { name: "own", text }
 }
 
-/// Counts of runs beside the model's.
+/// The counts of runs, beside the model's.
 pub(super) fn counters(about: &str, compared: &[Compared]) -> Section {
     let mut text = format!("Measured: {about}.\n\n");
     let mut table = Table::new([
@@ -162,8 +162,8 @@ pub(super) fn counters(about: &str, compared: &[Compared]) -> Section {
         "switches",
         "transfers (model)",
     ]);
-    // What a memtable's own code does is no protocol's: the program of an
-    // insert has none that are counted, so it is what one thread has beyond.
+    // What a memtable's own code does belongs to no protocol. The program of an insert
+    // has no counted operations, so the difference for one thread is the memtable's.
     let memtable_of = |curve: &str| {
         let one = compared
             .iter()
@@ -209,7 +209,7 @@ pub(super) fn counters(about: &str, compared: &[Compared]) -> Section {
     }
 }
 
-/// Rates by protocol and threads.
+/// The rates by protocol and number of threads.
 pub(super) fn predictions(predictions: &[Prediction], threads: &[usize]) -> Section {
     let mut text = String::new();
     for (memtable, batch, sync) in [
@@ -257,7 +257,7 @@ fn cores(machine: &str, predictions: &[Prediction]) -> String {
     })
 }
 
-/// Where ordered commit stops to scale, and whose fault it is.
+/// Where ordered commit stops scaling, and which lines cause that.
 pub(super) fn end_of_scaling(predictions: &[Prediction]) -> Section {
     let mut table = Table::new([
         "cores",
@@ -312,7 +312,7 @@ pub(super) fn end_of_scaling(predictions: &[Prediction]) -> Section {
     }
 }
 
-/// What changing each figure does.
+/// The effect of changing each figure.
 pub(super) fn sensitivity(
     machine: &str,
     threads: usize,
@@ -368,7 +368,7 @@ pub(super) fn sensitivity(
     text
 }
 
-/// Changes of the code.
+/// The proposed changes of the code.
 pub(super) fn proposals(proposals: &[Proposal]) -> Section {
     let titles = ["change", "where", "protocol"]
         .map(str::to_owned)

@@ -1,11 +1,11 @@
-//! Cores, their run queues, and who runs where.
+//! Cores, their run queues, and which thread runs where.
 //!
-//! A thread that becomes runnable takes an idle core if there is one: that on
-//! which it last ran, or one whose sibling is idle, too, or the nearest. Else
-//! it queues where fewest do. Queues are first in, first out; a thread whose
-//! time slice is over goes to the end of its queue at its next primitive, if
-//! somebody waits there. A core that runs out of threads takes one from the
-//! longest queue. Nobody is preempted by a wake-up.
+//! A thread that becomes runnable takes an idle core if there is one: that on which it
+//! last ran, or one whose sibling is idle, too, or the nearest. Otherwise it joins the
+//! shortest queue. Of a queue, the thread that has run for the shortest time is next. A
+//! thread whose time slice is over goes back to its queue at its next primitive, if
+//! another thread waits there. A core that runs out of threads takes one from the
+//! longest queue. A wake-up does not preempt a running thread.
 
 use super::{NS, Sim, ThreadId, Time, What};
 use crate::machine::Topology;
@@ -22,24 +22,24 @@ struct Cpu {
 #[derive(Debug, Clone, Copy)]
 struct Queued {
     id: ThreadId,
-    /// The time that it has had, or gave away.
+    /// The time for which the thread has run, or that it has given away.
     had: Time,
 }
 
-/// All of them.
+/// All cores.
 #[derive(Debug)]
 pub struct Cpus {
     cpus: Vec<Cpu>,
     topology: Topology,
     queued: usize,
     idle: usize,
-    /// What the thread that came last to a core had had: what is owed is
-    /// counted from there.
+    /// The greatest time of any thread that was taken from a queue. When a thread becomes
+    /// runnable, what it is owed is counted from here.
     had: Time,
 }
 
 impl Cpus {
-    /// All idle.
+    /// All cores, idle.
     #[must_use]
     pub fn new(topology: &Topology) -> Self {
         let count = topology.cpus();
@@ -52,18 +52,18 @@ impl Cpus {
         }
     }
 
-    /// Whether the other hardware thread of the core runs something.
+    /// Whether the core's other hardware thread runs something.
     pub(super) fn is_sibling_busy(&self, cpu: usize) -> bool {
         let sibling = self.topology.sibling(cpu);
         sibling.is_some_and(|other| self.cpus[other].running.is_some())
     }
 
-    /// Whether somebody waits to run on `cpu`.
+    /// Whether a thread waits to run on `cpu`.
     pub(super) fn has_queue(&self, cpu: usize) -> bool {
         !self.cpus[cpu].queue.is_empty()
     }
 
-    /// Whether the time slice of who runs on `cpu` is over.
+    /// Whether the time slice of the thread that runs on `cpu` is over.
     pub(super) fn is_slice_over(&self, cpu: usize, now: Time) -> bool {
         now >= self.cpus[cpu].slice_end
     }
@@ -82,7 +82,7 @@ impl Cpus {
         }
         let idle = (0..self.cpus.len()).filter(|&cpu| self.is_idle(cpu));
         let socket = self.topology.socket(last);
-        // The first of the best.
+        // `min_by_key` returns the first of the best.
         idle.min_by_key(|&cpu| {
             let apart = self.topology.socket(cpu) != socket;
             (self.is_sibling_busy(cpu), apart)
@@ -96,7 +96,7 @@ impl Cpus {
             .expect("a machine has cores")
     }
 
-    /// The next thread for `cpu`: its own, or one of the longest queue.
+    /// The next thread for `cpu`: from its own queue, or else from the longest one.
     fn next_for(&mut self, cpu: usize) -> Option<ThreadId> {
         if self.queued == 0 {
             return None;
@@ -123,7 +123,7 @@ impl Cpus {
 }
 
 impl Sim {
-    /// `id` does not sleep: it runs, or queues.
+    /// Makes `id` runnable: it runs at once or joins a queue.
     pub(super) fn make_runnable(&self, id: ThreadId) {
         let last = self.threads.borrow()[id].cpu;
         let idle = self.cpus.borrow().idle_for(last);
@@ -144,13 +144,13 @@ impl Sim {
         cpus.enqueue(cpu, id, had);
         let running = cpus.cpus[cpu].running.expect("not idle");
         drop(cpus);
-        // Whoever yields in a loop there does so now.
+        // A thread that yields in a loop there does so now.
         if self.threads.borrow()[running].yields {
             self.resume_at(running, self.now());
         }
     }
 
-    /// Lets `id` run on `cpu`, which is free, after `delay`.
+    /// Lets `id` run after `delay` on `cpu`, which is free.
     fn start(&self, id: ThreadId, cpu: usize, delay: Time) {
         let at = self.now() + delay + self.machine.context_switch;
         let mut cpus = self.cpus.borrow_mut();
@@ -165,8 +165,8 @@ impl Sim {
         self.resume_at(id, at);
     }
 
-    /// Counts the time that `id` has run since it was started; returns its
-    /// core, and what it has had in all.
+    /// Adds the time that `id` has run since it was started. Returns its core, and its total
+    /// time.
     fn account(&self, id: ThreadId) -> (usize, Time) {
         let mut threads = self.threads.borrow_mut();
         let thread = &mut threads[id];
@@ -174,7 +174,7 @@ impl Sim {
         (thread.cpu, thread.had)
     }
 
-    /// `id` runs no more: its core goes on with another thread.
+    /// Stops running `id`; its core continues with another thread.
     pub(super) fn leave_cpu(&self, id: ThreadId) {
         let (cpu, _) = self.account(id);
         let mut cpus = self.cpus.borrow_mut();
@@ -190,8 +190,8 @@ impl Sim {
         }
     }
 
-    /// `id` goes back to its core's queue, which is not empty, and gives
-    /// `away` so much of the time that it would be owed.
+    /// Puts `id` back into its core's queue, which is not empty, and gives away `away` of
+    /// the time that it is due.
     pub(super) fn requeue(&self, id: ThreadId, away: Time) {
         let (cpu, _) = self.account(id);
         let had = {
@@ -207,7 +207,7 @@ impl Sim {
         self.start(next, cpu, 0);
     }
 
-    /// `id` sleeps until `at`.
+    /// Lets `id` sleep until `at`.
     pub(super) fn sleep_until(&self, id: ThreadId, at: Time) {
         self.tally.borrow_mut().voluntary += 1;
         self.leave_cpu(id);

@@ -1,8 +1,9 @@
-//! A disk that makes things durable.
+//! A disk that makes data durable.
 
 use super::Time;
 
-/// When each of a device's lanes is free: that many syncs may be under way.
+/// The times at which a device's lanes become free. There is a lane for each sync that
+/// can be in progress.
 #[derive(Debug)]
 pub struct Device {
     lanes: Vec<Time>,
@@ -17,8 +18,8 @@ impl Device {
         }
     }
 
-    /// Something that takes `duration` is asked for at `now`: returns when it
-    /// is done. The lane that is free first takes it.
+    /// Requests an operation of `duration` at `now`; returns when it is done. The lane that
+    /// becomes free first does it.
     pub fn serve(&mut self, now: Time, duration: Time) -> Time {
         let lane = self.lanes.iter_mut().min_by_key(|free| **free);
         let free = lane.expect("at least one");

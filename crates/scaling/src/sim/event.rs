@@ -4,28 +4,28 @@ use super::{ThreadId, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// What happens.
+/// The kind of an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum What {
-    /// The thread's primitive is over: its program goes on.
+    /// The thread's primitive is over, so its program continues.
     Resume(ThreadId),
-    /// The thread does not sleep any more.
+    /// The thread no longer sleeps.
     Runnable(ThreadId),
 }
 
-/// Something that happens.
+/// An event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Event {
-    /// When.
+    /// The time of the event.
     pub at: Time,
-    /// Its number, in the order in which events were made: decides between
-    /// those at one time (E1).
+    /// The number of the event, in the order of creation. It decides between events at the
+    /// same time (E1).
     pub number: u64,
-    /// What.
+    /// What happens.
     pub what: What,
 }
 
-/// Events that are still to come.
+/// The events that are still to come.
 #[derive(Debug, Default)]
 pub struct Events {
     heap: BinaryHeap<Reverse<Event>>,
@@ -33,7 +33,7 @@ pub struct Events {
 }
 
 impl Events {
-    /// Adds one; returns its number, which is not 0.
+    /// Adds an event; returns its number, which is not 0.
     pub fn push(&mut self, at: Time, what: What) -> u64 {
         self.made += 1;
         let number = self.made;
@@ -41,12 +41,12 @@ impl Events {
         number
     }
 
-    /// Takes the earliest.
+    /// Removes and returns the earliest event.
     pub fn pop(&mut self) -> Option<Event> {
         self.heap.pop().map(|Reverse(event)| event)
     }
 
-    /// When the earliest happens.
+    /// The time of the earliest event.
     #[must_use]
     pub fn next_at(&self) -> Option<Time> {
         self.heap.peek().map(|Reverse(event)| event.at)

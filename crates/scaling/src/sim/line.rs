@@ -1,17 +1,16 @@
-//! Cache lines: who has them, and what it costs to get one.
+//! Cache lines: which cores have them, and what it costs to get one.
 //!
-//! A line is held by one core that may write it, or by some that may read it.
-//! Whoever lacks what it needs asks for a *transfer*; a line serves one
-//! transfer to a writer at a time, first come first served, and copies for
-//! readers as fast as its home can hand them out (`port`). The line leaves its
-//! holder somewhere in the middle half of the next transfer; until then the
-//! holder's own accesses are hits. (So a compare-exchange that has failed and is
-//! repeated at once often succeeds, as on real machines. When all lines left at
-//! the same point, a retry that took a nanosecond longer than that failed every
-//! time, which no real machine does.)
+//! A line is held by one core that may write it, or by several that may read it. A core
+//! that lacks the line, or the right to write it, requests a *transfer*. A line serves
+//! transfers to writers one at a time, first come first served, and copies for readers
+//! as fast as its home can send them (`port`). The line leaves its holder at a point in
+//! the middle half of the next transfer; until then the holder's own accesses are hits.
+//! (So a compare-exchange that has failed and is repeated at once often succeeds, as on
+//! real machines. When all lines left at the same point, a retry that took a nanosecond
+//! longer than that failed every time, which does not happen on real machines.)
 //!
-//! What a core waits for a line beyond the cost of a hit is added up by the
-//! line's name: the *blame*.
+//! The time that cores wait for lines, beyond the cost of a hit, is added up by the name
+//! of the line: this is the *blame*.
 
 use super::{ThreadId, Time};
 use crate::machine::{Distance, Machine, Topology};
@@ -20,7 +19,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// The number of a line.
 pub type LineId = usize;
 
-/// Sets of cores: up to 512.
+/// The number of words in a set of cores, which has up to 512.
 const WORDS: usize = 8;
 
 /// A set of cores.
@@ -54,25 +53,25 @@ impl CpuSet {
     }
 }
 
-/// A core, or some, had the line for a time.
+/// A period in which one core, or several, have the line.
 #[derive(Debug, Clone, Copy)]
 struct Hold {
-    /// Who may read it.
+    /// The cores that may read the line.
     readers: CpuSet,
-    /// Who may write it; then it is the only reader, too.
+    /// The core that may write the line; it is then also the only reader.
     writer: Option<usize>,
-    /// From when on.
+    /// The beginning of the period.
     at: Time,
-    /// When the next one has taken it away.
+    /// The end of the period: when the next holder has taken the line away.
     until: Time,
 }
 
-/// How a line is accessed.
+/// The kind of an access to a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// By a load.
+    /// A load.
     Read,
-    /// By a store or a read-modify-write.
+    /// A store or a read-modify-write.
     Write,
 }
 
@@ -80,22 +79,22 @@ pub enum Access {
 #[derive(Debug)]
 struct Line {
     name: &'static str,
-    /// Who has it and who is going to, by time. Empty: it is in memory.
+    /// The present and future holders, in order of time; empty if the line is in memory.
     holds: VecDeque<Hold>,
-    /// When its home can answer the next reader.
+    /// The time at which its home can serve the next reader.
     port: Time,
-    /// Threads that wait for it to be written.
+    /// The threads that wait until the line is written.
     watchers: Vec<ThreadId>,
     transfers: u64,
     waited: Time,
 }
 
-/// What a line, or all lines of a name, have cost.
+/// The cost of a line, or of all lines of a name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Blame {
-    /// Transfers from core to core.
+    /// The number of transfers between cores.
     pub transfers: u64,
-    /// Time that cores waited for it, beyond what a hit costs.
+    /// The time that cores waited for the line, beyond the cost of a hit.
     pub waited: Time,
 }
 
@@ -106,7 +105,7 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// A new line, in nobody's cache.
+    /// Adds a line that is in no cache.
     pub fn add(&mut self, name: &'static str) -> LineId {
         self.lines.push(Line {
             name,
@@ -119,7 +118,7 @@ impl Lines {
         self.lines.len() - 1
     }
 
-    /// Core `cpu` accesses line `id`: returns when it has it.
+    /// Accesses line `id` from core `cpu`; returns when the core has it.
     pub fn access(
         &mut self,
         id: LineId,
@@ -140,29 +139,29 @@ impl Lines {
         got
     }
 
-    /// The line stands for another one from now on, which `cpu` alone has.
+    /// Makes the line stand for another one, which only `cpu` has.
     pub fn forget(&mut self, id: LineId, cpu: usize, now: Time) {
         let line = &mut self.lines[id];
         line.holds.clear();
         line.hold(cpu, Access::Write, now);
     }
 
-    /// Who waits for the line to be written; nobody afterwards.
+    /// Removes and returns the threads that wait until the line is written.
     pub fn take_watchers(&mut self, id: LineId) -> Vec<ThreadId> {
         std::mem::take(&mut self.lines[id].watchers)
     }
 
-    /// `thread` waits for the line to be written.
+    /// Adds `thread` to those that wait until the line is written.
     pub fn watch(&mut self, id: LineId, thread: ThreadId) {
         self.lines[id].watchers.push(thread);
     }
 
-    /// `thread` does not wait any more.
+    /// Removes `thread` from those that wait until the line is written.
     pub fn unwatch(&mut self, id: LineId, thread: ThreadId) {
         self.lines[id].watchers.retain(|&other| other != thread);
     }
 
-    /// By name of line, what they have cost.
+    /// The cost of all lines, by name.
     #[must_use]
     pub fn blame(&self) -> BTreeMap<&'static str, Blame> {
         let mut by_name = BTreeMap::<_, Blame>::new();
@@ -218,7 +217,7 @@ impl Line {
                 let start = now.max(last.at);
                 let cost = match owner {
                     Some(owner) => machine.transfer(topology.distance(owner, cpu)),
-                    // All copies go before it may write.
+                    // All copies must be invalidated before it may write.
                     None => farthest(&last.readers, cpu, topology)
                         .map_or(0, |far| machine.transfer(far)),
                 };
@@ -239,9 +238,9 @@ impl Line {
     }
 }
 
-/// When a line leaves its holder for `cpu`, by a transfer that takes `cost` from
-/// `start` on: evenly between one and three quarters of it. The draw depends on
-/// nothing but the transfer, so that the same seed gives the same run.
+/// When a line leaves its holder for `cpu`, by a transfer that takes `cost` from `start`:
+/// after between one and three quarters of it, uniformly distributed. The draw depends
+/// only on the transfer, so that the same seed gives the same run.
 fn leaves(start: Time, cost: Time, cpu: usize) -> Time {
     const STEPS: u64 = 1 << 10;
     let draw = splitmix(start ^ (cpu as u64) << 40) % STEPS;
@@ -261,7 +260,7 @@ fn nearest(set: &CpuSet, cpu: usize, topology: &Topology) -> Distance {
     each.min().unwrap_or(Distance::Near)
 }
 
-/// None if nobody but `cpu` has a copy.
+/// The distance of the farthest copy; `None` if only `cpu` has one.
 fn farthest(set: &CpuSet, cpu: usize, topology: &Topology) -> Option<Distance> {
     let others = set.iter().filter(|&other| other != cpu);
     others.map(|other| topology.distance(other, cpu)).max()
@@ -302,7 +301,7 @@ mod tests {
         let one = lines.access(id, 1, Access::Write, start, &machine);
         let two = lines.access(id, 2, Access::Write, start, &machine);
         assert_eq!((one, two), (start + machine.near, start + 2 * machine.near));
-        // The second writer's line is on its way to the third, but still there.
+        // The second writer's line is on its way to the third, but has not left yet.
         let early = one + machine.near / 4 - NS;
         assert_eq!(lines.access(id, 1, Access::Write, early, &machine), early);
         let late = one + machine.near * 3 / 4 + NS;
@@ -310,8 +309,8 @@ mod tests {
         assert_eq!(again, two + machine.near);
     }
 
-    /// A retry that takes longer than the line stays fails some times, not every
-    /// time: rates follow the cost of a transfer without a cliff.
+    /// A retry that takes longer than the line stays fails sometimes, but not every time, so
+    /// rates follow the cost of a transfer without a cliff.
     #[test]
     fn lines_leave_their_holders_at_different_points_of_a_transfer() {
         let kept = |at: Time| (0..1_000).filter(move |&i| leaves(i * 977, 1_000, 3) - i * 977 > at);

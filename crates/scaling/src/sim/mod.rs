@@ -1,11 +1,11 @@
 //! A discrete-event simulator of threads on a machine.
 //!
-//! What runs are *programs*: `async` functions that call the primitives of a
-//! [`Thread`] (compute, load, read-modify-write, futex calls, a sync) and wait
-//! for them. So a program reads like the code it follows. A thread that is
-//! inside a primitive has one event in the future; the simulator takes the
-//! earliest event, sets the clock, and lets its thread go on to its next
-//! primitive. Nothing runs in parallel here, and there is no waker.
+//! What runs are *programs*: `async` functions that call the primitives of a [`Thread`]
+//! (compute, load, read-modify-write, futex calls, a sync) and await them. So a program
+//! reads like the code that it models. A thread inside a primitive has one event in the
+//! future. The simulator takes the earliest event, sets the clock, and lets the event's
+//! thread continue to its next primitive. Nothing runs in parallel, and there is no
+//! waker.
 //!
 //! | | |
 //! |---|---|
@@ -17,12 +17,12 @@
 //! | [`tally`] | what is counted |
 //!
 //! Invariants:
-//! * E1: the same machine, program and seed give the same run: events at one
-//!   time are taken in the order in which they were made, and nothing depends
-//!   on addresses or on the real clock.
-//! * E2: time never goes back.
-//! * E3: a thread has at most one event that counts. One that was made for an
-//!   earlier wait is known by its number and dropped.
+//! * E1: the same machine, program and seed give the same run. Events at the same time
+//!   are taken in the order of their creation, and nothing depends on addresses or on
+//!   the real clock.
+//! * E2: time never goes backwards.
+//! * E3: a thread has at most one valid event. An event that was made for an earlier
+//!   wait is recognized by its number and dropped.
 
 pub mod cpu;
 pub mod device;
@@ -46,13 +46,13 @@ use tally::Tally;
 pub use thread::Thread;
 pub use word::Word;
 
-/// Picoseconds since the start.
+/// A time in picoseconds since the start.
 pub type Time = u64;
 
-/// Picoseconds in a nanosecond.
+/// The number of picoseconds in a nanosecond.
 pub const NS: Time = 1_000;
 
-/// Picoseconds in a second.
+/// The number of picoseconds in a second.
 pub const SECOND: Time = 1_000_000_000 * NS;
 
 /// The number of a thread.
@@ -75,18 +75,18 @@ pub struct Sim {
     stopped: Cell<bool>,
 }
 
-/// What the simulator knows of a thread beside its program.
+/// What the simulator knows about a thread besides its program.
 #[derive(Debug, Default)]
 struct ThreadState {
-    /// Where it runs, or has last run.
+    /// The core on which the thread runs, or last ran.
     cpu: usize,
-    /// When it came to run there.
+    /// The time at which the thread began to run there.
     since: Time,
-    /// The time that it has run, or given away.
+    /// The time for which the thread has run, or that it has given away.
     had: Time,
-    /// The number of the event that it waits for (E3).
+    /// The number of the event that the thread waits for (E3).
     awaited: u64,
-    /// It watches its run queue, and would rather yield than go on.
+    /// Whether the thread watches its run queue, and would rather yield than continue.
     yields: bool,
 }
 
@@ -99,7 +99,7 @@ impl std::fmt::Debug for Sim {
 }
 
 impl Sim {
-    /// An idle machine. What is random in programs follows from `seed`.
+    /// An idle machine. The random numbers of programs follow from `seed`.
     #[must_use]
     pub fn new(machine: Machine, seed: u64) -> Rc<Self> {
         let sockets = machine.topology.sockets;
@@ -124,13 +124,13 @@ impl Sim {
         &self.machine
     }
 
-    /// The time.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now.get()
     }
 
-    /// What was counted so far.
+    /// The counts so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
         let mut tally = self.tally.borrow().clone();
@@ -138,7 +138,7 @@ impl Sim {
         tally
     }
 
-    /// Ends the run after the event that is being handled.
+    /// Ends the run after the current event.
     pub fn stop(&self) {
         self.stopped.set(true);
     }
@@ -149,8 +149,8 @@ impl Sim {
         self.random.borrow_mut().next_u64()
     }
 
-    /// Runs `threads` programs until all have ended, nothing can happen any
-    /// more, or somebody [stops](Self::stop) it.
+    /// Runs `threads` programs until all have ended, no event is left, or the run is
+    /// [stopped](Self::stop).
     pub fn run<F, P>(self: &Rc<Self>, threads: usize, program: F)
     where
         F: Fn(Thread) -> P,
@@ -188,7 +188,7 @@ impl Sim {
         }
     }
 
-    /// Has `id` go on at `at`.
+    /// Lets `id` continue at `at`.
     fn resume_at(&self, id: ThreadId, at: Time) {
         let number = self.push(at, What::Resume(id));
         self.threads.borrow_mut()[id].awaited = number;
@@ -198,8 +198,8 @@ impl Sim {
         self.events.borrow_mut().push(at, what)
     }
 
-    /// The first event that is still to come is after `at`: whoever is
-    /// running may go on to then without asking.
+    /// Whether the first event that is still to come is after `at`, so that the running
+    /// thread may continue until then without asking.
     fn is_quiet_until(&self, at: Time) -> bool {
         let events = self.events.borrow();
         events.next_at().is_none_or(|next| next > at) && !self.stopped.get()

@@ -3,32 +3,32 @@
 use super::line::Blame;
 use std::collections::BTreeMap;
 
-/// Counts of a run, or of a part of one.
+/// The counts of a run, or of a part of one.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Read-modify-writes on words that the real build counts, too
-    /// (`count-rmw`): those of `crates/concurrent`.
+    /// Read-modify-write operations on words that the real build counts, too (`count-rmw`):
+    /// those of `crates/concurrent`.
     pub counted_rmw: u64,
-    /// All read-modify-writes.
+    /// All read-modify-write operations.
     pub rmw: u64,
-    /// Calls that sleep on a futex.
+    /// Futex calls that sleep.
     pub futex_waits: u64,
-    /// Calls that wake.
+    /// Futex calls that wake.
     pub futex_wakes: u64,
-    /// Log writes.
+    /// Writes to the log.
     pub log_writes: u64,
     /// Syncs of the log.
     pub syncs: u64,
-    /// A thread gave its core up to wait.
+    /// Voluntary context switches: a thread gave up its core in order to wait.
     pub voluntary: u64,
-    /// A thread lost its core, or yielded it to another.
+    /// Involuntary context switches: a thread lost its core, or yielded it to another.
     pub involuntary: u64,
-    /// By name of line, what its transfers cost.
+    /// The cost of transfers, by the name of the line.
     pub lines: BTreeMap<&'static str, Blame>,
 }
 
 impl Tally {
-    /// What came since `before`.
+    /// The counts since `before`.
     #[must_use]
     pub fn since(&self, before: &Tally) -> Tally {
         let lines = self.lines.iter().map(|(&name, blame)| {
@@ -52,13 +52,13 @@ impl Tally {
         }
     }
 
-    /// Transfers of all lines.
+    /// The transfers of all lines.
     #[must_use]
     pub fn transfers(&self) -> u64 {
         self.lines.values().map(|blame| blame.transfers).sum()
     }
 
-    /// Time waited for all lines.
+    /// The time waited for all lines.
     #[must_use]
     pub fn waited(&self) -> u64 {
         self.lines.values().map(|blame| blame.waited).sum()

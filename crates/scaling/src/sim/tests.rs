@@ -1,4 +1,4 @@
-//! The simulator against cases of which the outcome is known.
+//! Tests of the simulator with cases whose outcome is known.
 
 use super::thread::Patience;
 use super::{NS, SECOND, Sim, Thread, Time, Word};
@@ -10,7 +10,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Nothing but what a test is about costs time.
+/// A machine on which only what a test is about costs time.
 fn free(sockets: usize, cores: usize) -> Machine {
     Machine {
         context_switch: 0,
@@ -19,7 +19,7 @@ fn free(sockets: usize, cores: usize) -> Machine {
     }
 }
 
-/// What `threads` do in the first `time`, each as often as it can.
+/// How often `threads` threads do the work in the first `time`, as often as they can.
 fn throughput<P>(
     machine: Machine,
     threads: usize,
@@ -88,7 +88,7 @@ fn more_threads_than_cores_share_them_fairly() {
     let per_slice = machine.slice / (1_000 * NS);
     assert!(close(all as f64, (2 * slices * per_slice) as f64, 0.001));
     let fair = all / 10;
-    // Within a slice or two of each other, whoever began.
+    // The counts are within a slice or two of each other, whichever thread began.
     assert!(
         each.iter().all(|n| n.abs_diff(fair) <= 2 * per_slice),
         "{each:?}, fair {fair}"
@@ -97,7 +97,7 @@ fn more_threads_than_cores_share_them_fairly() {
 
 #[test]
 fn a_contended_line_serves_a_write_for_each_transfer() {
-    // Long enough away that nobody writes twice while it has the line.
+    // The work elsewhere takes so long that no thread writes twice while it has the line.
     let work = |thread: Thread, word: Rc<Word>| async move {
         thread.rmw(&word, |n| n + 1).await;
         thread.compute(200 * NS).await;
@@ -108,7 +108,7 @@ fn a_contended_line_serves_a_write_for_each_transfer() {
     assert!(close(all as f64, expected as f64, 0.01), "{all}");
     let (least, most) = (each.iter().min().unwrap(), each.iter().max().unwrap());
     assert!(most - least <= 1, "{each:?}");
-    // Where each core is a socket of its own, the dearer transfer counts.
+    // If each core is a socket of its own, the more expensive transfer counts.
     let (all, _) = throughput(free(16, 1), 16, SECOND / 1000, work);
     assert!(close(
         all as f64,
@@ -117,7 +117,7 @@ fn a_contended_line_serves_a_write_for_each_transfer() {
     ));
 }
 
-/// A lock whose waiters spin.
+/// Takes a lock whose waiters spin, and holds it.
 async fn lock_and_hold(thread: Thread, lock: Rc<Word>, hold: Time) {
     while thread.rmw(&lock, |_| 1).await != 0 {
         let free = |value| (value == 0).then_some(());
@@ -137,17 +137,17 @@ fn one_lock_is_held_one_after_the_other() {
         (SECOND / 100) as f64 / all as f64
     };
     let (short, long) = (interval(2_000 * NS), interval(5_000 * NS));
-    // Holding it longer is all that changes.
+    // Only the time for which the lock is held has changed.
     assert!(close(long - short, (3_000 * NS) as f64, 0.01));
-    // Beside it there is the way of the line: the release takes it from those
-    // who look, they look again, one takes it for writing, and the others find
-    // it taken, each with a transfer.
+    // The rest is the path of the line. The release takes it from the threads that look,
+    // they look again, one takes it for writing, and the others find the lock taken; each
+    // of these steps is a transfer.
     let handing_over = short - (2_000 * NS) as f64;
     let transfers = handing_over / machine.near as f64;
     assert!((2.0..=12.0).contains(&transfers), "{transfers}");
 }
 
-/// Mean wait of an M/D/1 queue, in service times, from its load.
+/// The mean wait of an M/D/1 queue in service times, given its load.
 fn mean_wait(load: f64) -> f64 {
     load / (2.0 * (1.0 - load))
 }
@@ -272,7 +272,7 @@ fn who_yields_lets_the_other_run() {
         }
     });
     assert_eq!(*order.borrow(), [0, 1, 0, 1, 0, 1]);
-    // A yield alone is a call.
+    // A yield without other threads is only a call.
     let alone = Rc::new(Cell::new(0));
     let took = alone.clone();
     Sim::new(machine.clone(), 1).run(1, move |thread| {

@@ -1,4 +1,4 @@
-//! The primitives that programs are made of.
+//! The primitives that programs consist of.
 
 use super::line::Access;
 use super::{NS, Sim, ThreadId, Time, Word};
@@ -14,7 +14,7 @@ pub struct Thread {
     id: ThreadId,
 }
 
-/// Waits for the thread's next event.
+/// A future that waits for the thread's next event.
 struct Pause(bool);
 
 impl Future for Pause {
@@ -29,12 +29,12 @@ impl Future for Pause {
     }
 }
 
-/// How a [`Thread::watch`] ends beside its purpose.
+/// When a [`Thread::watch`] ends without success.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
-    /// After this time.
+    /// It ends after this time.
     For(Time),
-    /// After this time, or as soon as somebody else wants the core.
+    /// It ends after this time, or as soon as another thread wants the core.
     Yielding(Time),
 }
 
@@ -43,19 +43,19 @@ impl Thread {
         Thread { sim, id }
     }
 
-    /// Its number.
+    /// The number of the thread.
     #[must_use]
     pub fn id(&self) -> ThreadId {
         self.id
     }
 
-    /// The simulator it runs in.
+    /// The simulator that the thread runs in.
     #[must_use]
     pub fn sim(&self) -> &Sim {
         &self.sim
     }
 
-    /// The time.
+    /// The current time.
     #[must_use]
     pub fn now(&self) -> Time {
         self.sim.now()
@@ -65,7 +65,7 @@ impl Thread {
         self.sim.threads.borrow()[self.id].cpu
     }
 
-    /// Works for `time`, longer if the core's other hardware thread is busy.
+    /// Works for `time`; takes longer if the core's other hardware thread is busy.
     pub async fn compute(&self, time: Time) {
         if time == 0 {
             return;
@@ -75,7 +75,7 @@ impl Thread {
         self.busy_until(self.now() + time).await;
     }
 
-    /// A call of the operating system that takes `time`.
+    /// Makes a system call that takes `time`.
     pub async fn system_call(&self, time: Time) {
         self.compute(time).await;
     }
@@ -88,14 +88,14 @@ impl Thread {
         }
     }
 
-    /// Moves `bytes` between memory and the core's socket: takes a share of
-    /// its bandwidth, and time only if there is none left.
+    /// Moves `bytes` between memory and the core's socket. Uses up a share of its bandwidth,
+    /// and takes time only if none is left.
     pub async fn stream(&self, bytes: u64) {
         let machine = &self.sim.machine;
         let socket = machine.topology.socket(self.cpu());
         let end = {
             let mut free = self.sim.bandwidth.borrow_mut();
-            // What could have been moved before is not kept.
+            // Bandwidth that was not used earlier is lost.
             free[socket] = free[socket].max(self.now()) + machine.stream_time(bytes);
             free[socket]
         };
@@ -111,8 +111,8 @@ impl Thread {
         word.value.get()
     }
 
-    /// Stores to a word. Programs store where a fence or a read-modify-write
-    /// follows, so the time it takes to get the line is the thread's.
+    /// Stores to a word. In programs, a fence or a read-modify-write follows a store, so the
+    /// time to get the line counts as the thread's.
     pub async fn store(&self, word: &Word, value: u64) {
         self.give_way().await;
         self.get(word, Access::Write).await;
@@ -120,8 +120,8 @@ impl Thread {
         self.tell_watchers(word);
     }
 
-    /// Stores to a line of memory that nobody has in a cache; what it takes to
-    /// get it is part of the copy that it begins.
+    /// Stores to a line of memory that is in no cache. The cost of getting it is part of the
+    /// copy that the store begins.
     pub async fn begin_line(&self, word: &Word, value: u64) {
         self.give_way().await;
         self.sim
@@ -132,7 +132,7 @@ impl Thread {
         word.value.set(value);
     }
 
-    /// A read-modify-write; returns the value before.
+    /// Does a read-modify-write; returns the value before.
     pub async fn rmw(&self, word: &Word, change: impl FnOnce(u64) -> u64) -> u64 {
         self.give_way().await;
         {
@@ -151,7 +151,7 @@ impl Thread {
         before
     }
 
-    /// A compare-exchange; the error is the value found.
+    /// Does a compare-exchange; the error is the value found.
     pub async fn exchange(&self, word: &Word, from: u64, to: u64) -> Result<u64, u64> {
         let found = self
             .rmw(word, |now| if now == from { to } else { now })
@@ -159,7 +159,7 @@ impl Thread {
         if found == from { Ok(found) } else { Err(found) }
     }
 
-    /// A full fence.
+    /// Executes a full fence.
     pub async fn fence(&self) {
         self.compute(self.sim.machine.atomic).await;
     }
@@ -188,8 +188,8 @@ impl Thread {
         }
     }
 
-    /// Looks at a word until `reached` says something of its value, or
-    /// patience ends. Keeps the core.
+    /// Watches a word until `reached` returns something for its value, or patience ends.
+    /// Keeps the core.
     pub async fn watch<T>(
         &self,
         word: &Word,
@@ -218,8 +218,8 @@ impl Thread {
         }
     }
 
-    /// Lets another thread run that waits for this core, if there is one.
-    /// Returns how long it took.
+    /// Lets another thread run that waits for this core, if there is one. Returns how long
+    /// that took.
     pub async fn yield_now(&self) -> Time {
         let start = self.now();
         self.system_call(self.sim.machine.yield_call).await;
@@ -230,7 +230,7 @@ impl Thread {
         self.now() - start
     }
 
-    /// Sleeps while `word` holds `value`, until somebody wakes it.
+    /// Sleeps while `word` holds `value`, until it is woken.
     pub async fn futex_wait(&self, word: &Word, value: u64) {
         self.sim.tally.borrow_mut().futex_waits += 1;
         self.system_call(self.sim.machine.wait_call).await;
@@ -243,24 +243,24 @@ impl Thread {
         Pause(false).await;
     }
 
-    /// Wakes up to `most` who sleep on `word`, one after the other.
+    /// Wakes up to `most` threads that sleep on `word`, one after the other.
     pub async fn futex_wake(&self, word: &Word, most: usize) {
         self.sim.tally.borrow_mut().futex_wakes += 1;
         self.system_call(self.sim.machine.wake_call).await;
-        // Those who sleep now: who comes meanwhile sleeps on.
+        // Only threads that sleep now are woken; those that come meanwhile continue to sleep.
         let sleepers: Vec<ThreadId> = {
             let mut sleepers = word.sleepers.borrow_mut();
             let count = most.min(sleepers.len());
             sleepers.drain(..count).collect()
         };
         for sleeper in sleepers {
-            // It runs only once the waker is done with it.
+            // A sleeper runs only after the waker is done with it.
             self.system_call(self.sim.machine.wake_each).await;
             self.sim.make_runnable(sleeper);
         }
     }
 
-    /// Makes `bytes` durable, asleep.
+    /// Makes `bytes` durable; sleeps meanwhile.
     pub async fn fdatasync(&self, bytes: u64) {
         self.sim.tally.borrow_mut().syncs += 1;
         let machine = &self.sim.machine;
@@ -279,12 +279,12 @@ impl Thread {
         Pause(false).await;
     }
 
-    /// Notes a log write.
+    /// Counts a write to the log.
     pub fn count_log_write(&self) {
         self.sim.tally.borrow_mut().log_writes += 1;
     }
 
-    /// Lets another thread have the core if the own time is over.
+    /// Lets another thread have the core if this thread's time slice is over.
     async fn give_way(&self) {
         let lost = {
             let cpus = self.sim.cpus.borrow();
@@ -301,7 +301,7 @@ impl Thread {
         if end <= self.now() {
             return;
         }
-        // With nothing to happen before, there is nobody to wait for.
+        // If nothing happens before `end`, the thread need not wait.
         if self.sim.is_quiet_until(end) {
             self.sim.now.set(end);
             return;

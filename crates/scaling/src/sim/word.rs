@@ -5,13 +5,13 @@ use super::{Sim, ThreadId};
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 
-/// A word that threads share: a value, and the line it lies on. Plain fields
-/// that lie on a line beside others are words, too.
+/// A word that threads share: a value, and the line that it is on. Plain fields that
+/// share a line with others are words, too.
 #[derive(Debug)]
 pub struct Word {
     pub(super) value: Cell<u64>,
     pub(super) line: LineId,
-    /// Whether the real build counts its read-modify-writes.
+    /// Whether the real build counts its read-modify-write operations.
     pub(super) counted: bool,
     pub(super) sleepers: RefCell<VecDeque<ThreadId>>,
 }
@@ -23,7 +23,7 @@ impl Word {
         Self::on(sim.lines.borrow_mut().add(name), value)
     }
 
-    /// A word beside another one, on its line.
+    /// A word on the same line as this one.
     #[must_use]
     pub fn beside(&self, value: u64) -> Self {
         Self::on(self.line, value)
@@ -38,7 +38,7 @@ impl Word {
         }
     }
 
-    /// Its read-modify-writes are among those that the real build counts.
+    /// The same word, with operations that the real build counts.
     #[must_use]
     pub fn counted(self) -> Self {
         Word {
@@ -47,7 +47,7 @@ impl Word {
         }
     }
 
-    /// The value, at no cost: for what a program asserts or has at hand.
+    /// The value, at no cost: for assertions, and for what a program knows anyway.
     #[must_use]
     pub fn peek(&self) -> u64 {
         self.value.get()
