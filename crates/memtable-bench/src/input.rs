@@ -1,4 +1,4 @@
-//! Keys and values, made before anything is timed.
+//! Keys and values, which are made before anything is timed.
 
 use std::ops::Range;
 
@@ -8,42 +8,43 @@ use rand::{Rng, RngCore, SeedableRng};
 
 use crate::structure::Shape;
 
-/// Bytes that values are cut from.
+/// The number of bytes from which values are cut.
 const POOL: usize = 1 << 16;
 
-/// The number of neighbouring keys of a group of [`Input::clustered`].
+/// The number of neighbouring keys in a group of [`Input::clustered`].
 pub const CLUSTER: usize = 16;
 
-/// How keys are spread.
+/// How keys are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// Every byte of a key is random.
     Random,
-    /// db_bench's: consecutive numbers as 8 big-endian bytes, then zeros ('0').
+    /// The keys of db_bench: consecutive 8-byte big-endian numbers, then zeros ('0').
     Dense,
 }
 
-/// Everything the workloads insert and look for.
+/// All entries that the workloads insert and look for.
 #[derive(Debug)]
 pub struct Input {
-    /// Sizes.
+    /// The sizes of the entries.
     pub shape: Shape,
-    /// In order of the keys.
+    /// The keys in key order.
     pub sorted: Order,
-    /// In the random order in which they are inserted.
+    /// The keys in the random order in which they are inserted.
     pub fill: Order,
-    /// In groups of [`CLUSTER`] neighbours, the groups and the keys of each in random order.
+    /// The keys in groups of [`CLUSTER`] neighbours. The groups, and the keys of each, are in
+    /// random order.
     pub clustered: Order,
-    /// In another random order, in which they are read.
+    /// The keys in another random order, in which they are read.
     pub read: Order,
     values: Values,
 }
 
 impl Input {
-    /// Keys that all differ, and orders of them, by `seed`.
+    /// Different keys, in several orders, generated from `seed`.
     ///
     /// # Errors
-    /// There are fewer keys of this size than entries asked for.
+    /// There are fewer possible keys of this size than entries requested.
     pub fn new(shape: Shape, spread: Spread, seed: u64) -> Result<Self, String> {
         let Shape {
             entries, key_size, ..
@@ -53,7 +54,7 @@ impl Input {
                 "{entries} entries are more than 32 bits can number"
             ));
         }
-        // Half of the possible keys at most, so that random ones are soon found.
+        // At most half of the possible keys are used, so that random ones are soon found.
         let bits = (key_size * 8).min(64) as u32;
         if entries as u128 * 2 > 1_u128 << bits {
             return Err(format!(
@@ -95,8 +96,8 @@ impl Input {
         &self.values.pool[at..at + self.values.size]
     }
 
-    /// Keys of the first `count` entries of the filling order, in the order of
-    /// reading: what a structure holds that was filled only so far.
+    /// The keys of the first `count` entries of the filling order, in the order of reading.
+    /// These are the contents of a structure that was filled only so far.
     pub fn read_among(&self, count: usize) -> Order {
         let mut held = vec![false; self.shape.entries];
         for id in &self.fill.ids[..count] {
@@ -113,8 +114,8 @@ struct Values {
     size: usize,
 }
 
-/// Keys in some order, side by side, with the numbers of their entries: places
-/// in the sorted order.
+/// Keys in some order, stored contiguously, with the numbers of their entries. The number
+/// of an entry is its position in the sorted order.
 #[derive(Debug)]
 pub struct Order {
     key_size: usize,
@@ -123,17 +124,17 @@ pub struct Order {
 }
 
 impl Order {
-    /// Number of keys.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.ids.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.ids.is_empty()
     }
 
-    /// Some of them: entry number and key.
+    /// The entry numbers and keys in `range`.
     #[inline]
     pub fn part(&self, range: Range<usize>) -> impl Iterator<Item = (u32, &[u8])> + Clone {
         let keys = &self.keys[range.start * self.key_size..range.end * self.key_size];
@@ -141,7 +142,7 @@ impl Order {
         ids.zip(keys.chunks_exact(self.key_size))
     }
 
-    /// Those that are thread `thread`'s of `threads`, as a range.
+    /// The range of keys that thread `thread` of `threads` gets.
     pub fn share(&self, thread: usize, threads: usize) -> Range<usize> {
         share(0..self.len(), thread, threads)
     }
@@ -161,7 +162,7 @@ impl Order {
         self.picked(groups.into_iter().flatten())
     }
 
-    /// Those with these numbers; `self` is the sorted order.
+    /// The keys of the entries with these numbers; `self` is the sorted order.
     fn picked(&self, ids: impl Iterator<Item = u32>) -> Order {
         let ids: Vec<u32> = ids.collect();
         let mut keys = Vec::with_capacity(ids.len() * self.key_size);
@@ -177,13 +178,13 @@ impl Order {
     }
 }
 
-/// Thread `thread`'s part of `range`, when `threads` share it evenly.
+/// The part of `range` that thread `thread` gets if `threads` share it evenly.
 pub fn share(range: Range<usize>, thread: usize, threads: usize) -> Range<usize> {
     let at = |thread: usize| range.start + range.len() * thread / threads;
     at(thread)..at(thread + 1)
 }
 
-/// Random keys that all differ, sorted, side by side.
+/// Random keys that all differ, sorted and stored contiguously.
 fn random_keys(entries: usize, key_size: usize, rng: &mut StdRng) -> Vec<u8> {
     let mut keys: Vec<Box<[u8]>> = Vec::with_capacity(entries);
     while keys.len() < entries {
@@ -197,7 +198,7 @@ fn random_keys(entries: usize, key_size: usize, rng: &mut StdRng) -> Vec<u8> {
     keys.concat()
 }
 
-/// The first numbers as keys, sorted, side by side.
+/// The first `entries` numbers as keys, sorted and stored contiguously.
 fn dense_keys(entries: usize, key_size: usize) -> Vec<u8> {
     let mut keys = Vec::with_capacity(entries * key_size);
     let number = key_size.min(8);

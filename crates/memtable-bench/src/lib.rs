@@ -1,7 +1,7 @@
-//! The memtable benchmark: workloads over ordered concurrent structures, this
-//! project's and other crates'. What `memtablerep_bench` and `cargo bench -p
-//! whitewater-memtable-bench` have in common; command lines, pages and progress
-//! bars are the programs' business.
+//! The memtable benchmark: workloads over ordered concurrent structures of this project
+//! and of other crates. This crate has what `memtablerep_bench` and `cargo bench -p
+//! whitewater-memtable-bench` have in common; command lines, pages and progress bars are
+//! up to the programs.
 //!
 //! * [`input`]: the keys and values, made before anything is timed
 //! * [`structure`]: what a structure must be able to do; [`structures`]: the
@@ -11,13 +11,13 @@
 //! * [`table`]: the result as text; [`machine`]: what it was measured on
 //!
 //! # What is measured
-//! The time from the start of the first thread to the end of the last. Keys
-//! lie ready in the order they are used, so that fetching them costs the same
-//! everywhere and little. Whatever is read is added to a checksum, and both
-//! the checksum and the number of entries found must be right: a run that
-//! finds less than it should is an error.
+//! The time from the start of the first thread to the end of the last. Keys are stored
+//! in the order in which they are used, so that fetching them costs little, and costs
+//! the same everywhere. Whatever is read is added to a checksum. Both the checksum and
+//! the number of entries found must be right: a run that finds less than it should is
+//! an error.
 //!
-//! Figures compare within one run on one machine only.
+//! Figures can be compared only within one run on one machine.
 
 pub mod input;
 pub mod machine;

@@ -1,28 +1,28 @@
-//! What a run was measured on, as far as the system says.
+//! The machine that a run is measured on, as far as the system describes it.
 
 use std::fs;
 use std::path::Path;
 
-/// The machine and how busy it is.
+/// The machine, and how busy it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Machine {
-    /// Name of the processor.
+    /// The name of the processor.
     pub processor: String,
-    /// Cores this process may use.
+    /// The number of cores that this process may use.
     pub cores: usize,
-    /// Tasks that ran or waited to run, on average over 1, 5 and 15 minutes.
+    /// The average number of tasks that ran or waited to run, over 1, 5 and 15 minutes.
     pub load: String,
-    /// Whether the system gives huge pages by itself.
+    /// Whether the system provides huge pages on its own.
     pub huge_pages: String,
-    /// Name and version of the system's kernel.
+    /// The name and version of the system's kernel.
     pub kernel: String,
 }
 
-/// For what the system does not say.
+/// The text for what the system does not report.
 const UNKNOWN: &str = "unknown";
 
 impl Machine {
-    /// The machine now.
+    /// The machine in its present state.
     pub fn now() -> Self {
         let processors = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let name = processors
@@ -42,7 +42,7 @@ impl Machine {
         }
     }
 
-    /// All of it in one line.
+    /// The description of the machine in one line.
     pub fn line(&self) -> String {
         format!(
             "{}, {} cores, {}, load average {}, transparent huge pages: {}",
@@ -59,7 +59,7 @@ fn kernel() -> String {
     }
 }
 
-/// The kind of file system that `path` is on, or would be: `ext4`, `tmpfs`.
+/// The type of the file system that `path` is on, or would be on: `ext4`, `tmpfs`.
 pub fn file_system(path: &Path) -> String {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let there = path.ancestors().find_map(|place| place.canonicalize().ok());
@@ -69,8 +69,8 @@ pub fn file_system(path: &Path) -> String {
         .unwrap_or_else(|| UNKNOWN.to_owned())
 }
 
-/// The kind of the mount that holds `place`: the longest of those above it, and
-/// the last of these.
+/// The type of the mount that holds `place`: of the mount points above it the longest,
+/// and of equal ones the last.
 fn kind_at(mounts: &str, place: &Path) -> Option<String> {
     let mounts = mounts.lines().filter_map(|line| {
         let (before, after) = line.split_once(" - ")?;
@@ -85,7 +85,7 @@ fn kind_at(mounts: &str, place: &Path) -> Option<String> {
         .map(|(_, kind)| kind)
 }
 
-/// The load averages now.
+/// The current load averages.
 pub fn load() -> String {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let load: Vec<_> = text.split_whitespace().take(3).collect();

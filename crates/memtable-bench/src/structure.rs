@@ -1,8 +1,8 @@
-//! The interface that a structure implements to be measured.
+//! The interface that a structure implements in order to be measured.
 //!
-//! The workloads are generic over [`Structure`], so that every structure runs
-//! the same code without indirect calls; [`Kind`] and [`Subject`] put whole
-//! workloads behind one call.
+//! The workloads are generic over [`Structure`], so that all structures run the same code
+//! without indirect calls. [`Kind`] and [`Subject`] put whole workloads behind one
+//! indirect call.
 
 use std::fmt;
 
@@ -16,43 +16,43 @@ use crate::workload::{self, Job, Tally};
 pub struct Entry<'a> {
     /// The key.
     pub key: &'a [u8],
-    /// A number no other entry has, at least 1: a version for those that keep
-    /// versions.
+    /// A number that no other entry has, at least 1. It is the version, for structures that
+    /// keep versions.
     pub tag: u64,
     /// The value.
     pub value: &'a [u8],
 }
 
-/// The dimensions of a run, known before a structure is created.
+/// The dimensions of a run, which are known before a structure is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Entries that will be inserted.
+    /// The number of entries that will be inserted.
     pub entries: usize,
-    /// Bytes of each key.
+    /// The size of each key in bytes.
     pub key_size: usize,
-    /// Bytes of each value.
+    /// The size of each value in bytes.
     pub value_size: usize,
-    /// The pages that this project's structures are allocated in.
+    /// The kind of pages in which this project's structures are allocated.
     pub pages: HugePages,
 }
 
 impl Shape {
-    /// Bytes of all keys and values, and `overhead` for each entry.
+    /// The number of bytes of all keys and values, plus `overhead` for each entry.
     pub fn bytes_with(&self, overhead: usize) -> usize {
         self.entries * (self.key_size + self.value_size + overhead)
     }
 }
 
-/// The ways to walk.
+/// The direction of a scan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From the first key on.
+    /// From the first key onwards.
     Forward,
-    /// From the last key back.
+    /// From the last key backwards.
     Backward,
 }
 
-/// What a structure may be unable to do.
+/// An operation that a structure may not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Inserting one entry.
@@ -61,74 +61,75 @@ pub enum Operation {
     Get,
     /// Finding the first entry at or after a key.
     Seek,
-    /// Walking from entry to entry.
+    /// Going from entry to entry.
     Scan(Direction),
 }
 
-/// An ordered map that many threads use at once.
+/// An ordered map that many threads use at the same time.
 pub trait Structure: Sized + Send + Sync + 'static {
-    /// What `--structures` calls it.
+    /// The name in `--structures`.
     const NAME: &'static str;
-    /// One line about it.
+    /// A description in one line.
     const ABOUT: &'static str;
 
-    /// One thread's way in: what it keeps between operations.
+    /// One thread's access, with what the thread keeps between operations.
     type Handle<'a>: Handle;
 
-    /// Why it cannot do this with entries of these sizes, if it cannot.
+    /// The reason why the structure cannot do this operation with entries of these sizes;
+    /// `None` if it can.
     fn refuses(_shape: &Shape, _operation: Operation) -> Option<&'static str> {
         None
     }
 
-    /// An empty one.
+    /// An empty structure.
     fn new(shape: &Shape) -> Self;
 
-    /// A way in for the calling thread.
+    /// An access for the calling thread.
     fn handle(&self) -> Self::Handle<'_>;
 
-    /// Bytes of the entries and what holds them together, by the structure's
-    /// own account. `None` if it keeps none.
+    /// The bytes of the entries and of what holds them together, as the structure itself
+    /// counts them; `None` if it does not count.
     fn own_bytes(&self) -> Option<usize> {
         None
     }
 
-    /// Atomic read-modify-writes of one uncontended operation as its source
-    /// has them, for structures whose code cannot count. The implementation
-    /// says where they are.
+    /// The number of atomic read-modify-write operations in one uncontended operation
+    /// according to the structure's source, for structures whose code cannot count. The
+    /// implementation says where they are.
     fn documented_rmw(_operation: Operation) -> Option<f64> {
         None
     }
 
-    /// Whether its code counts them.
+    /// Whether the structure's code counts its read-modify-write operations.
     const COUNTS_RMW: bool = false;
 }
 
-/// One thread's way into a [`Structure`].
+/// One thread's access to a [`Structure`].
 pub trait Handle {
-    /// Inserts an entry whose key is not there. Whether that worked.
+    /// Inserts an entry whose key does not exist. Returns whether that succeeded.
     fn insert(&mut self, entry: Entry<'_>) -> bool;
 
-    /// Inserts several; how many worked.
+    /// Inserts several entries; returns how many succeeded.
     fn insert_batch(&mut self, entries: &[Entry<'_>]) -> usize {
         entries.iter().filter(|entry| self.insert(**entry)).count()
     }
 
-    /// Passes the value of `key` to `visit`. Whether it was found.
+    /// Passes the value of `key` to `visit`. Returns whether the key was found.
     fn get(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8])) -> bool;
 
-    /// Passes the entries from `key` on to `visit` until that returns `false`.
+    /// Passes the entries from `key` onwards to `visit`, until that returns `false`.
     fn seek(&mut self, key: &[u8], visit: &mut impl FnMut(&[u8], &[u8]) -> bool);
 
-    /// Passes all entries in order to `visit`.
+    /// Passes all entries to `visit`, in the given direction.
     fn scan(&mut self, direction: Direction, visit: &mut impl FnMut(&[u8], &[u8]));
 }
 
-/// A kind of structure, as the list of structures has it.
+/// An item in the list of structures.
 #[derive(Clone, Copy)]
 pub struct Kind {
-    /// What `--structures` calls it.
+    /// The name in `--structures`.
     pub name: &'static str,
-    /// One line about it.
+    /// A description in one line.
     pub about: &'static str,
     /// See [`Structure::refuses`].
     pub refuses: fn(&Shape, Operation) -> Option<&'static str>,
@@ -136,12 +137,12 @@ pub struct Kind {
     pub documented_rmw: fn(Operation) -> Option<f64>,
     /// See [`Structure::COUNTS_RMW`].
     pub counts_rmw: bool,
-    /// Makes an empty one.
+    /// Makes an empty structure.
     pub make: fn(&Shape) -> Box<dyn Subject>,
 }
 
 impl Kind {
-    /// The kind that `S` is.
+    /// The kind of `S`.
     pub const fn of<S: Structure>() -> Self {
         Kind {
             name: S::NAME,

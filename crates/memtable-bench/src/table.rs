@@ -1,13 +1,13 @@
-//! Results as text for a terminal.
+//! The results as text for a terminal.
 
 use std::fmt::Write as _;
 
 use crate::measure::{Bytes, Cell, Figures, Rmw};
 
-/// What stands where there is no figure.
+/// The text where there is no figure.
 const NONE: &str = "-";
 
-/// Titles of the columns.
+/// The titles of the columns.
 pub const COLUMNS: [&str; 7] = [
     "structure",
     "ops/s",
@@ -18,7 +18,7 @@ pub const COLUMNS: [&str; 7] = [
     "slowest .. fastest",
 ];
 
-/// How to read the columns; one sentence each.
+/// How to read the columns, one sentence each.
 pub const NOTES: [&str; 5] = [
     "Figures compare within one run only.",
     "ops/s: all threads together, median of the rounds. ns/op: time of a thread for one operation; \
@@ -30,7 +30,7 @@ pub const NOTES: [&str; 5] = [
     "readwrite: ops/s adds up inserts and reads.",
 ];
 
-/// The row of a cell, by [`COLUMNS`].
+/// The row of a cell, with the fields of [`COLUMNS`].
 pub fn row(cell: &Cell) -> [String; 7] {
     let name = cell.place.kind.name.to_owned();
     match &cell.outcome {
@@ -85,7 +85,7 @@ fn rmw(figures: &Figures) -> String {
     }
 }
 
-/// All cells, one block for each workload and number of threads.
+/// All cells, in one block for each workload and number of threads.
 pub fn text(cells: &[Cell]) -> String {
     let rows: Vec<_> = cells.iter().map(row).collect();
     let mut widths = COLUMNS.map(str::len);
@@ -109,7 +109,7 @@ pub fn text(cells: &[Cell]) -> String {
     text
 }
 
-/// One line: names on the left, figures on the right.
+/// Appends one line, with names on the left and figures on the right.
 fn line(text: &mut String, fields: &[impl AsRef<str>; 7], widths: &[usize; 7]) {
     let mut line = String::new();
     for (at, (field, width)) in fields.iter().zip(widths).enumerate() {

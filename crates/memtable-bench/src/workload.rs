@@ -15,19 +15,19 @@ use crate::structure::{Direction, Entry, Handle, Operation};
 pub enum Workload {
     /// Inserts one by one, in random order.
     FillRandom,
-    /// Inserts one by one, each thread a range of keys in order.
+    /// Inserts one by one; each thread has a range of keys, in order.
     FillSeq,
-    /// Inserts groups of neighbours, the groups in random order.
+    /// Inserts groups of neighbouring keys; the groups are in random order.
     FillClustered,
     /// Inserts in random order, several at a time.
     FillBatch,
     /// Reads every key once, in random order.
     ReadRandom,
-    /// Each thread walks over all entries.
+    /// Scans all entries, in each thread.
     ReadSeq,
-    /// The same backwards.
+    /// Scans all entries backwards, in each thread.
     ReadReverse,
-    /// Seeks to every key once, in random order.
+    /// Seeks every key once, in random order.
     SeekRandom,
     /// Some threads insert while the others read.
     ReadWrite,
@@ -47,7 +47,7 @@ impl Workload {
         Workload::ReadWrite,
     ];
 
-    /// What `--benchmarks` calls it.
+    /// The name in `--benchmarks`.
     pub fn name(self) -> &'static str {
         match self {
             Workload::FillRandom => "fillrandom",
@@ -62,7 +62,7 @@ impl Workload {
         }
     }
 
-    /// One line about it.
+    /// A description in one line.
     pub fn about(self) -> &'static str {
         match self {
             Workload::FillRandom => "insert in random order into an empty structure",
@@ -86,7 +86,7 @@ impl Workload {
         }
     }
 
-    /// Whether it starts on an empty structure.
+    /// Whether the workload starts on an empty structure.
     pub fn is_fill(self) -> bool {
         matches!(
             self,
@@ -97,7 +97,7 @@ impl Workload {
         )
     }
 
-    /// What it does most.
+    /// The operation that the workload does most.
     pub fn operation(self) -> Operation {
         match self {
             Workload::FillRandom
@@ -112,52 +112,51 @@ impl Workload {
     }
 }
 
-/// A workload with everything its threads must know.
+/// A workload with everything that its threads must know.
 #[derive(Debug)]
 pub struct Job<'a> {
-    /// What to do.
+    /// The workload.
     pub workload: Workload,
-    /// Threads that do it, at least 1.
+    /// The number of threads, at least 1.
     pub threads: usize,
-    /// Entries of a batch, at least 1.
+    /// The number of entries in a batch, at least 1.
     pub batch_size: usize,
-    /// Scans of each thread.
+    /// The number of scans by each thread.
     pub scans: usize,
-    /// Entries read after each seek.
+    /// The number of entries to read after each seek.
     pub seek_nexts: usize,
-    /// Only so many entries of the filling order, for a
-    /// [`Workload::FillRandom`] that loads a structure.
+    /// How many entries of the filling order to insert, for a [`Workload::FillRandom`] that
+    /// loads a structure; `None` for all.
     pub first: Option<usize>,
-    /// What readers beside writers look for: keys that are there.
+    /// The existing keys that readers look for while others write.
     pub held: Option<&'a Order>,
-    /// Writers that are not done, for those who read beside them.
-    /// Written by: each writer when it ends. Read by: readers. Publishes
-    /// nothing.
+    /// The number of writers that are not done, for the readers beside them.
+    /// Written by: each writer when it ends. Read by: readers. Publishes nothing.
     pub writing: AtomicUsize,
 }
 
 /// What one thread has done.
 #[derive(Clone, Copy, Debug)]
 pub struct Tally {
-    /// When it began.
+    /// When the thread began.
     pub start: Instant,
-    /// When it was done.
+    /// When the thread was done.
     pub end: Instant,
-    /// The thread's processor time, where the system tells it.
+    /// The processor time of the thread, if the system reports it.
     pub cpu: Option<Duration>,
-    /// Operations of it.
+    /// The number of operations.
     pub operations: u64,
-    /// Those of them that inserted.
+    /// The number of operations that were inserts.
     pub writes: u64,
-    /// Entries found, or inserted.
+    /// The number of entries found or inserted.
     pub found: u64,
-    /// Entries that had to be found, or inserted.
+    /// The number of entries that had to be found or inserted.
     pub expected: u64,
-    /// What was read, added up.
+    /// The checksum of what was read.
     pub checksum: u64,
-    /// What had to be read, added up.
+    /// The checksum of what had to be read.
     pub expected_checksum: u64,
-    /// Atomic read-modify-writes, if this build counts.
+    /// The number of atomic read-modify-write operations, if this build counts them.
     pub rmw: u64,
 }
 
@@ -178,7 +177,7 @@ impl Tally {
         }
     }
 
-    /// Both threads' together.
+    /// The sum of two tallies.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         Tally {
@@ -195,15 +194,15 @@ impl Tally {
         }
     }
 
-    /// From the first start to the last end.
+    /// The time from the first start to the last end.
     pub fn elapsed(&self) -> Duration {
         self.end - self.start
     }
 
-    /// Whether everything was found, and was what had been inserted.
+    /// Checks that everything was found, and was what had been inserted.
     ///
     /// # Errors
-    /// Says what was missing.
+    /// A message that says what was wrong.
     pub fn verify(&self) -> Result<(), String> {
         if self.found != self.expected {
             return Err(format!("found {} of {} entries", self.found, self.expected));
@@ -215,27 +214,27 @@ impl Tally {
     }
 }
 
-/// The processor time of the calling thread so far.
+/// The processor time that the calling thread has used so far.
 #[cfg(unix)]
 fn processor_time() -> Option<Duration> {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(time).ok()
 }
 
-/// The processor time of the calling thread so far: unknown on this system.
+/// The processor time of the calling thread, which is unknown on this system.
 #[cfg(not(unix))]
 fn processor_time() -> Option<Duration> {
     None
 }
 
-/// A number that depends on the last byte, and so makes sure it was read.
+/// A number that depends on the last byte, which ensures that this byte was read.
 #[inline(always)]
 fn probe(bytes: &[u8]) -> u64 {
     let last = bytes.last().copied().unwrap_or_default();
     u64::from(last) << 32 | bytes.len() as u64
 }
 
-/// What one thread does. The times taken cover the operations only.
+/// Does the work of one thread. The measured times cover only the operations.
 pub fn work(handle: &mut impl Handle, job: &Job<'_>, input: &Input, thread: usize) -> Tally {
     let of = Share {
         job,
@@ -267,7 +266,7 @@ pub fn work(handle: &mut impl Handle, job: &Job<'_>, input: &Input, thread: usiz
     }
 }
 
-/// How many threads write in a [`Workload::ReadWrite`] of `threads`.
+/// The number of threads that write in a [`Workload::ReadWrite`] of `threads`.
 pub fn writers(threads: usize) -> usize {
     (threads / 4).max(1)
 }
@@ -282,7 +281,7 @@ struct Share<'a> {
 }
 
 impl Share<'_> {
-    /// Runs `operations` between two looks at the clock.
+    /// Runs `operations` between two readings of the clock.
     fn timed(self, operations: impl FnOnce(&mut Tally)) -> Tally {
         let before = rmw::on_this_thread();
         let cpu = processor_time();
@@ -405,7 +404,7 @@ impl Share<'_> {
         tally
     }
 
-    /// The second half of the filling order is written, the first one read.
+    /// Writes the second half of the filling order, and reads the first.
     fn read_and_write(self, handle: &mut impl Handle) -> Tally {
         let second = loaded_before(self.input)..self.input.fill.len();
         let writers = writers(self.threads);
@@ -449,7 +448,7 @@ impl Share<'_> {
     }
 
     fn read_meanwhile(self, handle: &mut impl Handle) -> Tally {
-        /// Reads between two looks at the writers.
+        /// The number of reads between two checks for writers.
         const PIECE: usize = 64;
         let Some(held) = self.job.held.filter(|held| !held.is_empty()) else {
             return self.timed(|_| ());
@@ -473,7 +472,7 @@ impl Share<'_> {
                     pieces.0 += 1;
                     at = 0;
                 }
-                // Relaxed: it carries no data.
+                // Relaxed: the count carries no data.
                 if self.job.writing.load(Ordering::Relaxed) == 0 {
                     pieces.1 = at;
                     break;
@@ -481,7 +480,7 @@ impl Share<'_> {
             }
         });
         tally.expected = tally.operations;
-        // From `start`, around `rounds` ends, up to `last`.
+        // The reads went from `start`, past the end of the keys `rounds` times, up to `last`.
         let (rounds, last) = pieces;
         let whole = self.values_of(held, 0..held.len());
         tally.expected_checksum = whole
@@ -497,16 +496,16 @@ impl Share<'_> {
     }
 }
 
-/// Entries that a structure holds before a [`Workload::ReadWrite`].
+/// The number of entries in a structure before a [`Workload::ReadWrite`].
 pub fn loaded_before(input: &Input) -> usize {
     input.fill.len() / 2
 }
 
-/// Counts a writer beside readers out when it ends, however it does.
+/// Ends the count of a writer beside readers when it is dropped, however that happens.
 pub(crate) struct Ending<'a>(&'a AtomicUsize);
 
 impl<'a> Ending<'a> {
-    /// For the thread with this number, if it is a writer.
+    /// A guard for the thread with this number, if it is a writer.
     pub(crate) fn of(job: &'a Job<'_>, thread: usize) -> Option<Self> {
         let writes = job.workload == Workload::ReadWrite && thread < writers(job.threads);
         writes.then(|| Ending(&job.writing))

@@ -27,8 +27,8 @@ fn plan() -> Plan {
     }
 }
 
-/// Every structure finds what it should in every workload, or says why not.
-/// What is found is checked by the run itself.
+/// Every structure finds what it should in every workload, or says why it cannot do the
+/// workload. The run itself checks what is found.
 #[test]
 fn every_structure_does_every_workload() {
     let plan = plan();
@@ -66,7 +66,7 @@ fn every_structure_does_every_workload() {
     }
 }
 
-/// How many operations a place has, if that does not depend on chance.
+/// The number of operations of a place, if it does not depend on chance.
 fn operations(place: &Place) -> Option<u64> {
     match place.workload {
         Workload::ReadSeq | Workload::ReadReverse => Some(1000 * place.threads as u64),
@@ -76,7 +76,7 @@ fn operations(place: &Place) -> Option<u64> {
     }
 }
 
-/// Whether it is a seek in one of those that would sort everything for it.
+/// Whether this is a seek in a structure that would sort everything for it.
 fn sorts_to_seek(place: &Place) -> bool {
     let sorted_late = ["vector", "hash_skip_list", "hash_linked_list"];
     place.workload == Workload::SeekRandom && sorted_late.contains(&place.kind.name)
@@ -106,7 +106,7 @@ fn own_accounts_hold_the_entries() {
     };
     let cells = plan.run(&input(16, 20, Spread::Random), &mut |_| ());
     for Cell { place, outcome } in cells.expect("all found") {
-        // The test's allocator does not count.
+        // The test's allocator does not count bytes.
         match outcome.ok().and_then(|figures| figures.bytes_per_entry) {
             Some(Bytes::Own(bytes)) => assert!((36.0..500.0).contains(&bytes), "{place} {bytes}"),
             Some(Bytes::Heap(_)) => panic!("{place}: nothing counts the heap"),
@@ -115,7 +115,7 @@ fn own_accounts_hold_the_entries() {
     }
 }
 
-/// A structure that loses entries, for what is to be noticed.
+/// A structure that loses entries, which a run must detect.
 mod lossy {
     use std::sync::Mutex;
 

@@ -6,7 +6,7 @@ use whitewater_concurrent::art::{Art, Iter, Options};
 
 use crate::structure::{Direction, Entry, Handle, Shape, Structure};
 
-/// The tree, its address range reserved for the run's entries.
+/// The tree, with its address range reserved for the run's entries.
 pub(super) struct RadixTree(Arc<Art>);
 
 pub(super) struct Way<'a> {

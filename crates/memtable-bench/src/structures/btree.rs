@@ -1,4 +1,4 @@
-//! The standard library's B-tree under one lock.
+//! The standard library's B-tree behind a single lock.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::structure::{Direction, Entry, Handle, Operation, Shape, Structure};
 
 type Map = BTreeMap<Box<[u8]>, Box<[u8]>>;
 
-/// Writers one at a time; readers side by side, scans for all their length.
+/// Writers exclude each other; readers share the lock, scans for their whole length.
 pub(super) struct LockedBTree(RwLock<Map>);
 
 pub(super) struct Way<'a>(&'a RwLock<Map>);
@@ -26,9 +26,9 @@ impl Structure for LockedBTree {
         Way(&self.0)
     }
 
-    /// One compare-exchange to take the lock and one to give it back, for
-    /// readers and writers alike (`parking_lot::RawRwLock`, fast paths); the
-    /// map has no atomics. A scan takes it once.
+    /// One compare-exchange to take the lock and one to release it, for readers and writers
+    /// alike (`parking_lot::RawRwLock`, fast paths). The map has no atomics. A scan takes the
+    /// lock once.
     fn documented_rmw(operation: Operation) -> Option<f64> {
         match operation {
             Operation::Insert | Operation::Get | Operation::Seek => Some(2.0),

@@ -5,10 +5,10 @@ use congee::Congee;
 use crate::structure::{Direction, Entry, Handle, Operation, Shape, Structure};
 
 const WORD: usize = size_of::<usize>();
-/// Entries fetched at once by seeks and scans: it fills a buffer.
+/// The number of entries that seeks and scans fetch at a time, because it fills a buffer.
 const PIECE: usize = 256;
 
-/// Keys and values are numbers.
+/// The tree, whose keys and values are numbers.
 pub(super) struct CongeeTree {
     tree: Congee<usize, usize>,
     value_size: usize,
@@ -51,7 +51,7 @@ impl Structure for CongeeTree {
     }
 }
 
-/// Up to a word of bytes as a number of the same order.
+/// Bytes, at most a word of them, as a number that sorts in the same way.
 fn number(bytes: &[u8]) -> usize {
     let mut word = [0; WORD];
     word[WORD - bytes.len()..].copy_from_slice(bytes);
@@ -59,7 +59,7 @@ fn number(bytes: &[u8]) -> usize {
 }
 
 impl Way<'_> {
-    /// Passes entries from `start` on to `visit`, `piece` at a time.
+    /// Passes entries from `start` onwards to `visit`, `piece` at a time.
     fn walk(
         &mut self,
         mut start: usize,
@@ -69,7 +69,7 @@ impl Way<'_> {
         let tree = &self.of.tree;
         let guard = tree.pin();
         loop {
-            // Its range leaves the end out, so the greatest key comes last.
+            // The end of a range is exclusive, so the greatest key is handled last.
             let buffer = &mut self.buffer[..piece];
             let count = tree.range(&start, &usize::MAX, buffer, &guard);
             let mut last = None;

@@ -1,11 +1,12 @@
-//! `crossbeam-skiplist`: a lock-free skip list whose nodes are freed by epochs
-//! and counted references.
+//! `crossbeam-skiplist`: a lock-free skip list whose nodes are freed with epochs and
+//! reference counts.
 
 use crossbeam_skiplist::SkipMap;
 
 use crate::structure::{Direction, Entry, Handle, Operation, Shape, Structure};
 
-/// Keys and values in boxes of their own, as bytes of any length must be.
+/// The list. Keys and values are in boxes of their own, because they are bytes of any
+/// length.
 pub(super) struct CrossbeamSkipMap(SkipMap<Box<[u8]>, Box<[u8]>>);
 
 pub(super) struct Way<'a>(&'a SkipMap<Box<[u8]>, Box<[u8]>>);
@@ -23,11 +24,11 @@ impl Structure for CrossbeamSkipMap {
         Way(&self.0)
     }
 
-    /// As `base.rs` of release 0.1.3 has them. A read counts a reference to the
-    /// entry up and down. An insert counts the entry, links it at level 0 and
-    /// gives its reference back (3), and for each further level (one on
-    /// average) sets the node's link, counts a reference and links it (3).
-    /// Pinning the epoch writes to the thread's own line only.
+    /// The operations in `base.rs` of release 0.1.3. A read increments and decrements the
+    /// reference count of the entry. An insert increments the count of entries, links the
+    /// entry at level 0 and drops its reference (3). For each further level, of which there
+    /// is one on average, it sets the node's link, increments the reference count, and links
+    /// the node (3). Pinning the epoch writes only to the thread's own line.
     fn documented_rmw(operation: Operation) -> Option<f64> {
         match operation {
             Operation::Insert => Some(6.0),
@@ -39,7 +40,7 @@ impl Structure for CrossbeamSkipMap {
 
 impl Handle for Way<'_> {
     fn insert(&mut self, entry: Entry<'_>) -> bool {
-        // Its answer does not tell an entry that was replaced.
+        // The answer does not show whether an entry was replaced.
         self.0.insert(entry.key.into(), entry.value.into());
         true
     }

@@ -1,4 +1,4 @@
-//! This project's hash tables of lists, by the first bytes of the key.
+//! This project's hash tables of lists, hashed by the first bytes of the key.
 
 use std::sync::Arc;
 
@@ -9,25 +9,25 @@ use whitewater_concurrent::skiplist::Bytewise;
 
 use crate::structure::{Direction, Entry, Handle, Operation, Shape, Structure};
 
-/// Bytes of a prefix, at most: a bucket has the keys of some prefixes.
+/// The maximum size of a prefix in bytes. A bucket has the keys of several prefixes.
 const PREFIX: usize = 8;
 
-/// The hash of a key's prefix; its high bits choose the bucket.
+/// The hash of a key's prefix. Its high bits choose the bucket.
 fn hash(key: &[u8]) -> u64 {
     let mut prefix = [0; PREFIX];
     let len = key.len().min(PREFIX);
     prefix[..len].copy_from_slice(&key[..len]);
-    // A multiplication carries upwards; the fold brings high bits down first.
+    // A multiplication only carries upwards, so the high bits are first folded down.
     let word = u64::from_le_bytes(prefix);
     (word ^ (word >> 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// One bucket for each entry, on average.
+/// The number of buckets: one for each entry, on average.
 fn buckets(shape: &Shape) -> usize {
     shape.entries.max(1)
 }
 
-/// A kind of table: both are used alike.
+/// Defines a table of one kind; both kinds are used in the same way.
 macro_rules! hash_table {
     ($(#[$doc:meta])* $name:ident, $way:ident, $table:ident, $called:literal, $about:literal, $options:expr) => {
         $(#[$doc])*
@@ -89,7 +89,7 @@ macro_rules! hash_table {
 }
 
 hash_table!(
-    /// Buckets that are skip lists.
+    /// A hash table whose buckets are skip lists.
     SkipLists,
     SkipListsWay,
     HashSkipList,
@@ -104,7 +104,7 @@ hash_table!(
 );
 
 hash_table!(
-    /// Buckets that are linked lists.
+    /// A hash table whose buckets are linked lists.
     LinkedLists,
     LinkedListsWay,
     HashLinkList,

@@ -1,5 +1,5 @@
-//! The structures, one file each. To add one: implement [`Structure`] in a
-//! file of its own and put it into [`ALL`].
+//! The structures, one file each. To add a structure, implement [`Structure`] in a file of
+//! its own and add it to [`ALL`].
 //!
 //! [`Structure`]: crate::structure::Structure
 
@@ -9,8 +9,8 @@ use whitewater_concurrent::arena::ArenaOptions;
 
 use crate::structure::{Kind, Shape};
 
-/// Passes the entries from `key` on to `visit`, by one of this project's
-/// cursors. They are alike, and have no trait in common.
+/// Passes the entries from `key` onwards to `visit`, with one of this project's cursors.
+/// The cursors are alike, but have no trait in common.
 macro_rules! seek {
     ($cursor:expr, $key:expr, $visit:expr) => {{
         let cursor = $cursor;
@@ -21,7 +21,7 @@ macro_rules! seek {
     }};
 }
 
-/// Passes all entries to `visit`, by one of this project's cursors.
+/// Passes all entries to `visit`, with one of this project's cursors.
 macro_rules! walk {
     ($cursor:expr, $direction:expr, $visit:expr) => {{
         let cursor = $cursor;
@@ -92,7 +92,7 @@ mod skip_list;
 mod skl;
 mod vector;
 
-/// Every structure of this build: this project's first.
+/// Every structure of this build, with this project's first.
 pub const ALL: &[Kind] = &[
     Kind::of::<skip_list::List<skip_list::InlineEntries>>(),
     Kind::of::<skip_list::List<skip_list::IndirectEntries>>(),
@@ -114,13 +114,12 @@ pub fn find(name: &str) -> Option<&'static Kind> {
     ALL.iter().find(|kind| kind.name == name)
 }
 
-/// The user key of one of this project's internal keys, which a tag of 8 bytes
-/// ends.
+/// The user key of one of this project's internal keys, which end with a tag of 8 bytes.
 fn user_key(internal_key: &[u8]) -> &[u8] {
     &internal_key[..internal_key.len() - 8]
 }
 
-/// The arena of one of this project's structures: blocks of 1 MiB.
+/// The options of the arena of this project's structures: blocks of 1 MiB.
 fn arena(shape: &Shape) -> ArenaOptions {
     ArenaOptions {
         block_size: 1 << 20,
@@ -128,7 +127,7 @@ fn arena(shape: &Shape) -> ArenaOptions {
     }
 }
 
-/// All keys at or after `key`.
+/// The range of all keys at or after `key`.
 fn from(key: &[u8]) -> (Bound<&[u8]>, Bound<&[u8]>) {
     (Bound::Included(key), Bound::Unbounded)
 }

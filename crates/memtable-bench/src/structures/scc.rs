@@ -1,4 +1,4 @@
-//! `scc::TreeIndex`: a B+ tree whose readers take no lock.
+//! `scc::TreeIndex`: a B+ tree with lock-free readers.
 
 use scc::{Guard, TreeIndex};
 
@@ -6,7 +6,7 @@ use crate::structure::{Direction, Entry, Handle, Shape, Structure};
 
 type Bytes = Box<[u8]>;
 
-/// Keys and values in boxes of their own.
+/// The tree, with keys and values in boxes of their own.
 pub(super) struct SccTreeIndex(TreeIndex<Bytes, Bytes>);
 
 pub(super) struct Way<'a>(&'a TreeIndex<Bytes, Bytes>);

@@ -10,7 +10,7 @@ use whitewater_concurrent::skiplist::{
 use super::arena;
 use crate::structure::{Direction, Entry, Handle, Shape, Structure};
 
-/// A variant of the list: a layout of its nodes and a way to insert one entry.
+/// A variant of the list: a layout of its nodes, and a way to insert one entry.
 pub(super) trait Variant: 'static {
     type Layout: EntryLayout + Send + Sync + 'static;
     const NAME: &'static str;
@@ -22,13 +22,13 @@ pub(super) trait Variant: 'static {
     }
 }
 
-/// The list as the memtable has it.
+/// The variant with inline entries, as in memtables.
 pub(super) struct InlineEntries;
 
-/// Nodes with a pointer to the entry.
+/// The variant with a pointer from each node to its entry.
 pub(super) struct IndirectEntries;
 
-/// Inserts that begin at the top of the list, without the list's cached splice.
+/// The variant in which inserts begin at the top of the list, without its cached splice.
 pub(super) struct PlainDescent;
 
 impl Variant for InlineEntries {
@@ -53,7 +53,7 @@ impl Variant for PlainDescent {
     }
 }
 
-/// The list, with a splice for each thread's batches.
+/// The list, with a splice for the batches of each thread.
 pub(super) struct List<V: Variant>(Arc<SkipList<Bytewise, V::Layout>>);
 
 pub(super) struct Way<'a, V: Variant> {

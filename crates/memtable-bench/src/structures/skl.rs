@@ -1,9 +1,9 @@
 //! `skl`: a lock-free skip list in one arena, made for memtables.
 //!
-//! An insert in random order into release 0.22.17 takes time in proportion to
-//! the list: 2 us among 1,000 entries, more than 100 us among 16,000, with and
-//! without its free list, with and without versions. Larger runs leave it out
-//! and say so.
+//! In release 0.22.17, an insert in random order takes time in proportion to the length
+//! of the list: 2 us among 1,000 entries, more than 100 us among 16,000. This is the same
+//! with and without its free list, and with and without versions. Larger runs skip this
+//! structure, and say so.
 
 use skl::dynamic::Builder;
 use skl::dynamic::unique::Map;
@@ -13,13 +13,13 @@ use skl::{Arena, Options};
 
 use crate::structure::{Direction, Entry, Handle, Operation, Shape, Structure};
 
-/// Room for the node around each entry, links and padding included.
+/// The space for the node around each entry, including links and padding.
 const OVERHEAD: usize = 128;
 
-/// Entries beyond which a run would not end in reasonable time.
+/// The number of entries beyond which a run would not end in reasonable time.
 const MOST: usize = 10_000;
 
-/// The map of its kind without versions, in memory reserved for the run.
+/// The crate's map without versions, in memory that is reserved for the run.
 pub(super) struct Skl(SkipMap);
 
 pub(super) struct Way<'a>(&'a SkipMap);

@@ -1,15 +1,15 @@
-//! This project's vector: appended to, sorted for a scan.
+//! This project's vector, which is appended to, and sorted for a scan.
 
 use whitewater_concurrent::append_list::AppendList;
 use whitewater_concurrent::skiplist::Bytewise;
 
 use crate::structure::{Direction, Entry, Handle, Operation, Shape, Structure};
 
-/// Entries beyond which reads, which look at each, would not end in reasonable
-/// time.
+/// The number of entries beyond which reads, each of which looks at all entries, would
+/// not end in reasonable time.
 const MOST: usize = 10_000;
 
-/// The list, never sealed: what it is while it is written to.
+/// The list before it is sealed, as it is while it is being written to.
 pub(super) struct Vector(AppendList<Bytewise>);
 
 pub(super) struct Way<'a>(&'a AppendList<Bytewise>);
