@@ -63,7 +63,7 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>, change: Change) -> Result<()> 
             .put(key, value, &mode)
             .map_err(|failure| failure.during("put error"))?;
         let operation = match change {
-            // RocksDB counts neither its bytes nor the operation as an update.
+            // RocksDB counts neither the bytes of this change nor the operation as an update.
             Change::Xor => Operation::Other,
             Change::Replace | Change::Append => {
                 worker.stats.bytes += (read + key.len() + value.len()) as u64;
