@@ -1,9 +1,9 @@
-//! What happened, for listeners.
+//! Events on their way to the listeners.
 
 use super::EventListener;
 use super::info::*;
 
-/// Something that happened.
+/// An event, with what listeners are told about it.
 #[derive(Debug)]
 pub(crate) enum Happened {
     FlushBegin(FlushJobInfo),
@@ -24,7 +24,7 @@ pub(crate) enum Happened {
 }
 
 impl Happened {
-    /// Tells a listener.
+    /// Calls the listener's method for this event.
     pub fn tell(&self, listener: &dyn EventListener) {
         match self {
             Happened::FlushBegin(info) => listener.on_flush_begin(info),

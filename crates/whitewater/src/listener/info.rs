@@ -1,4 +1,4 @@
-//! What listeners are told.
+//! The structs that describe events to listeners.
 
 use std::path::PathBuf;
 use whitewater_storage::Error;
@@ -7,33 +7,34 @@ use whitewater_storage::Error;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct FlushJobInfo {
-    /// Id of the column family.
+    /// The id of the column family.
     pub cf_id: u32,
-    /// Its name.
+    /// The name of the column family.
     pub cf_name: String,
     /// The job's number in the info log.
     pub job_id: u64,
-    /// Memtables flushed together.
+    /// The number of memtables that are flushed together.
     pub num_memtables: u64,
-    /// Entries in them, tombstones included.
+    /// The number of entries in the memtables, tombstones included.
     pub num_entries: u64,
-    /// Tombstones in them.
+    /// The number of tombstones in the memtables.
     pub num_deletes: u64,
-    /// Bytes of memory they take.
+    /// The memory that the memtables take. Bytes.
     pub memory_usage: u64,
-    /// The table; none when the flush begins, or nothing was left to write.
+    /// The table that was written; `None` when the flush begins, or if there was nothing left to
+    /// write.
     pub file_path: Option<PathBuf>,
-    /// Bytes of the table; 0 as above.
+    /// The size of the table. Bytes; 0 when there is no table.
     pub file_size: u64,
-    /// The least and the greatest sequence number in the table; 0 as above.
+    /// The smallest sequence number in the table; 0 when there is no table.
     pub smallest_seqno: u64,
-    /// See `smallest_seqno`.
+    /// The largest sequence number in the table; 0 when there is no table.
     pub largest_seqno: u64,
-    /// Whether writes are slowed down now.
+    /// Whether writes are being slowed down now.
     pub triggered_writes_slowdown: bool,
     /// Whether writes are stopped now.
     pub triggered_writes_stop: bool,
-    /// How long writing the table took. Microseconds; 0 when the flush begins.
+    /// How long it took to write the table. Microseconds; 0 when the flush begins.
     pub elapsed_micros: u64,
 }
 
@@ -41,56 +42,55 @@ pub struct FlushJobInfo {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct CompactionJobInfo {
-    /// Id of the column family.
+    /// The id of the column family.
     pub cf_id: u32,
-    /// Its name.
+    /// The name of the column family.
     pub cf_name: String,
     /// The job's number in the info log.
     pub job_id: u64,
-    /// How it ended. `Ok` when it begins.
+    /// How the compaction ended; `Ok` when it begins.
     pub status: Result<(), Error>,
-    /// The least level with inputs.
+    /// The lowest-numbered level with inputs.
     pub base_input_level: usize,
-    /// The level written to.
+    /// The level that the compaction writes to.
     pub output_level: usize,
-    /// The tables that are compacted.
+    /// The tables to compact.
     pub input_files: Vec<PathBuf>,
-    /// The tables that were made of them; none when it begins or has failed.
+    /// The tables that were written; empty when the compaction begins or has failed.
     pub output_files: Vec<PathBuf>,
-    /// Why it was picked, in RocksDB's words: `LevelL0FilesNum`,
-    /// `ManualCompaction`, ...
+    /// Why the compaction was picked, in RocksDB's words: `LevelL0FilesNum`, `ManualCompaction`,
+    /// ...
     pub compaction_reason: &'static str,
     /// Whether files were only moved to another level.
     pub trivial_move: bool,
-    /// What it did; all 0 when it begins or has failed.
+    /// What the compaction did; all 0 when it begins or has failed.
     pub stats: CompactionJobStats,
 }
 
-/// A part of a compaction: a range of its keys, beside which others may be merged
-/// at the same time (`max_subcompactions`). A compaction that rewrites tables has
-/// at least one.
+/// A part of a compaction: a range of its keys. Other parts may run at the same time
+/// (`max_subcompactions`). A compaction that rewrites tables has at least one part.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SubcompactionJobInfo {
-    /// Id of the column family.
+    /// The id of the column family.
     pub cf_id: u32,
-    /// Its name.
+    /// The name of the column family.
     pub cf_name: String,
-    /// How it ended. `Ok` when it begins.
+    /// How the part ended; `Ok` when it begins.
     pub status: Result<(), Error>,
     /// The number of the whole compaction in the info log.
     pub job_id: u64,
-    /// Which part it is, counted from 0 in the order of the keys.
+    /// The part's place among the parts, counted from 0 in the order of the keys.
     pub subcompaction_job_id: usize,
-    /// The least level with inputs.
+    /// The lowest-numbered level with inputs.
     pub base_input_level: usize,
-    /// The level written to.
+    /// The level that the compaction writes to.
     pub output_level: usize,
     /// Why the compaction was picked, as in [`CompactionJobInfo`].
     pub compaction_reason: &'static str,
-    /// What the part did; all 0 when it begins or has failed. Tables are inputs
-    /// of the whole compaction: their number is 0 here, and the bytes read are
-    /// those of the part's keys and values.
+    /// What the part did; all 0 when it begins or has failed. Tables are inputs of the whole
+    /// compaction, so the number of tables read is 0 here, and the bytes read are those of the
+    /// part's keys and values.
     pub stats: CompactionJobStats,
 }
 
@@ -98,35 +98,35 @@ pub struct SubcompactionJobInfo {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactionJobStats {
-    /// How long it took. Microseconds.
+    /// How long the compaction took. Microseconds.
     pub elapsed_micros: u64,
-    /// CPU time of all its threads. Microseconds.
+    /// CPU time of all threads of the compaction. Microseconds.
     pub cpu_micros: u64,
-    /// Entries read.
+    /// The number of entries read.
     pub num_input_records: u64,
-    /// Tables read.
+    /// The number of tables read.
     pub num_input_files: u64,
-    /// Bytes of the tables read.
+    /// The size of the tables read. Bytes.
     pub total_input_bytes: u64,
-    /// Entries written.
+    /// The number of entries written.
     pub num_output_records: u64,
-    /// Tables written.
+    /// The number of tables written.
     pub num_output_files: u64,
-    /// Bytes of the tables written.
+    /// The size of the tables written. Bytes.
     pub total_output_bytes: u64,
-    /// Entries dropped since a newer one hides them.
+    /// The number of entries dropped because a newer one hides them.
     pub num_records_replaced: u64,
-    /// Entries dropped that a range tombstone deletes.
+    /// The number of entries dropped because a range tombstone deletes them.
     pub num_range_deleted_records: u64,
-    /// Entries that a compaction filter removed.
+    /// The number of entries that a compaction filter removed.
     pub num_filtered_records: u64,
-    /// Tombstones dropped since nothing is left for them to delete.
+    /// The number of tombstones dropped because nothing is left for them to delete.
     pub num_expired_deletion_records: u64,
-    /// Parts that ran at the same time.
+    /// The number of parts that ran at the same time.
     pub num_subcompactions: u64,
 }
 
-/// Who makes a table.
+/// The kind of job that makes a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TableFileCreationReason {
@@ -140,41 +140,41 @@ pub enum TableFileCreationReason {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TableFileCreationInfo {
-    /// Name of the column family.
+    /// The name of the column family.
     pub cf_name: String,
-    /// Where it is.
+    /// The path of the table.
     pub file_path: PathBuf,
-    /// Bytes.
+    /// The size of the table. Bytes.
     pub file_size: u64,
-    /// The number of the job that made it.
+    /// The number of the job that made the table.
     pub job_id: u64,
-    /// Who made it.
+    /// The kind of job that made the table.
     pub reason: TableFileCreationReason,
 }
 
-/// A table file that was deleted.
+/// A table file that was deleted, or that could not be.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TableFileDeletionInfo {
-    /// Where it was.
+    /// The path that the file had.
     pub file_path: PathBuf,
-    /// The number of the job that deleted it.
+    /// The number of the job that deleted the file.
     pub job_id: u64,
-    /// Whether it is gone; if not, it is tried again later.
+    /// Whether the deletion succeeded. If it failed, it is tried again later.
     pub status: Result<(), Error>,
 }
 
-/// A memtable that was sealed.
+/// A memtable that was sealed: it takes no more writes.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct MemTableInfo {
-    /// Name of the column family.
+    /// The name of the column family.
     pub cf_name: String,
-    /// Its number.
+    /// The memtable's number.
     pub id: u64,
-    /// Entries in it by now, tombstones included.
+    /// The number of entries in it so far, tombstones included.
     pub num_entries: u64,
-    /// Tombstones in it.
+    /// The number of tombstones in it so far.
     pub num_deletes: u64,
 }
 
@@ -182,37 +182,37 @@ pub struct MemTableInfo {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ColumnFamilyInfo {
-    /// Its id.
+    /// The id of the column family.
     pub cf_id: u32,
-    /// Its name.
+    /// The name of the column family.
     pub cf_name: String,
 }
 
-/// A table that came from outside.
+/// A table that was ingested.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ExternalFileIngestionInfo {
-    /// Name of the column family.
+    /// The name of the column family.
     pub cf_name: String,
-    /// Where it came from.
+    /// The path that the table was ingested from.
     pub external_file_path: PathBuf,
-    /// Where it is.
+    /// The path of the table in the database.
     pub internal_file_path: PathBuf,
-    /// The sequence number that its entries got; 0 is none.
+    /// The sequence number that was given to its entries; 0 if none was.
     pub global_seqno: u64,
-    /// The level that it was put into.
+    /// The level that the table was put into.
     pub level: usize,
 }
 
-/// How writers are held back.
+/// Whether, and how, writers are held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WriteStallCondition {
-    /// They are not.
+    /// Writers are not held back.
     Normal,
-    /// They get a rate.
+    /// Writers are limited to a rate.
     Delayed,
-    /// They wait.
+    /// Writers wait.
     Stopped,
 }
 
@@ -220,18 +220,18 @@ pub enum WriteStallCondition {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WriteStallInfo {
-    /// Name of the column family.
+    /// The name of the column family.
     pub cf_name: String,
     /// The condition from now on.
     pub cur: WriteStallCondition,
-    /// The one before.
+    /// The condition before the change.
     pub prev: WriteStallCondition,
-    /// Why writers are held back from now on, in RocksDB's words, such as `we have
-    /// 20 level-0 files`; `None` when they are not. Not in the `rocksdb` crate.
+    /// Why writers are held back from now on, in RocksDB's words, such as `we have 20 level-0
+    /// files`; `None` when they are not held back. Not in the `rocksdb` crate.
     pub cause: Option<String>,
 }
 
-/// What failed.
+/// The kind of work that failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BackgroundErrorReason {
@@ -239,20 +239,20 @@ pub enum BackgroundErrorReason {
     Flush,
     /// A compaction.
     Compaction,
-    /// A write that had its place, or writing the log.
+    /// A write that had already reserved its place, or writing the log.
     WriteCallback,
-    /// Writing the manifest.
+    /// A write to the manifest.
     ManifestWrite,
 }
 
-/// A failure of work in the background, or of a write.
+/// A failure of background work, or of a write.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BackgroundErrorInfo {
-    /// What failed.
+    /// The kind of work that failed.
     pub reason: BackgroundErrorReason,
-    /// The failure, with its severity: from
-    /// [`HardError`](crate::Severity::HardError) on, writes are refused.
+    /// The error, with its severity: from [`HardError`](crate::Severity::HardError) on, writes are
+    /// refused.
     pub error: Error,
 }
 
@@ -260,10 +260,10 @@ pub struct BackgroundErrorInfo {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct BackgroundErrorRecoveryInfo {
-    /// The failure; none if there is nothing to recover from.
+    /// The error to recover from; `None` if there is none.
     pub old_bg_error: Option<Error>,
-    /// What is still wrong; none when it begins, and after success.
+    /// The error that remains; `None` when the recovery begins, and after it has succeeded.
     pub new_bg_error: Option<Error>,
-    /// Whether the database recovers by itself: a job is tried again.
+    /// Whether the database recovers by itself, by retrying a job.
     pub auto_recovery: bool,
 }

@@ -1,30 +1,28 @@
 //! Listeners: user code that is told what happens in a database.
 //!
-//! The trait, its methods and the structs carry RocksDB's names; the `rocksdb`
-//! crate has none. A listener is added with
+//! The trait, its methods and the structs carry RocksDB's names; the `rocksdb` crate has none.
+//! A listener is added with
 //! [`Options::add_event_listener`](crate::Options::add_event_listener).
 //!
 //! # Which thread calls, and what it may do
 //!
-//! A database with listeners has one thread for them. It calls all listeners
-//! with one event after the other, in the order in which they were added, and
-//! with no lock of the database held. So a listener may use the database in any
-//! way, and wait in it; flushes, compactions and writes do not wait for the
-//! listener. In return it is told shortly *after* the fact: files named in an
-//! event may be gone by then, and an event that begins something does not hold
-//! that up.
+//! A database with listeners has one thread for them. The thread delivers one event after the
+//! other. It calls all listeners with each event, in the order in which they were added, and it
+//! holds no lock of the database. So a listener may use the database in any way, and may wait
+//! in it; flushes, compactions and writes do not wait for the listener. In return, a listener
+//! is called shortly *after* the fact: files named in an event may be gone by then, and an
+//! event that announces the beginning of something does not hold that up.
 //!
-//! Events are kept in memory until they are told, without a bound: work that
-//! waited for listeners could wait for itself. They come by flush, compaction
-//! and file, not by write, some hundred bytes each and more with the names of
-//! many files. So a listener must keep up in the long run, and one that never
-//! returns keeps all later events. How many wait is the property
-//! [`NUM_PENDING_EVENTS`](crate::properties::NUM_PENDING_EVENTS); a warning in the
-//! info log says when a listener has returned to more than 1024 of them, and
-//! again when they have doubled. Everything that happened before
-//! the database was closed is told before closing returns, unless the listener
-//! itself closes it. A panic of a listener goes to the info log, and the next
-//! event is told.
+//! Events are kept in memory until they are delivered, without a bound, because work that
+//! waited for listeners could end up waiting for itself. Events come by flush, compaction and
+//! file, not by write. Each takes some hundred bytes, more if it names many files. So a
+//! listener must keep up in the long run, and one that never returns keeps all later events in
+//! memory. The property [`NUM_PENDING_EVENTS`](crate::properties::NUM_PENDING_EVENTS) is the
+//! number of events that wait. The info log gets a warning when a listener has returned and
+//! more than 1024 events wait, and another one when their number has doubled. Everything that
+//! happened before the database was closed is delivered before closing returns, unless the
+//! listener itself closes the database. A panic of a listener is written to the info log, and
+//! the next event is delivered.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -56,7 +54,7 @@
 //! # }
 //! ```
 
-// `info` has the structs that listeners get, `event` what is sent to their thread.
+// `info` has the structs that listeners get; `event` has what is sent to their thread.
 pub(crate) mod event;
 mod info;
 
@@ -67,55 +65,55 @@ pub use info::{
     WriteStallCondition, WriteStallInfo,
 };
 
-/// Is told what happens in a database; see the [module](self). All methods do
-/// nothing by default.
+/// User code that is called when something happens in a database; see the [module](self). All
+/// methods do nothing by default.
 pub trait EventListener: Send + Sync {
     /// A flush has begun.
     fn on_flush_begin(&self, _info: &FlushJobInfo) {}
 
-    /// A flush is done, and its table recorded.
+    /// A flush has finished, and its table is recorded in the manifest.
     fn on_flush_completed(&self, _info: &FlushJobInfo) {}
 
-    /// A compaction has begun. Its outputs and figures are not known.
+    /// A compaction has begun. Its outputs and statistics are not known yet.
     fn on_compaction_begin(&self, _info: &CompactionJobInfo) {}
 
-    /// A compaction is over: its outputs are recorded, or it has failed.
+    /// A compaction has ended: its outputs are recorded in the manifest, or it has failed.
     fn on_compaction_completed(&self, _info: &CompactionJobInfo) {}
 
-    /// A part of a compaction has begun. Parts begin and end on threads of their
-    /// own: those of one compaction are told in any order, all of them between its
-    /// beginning and its end.
+    /// A part of a compaction has begun. Parts begin and end on threads of their own. The events of
+    /// one compaction's parts come in any order, all of them between the beginning and the end of
+    /// the compaction.
     fn on_subcompaction_begin(&self, _info: &SubcompactionJobInfo) {}
 
-    /// A part of a compaction is over: its tables are written, or it has failed.
-    /// Tables are recorded only with the whole compaction.
+    /// A part of a compaction has ended: its tables are written, or it has failed. The tables are
+    /// recorded in the manifest only when the whole compaction is.
     fn on_subcompaction_completed(&self, _info: &SubcompactionJobInfo) {}
 
-    /// A job has made a table, which is part of the database now.
+    /// A job has made a table, which is now part of the database.
     fn on_table_file_created(&self, _info: &TableFileCreationInfo) {}
 
-    /// The file of an obsolete table was deleted, or could not be.
+    /// The file of an obsolete table was deleted, or deleting it failed.
     fn on_table_file_deleted(&self, _info: &TableFileDeletionInfo) {}
 
-    /// A memtable takes no more writes, and is to be flushed.
+    /// A memtable was sealed: it takes no more writes and will be flushed.
     fn on_memtable_sealed(&self, _info: &MemTableInfo) {}
 
     /// A column family was dropped.
     fn on_column_family_handle_deletion_started(&self, _info: &ColumnFamilyInfo) {}
 
-    /// A table from outside has become part of the database.
+    /// A table was ingested and is now part of the database.
     fn on_external_file_ingested(&self, _info: &ExternalFileIngestionInfo) {}
 
-    /// A column family holds writers back in another way than before.
+    /// The way in which a column family holds writers back has changed.
     fn on_stall_conditions_changed(&self, _info: &WriteStallInfo) {}
 
-    /// Work in the background has failed, or a write that had its place.
+    /// Background work has failed, or a write that had already reserved its place.
     fn on_background_error(&self, _info: &BackgroundErrorInfo) {}
 
-    /// After a failure: a job is tried again, or
+    /// A recovery from a failure has begun: a job is retried, or
     /// [`resume`](crate::DBCommon::resume) was called.
     fn on_error_recovery_begin(&self, _info: &BackgroundErrorRecoveryInfo) {}
 
-    /// The database goes on after a failure, or an attempt to has failed.
+    /// A recovery from a failure has ended: the database goes on, or the attempt has failed.
     fn on_error_recovery_end(&self, _info: &BackgroundErrorRecoveryInfo) {}
 }

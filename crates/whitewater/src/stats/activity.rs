@@ -1,9 +1,9 @@
-//! What a thread reads tables for.
+//! The purpose for which a thread reads tables.
 
 use super::Histogram;
 use std::cell::Cell;
 
-/// What a thread reads tables for.
+/// The purpose for which a thread reads tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
     Get,
@@ -23,18 +23,18 @@ thread_local! {
 pub(crate) struct During(Option<Activity>);
 
 impl Activity {
-    /// What the calling thread reads until the result is dropped, it reads for
-    /// this.
+    /// Begins the activity: until the result is dropped, the calling thread's reads of tables count
+    /// as its reads.
     pub fn begin(self) -> During {
         During(ACTIVITY.replace(Some(self)))
     }
 
-    /// What the calling thread reads for, if it has said so.
+    /// The activity of the calling thread, if it has begun one.
     pub fn current() -> Option<Self> {
         ACTIVITY.get()
     }
 
-    /// Where the time of such reads goes.
+    /// The histogram for the times of these reads.
     pub fn histogram(self) -> Histogram {
         match self {
             Activity::Get => Histogram::FileReadGetMicros,

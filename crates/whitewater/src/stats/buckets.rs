@@ -1,9 +1,8 @@
 //! The values of one histogram that the threads of one shard have recorded.
 //!
-//! Values below 16 have buckets of their own; above, every power of two is cut
-//! into eight, so that a bucket is at most an eighth as wide as its values are
-//! large. Recording is two relaxed additions on lines that threads of other
-//! shards do not touch.
+//! Values below 16 have a bucket each. Above, every power of two is divided into eight buckets,
+//! so a bucket is at most an eighth as wide as its values are large. Recording a value is two
+//! relaxed additions, on cache lines that threads of other shards do not touch.
 
 use super::data::HistogramData;
 use std::array::from_fn;
@@ -13,9 +12,10 @@ use whitewater_concurrent::counter::Counter;
 
 /// Values below this have a bucket each.
 const EXACT: usize = 16;
-/// Buckets of a power of two, as a power of two.
+/// The base-2 logarithm of the number of buckets in a power of two.
 const PARTS_LOG: u32 = 3;
-/// Buckets: those of 1, and of the powers of two from 16 to 2^63.
+/// The number of buckets: those of single values, and those of the powers of two from 16 to
+/// 2^63.
 pub(super) const BUCKETS: usize = EXACT + ((64 - 4) << PARTS_LOG);
 
 /// The bucket of `value`.
@@ -29,7 +29,7 @@ fn bucket_of(value: u64) -> usize {
     EXACT + (((power - 4) as usize) << PARTS_LOG) + part
 }
 
-/// The least value of a bucket, and how many values it has.
+/// The smallest value of a bucket, and how many values the bucket has.
 fn range_of(bucket: usize) -> (u64, u64) {
     if bucket < EXACT {
         return (bucket as u64, 1);
@@ -45,8 +45,8 @@ fn range_of(bucket: usize) -> (u64, u64) {
 pub(super) struct Buckets {
     counts: [Counter; BUCKETS],
     sum: Counter,
-    /// Written by: the shard's threads. Read by: them, to spare a write, and
-    /// whoever looks at the histogram. Publish nothing.
+    /// Written by: the shard's threads. Read by: the same threads, to avoid a needless write, and
+    /// threads that look at the histogram. Publish nothing.
     min: AtomicU64,
     max: AtomicU64,
 }
@@ -76,7 +76,7 @@ impl Buckets {
     }
 }
 
-/// Shards added up.
+/// The sum of several shards.
 #[derive(Debug)]
 pub(super) struct Merged {
     counts: Vec<u64>,
@@ -105,7 +105,7 @@ impl Merged {
         merged
     }
 
-    /// What users see of it. All 0 without values.
+    /// The histogram as users see it. All 0 without values.
     pub(super) fn data(&self) -> HistogramData {
         let count: u64 = self.counts.iter().sum();
         if count == 0 {
@@ -135,13 +135,13 @@ impl Merged {
         }
     }
 
-    /// Number of values.
+    /// The number of values.
     pub(super) fn count(&self) -> u64 {
         self.counts.iter().sum()
     }
 
-    /// RocksDB's text of a histogram: figures, then a line for each bucket with
-    /// values. Of no values, nothing.
+    /// RocksDB's text of a histogram: a summary, then a line for each bucket with values. Empty if
+    /// there are no values.
     pub(super) fn text(&self) -> String {
         let count = self.count();
         let mut out = String::new();
@@ -187,8 +187,8 @@ impl Merged {
         out
     }
 
-    /// The value that a share of all `count` values does not exceed, taking a
-    /// bucket's values to be spread evenly over it.
+    /// The value that a share of all `count` values does not exceed, on the assumption that the
+    /// values of a bucket are spread evenly over it.
     fn percentile(&self, count: u64, share: f64) -> f64 {
         let wanted = count as f64 * share;
         let mut below = 0.0;
@@ -249,7 +249,7 @@ mod tests {
         }
         let text = Merged::of([&shard].into_iter()).text();
         let lines: Vec<&str> = text.lines().collect();
-        // The deviation is that of the buckets.
+        // The standard deviation is computed from the buckets.
         assert!(
             lines[0].starts_with("Count: 4 Average: 6.5000  StdDev: "),
             "{text}"

@@ -1,8 +1,8 @@
 //! A histogram as users see it.
 
-/// The distribution of what a [`Histogram`](super::Histogram) recorded, in its
-/// unit. Percentiles are right to an eighth, usually better; values below 16
-/// are exact. Everything is 0 when nothing was recorded.
+/// The distribution of the values that a [`Histogram`](super::Histogram) recorded, in its unit.
+/// Percentiles are accurate to an eighth, usually better; values below 16 are exact. Everything
+/// is 0 when nothing was recorded.
 #[derive(Debug, Clone, Default)]
 pub struct HistogramData {
     pub(super) median: f64,
@@ -17,11 +17,11 @@ pub struct HistogramData {
 }
 
 impl HistogramData {
-    /// Nothing recorded.
+    /// The data of a histogram that has recorded nothing.
     pub fn new() -> HistogramData {
         HistogramData::default()
     }
-    /// Half of the values are no larger.
+    /// The median: half of the values are no larger.
     pub fn median(&self) -> f64 {
         self.median
     }
@@ -29,11 +29,11 @@ impl HistogramData {
     pub fn average(&self) -> f64 {
         self.average
     }
-    /// 95 of 100 values are no larger.
+    /// The 95th percentile: 95 of 100 values are no larger.
     pub fn p95(&self) -> f64 {
         self.p95
     }
-    /// 99 of 100 values are no larger.
+    /// The 99th percentile: 99 of 100 values are no larger.
     pub fn p99(&self) -> f64 {
         self.p99
     }
@@ -45,15 +45,15 @@ impl HistogramData {
     pub fn min(&self) -> f64 {
         self.min
     }
-    /// The sum of all values; wraps around.
+    /// The sum of all values. It wraps around.
     pub fn sum(&self) -> u64 {
         self.sum
     }
-    /// Number of values.
+    /// The number of values.
     pub fn count(&self) -> u64 {
         self.count
     }
-    /// The standard deviation; an estimate, like the percentiles.
+    /// The standard deviation. Like the percentiles, it is an estimate.
     pub fn std_dev(&self) -> f64 {
         self.std_dev
     }

@@ -1,16 +1,15 @@
-//! Histograms by RocksDB's names.
+//! The histograms, by RocksDB's names.
 
 use super::StatsLevel;
 use super::names::named_enum;
 use std::time::Duration;
 
 named_enum! {
-    /// Something whose distribution is kept. RocksDB's list, in its order, and
-    /// behind it the steps of writes that only this engine has
-    /// (`whitewater.write.*`). Units are in the names; what has none is bytes
-    /// or counts, but for `rocksdb.db.write.stall`, which is microseconds.
-    /// Those for which [`is_collected`](Self::is_collected) is false stay
-    /// empty.
+    /// A quantity whose distribution is recorded. The list is RocksDB's, in its order, followed by
+    /// the steps of writes that only this engine has (`whitewater.write.*`). Names include the
+    /// unit. A name without a unit means bytes or counts, except for `rocksdb.db.write.stall`,
+    /// which is in microseconds. Histograms for which [`is_collected`](Self::is_collected) is false
+    /// stay empty.
     pub enum Histogram {
         DbGet = "rocksdb.db.get.micros",
         DbWrite = "rocksdb.db.write.micros",
@@ -74,7 +73,7 @@ named_enum! {
         PrefetchedBytesDiscarded = "rocksdb.prefetched.bytes.discarded",
         AsyncPrefetchAbortMicros = "rocksdb.async.prefetch.abort.micros",
         TableOpenPrefetchTailReadBytes = "rocksdb.table.open.prefetch.tail.read.bytes",
-        // Only this engine's.
+        // Histograms that only this engine has.
         WriteLocateNanos = "whitewater.write.locate.nanos",
         WriteReserveNanos = "whitewater.write.reserve.nanos",
         WriteAppendNanos = "whitewater.write.append.nanos",
@@ -84,14 +83,14 @@ named_enum! {
     }
 }
 
-/// How a histogram comes by its values.
+/// How the values of a histogram are obtained.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// Bytes, or a time that was measured anyway.
+    /// Bytes, or a time that is measured anyway.
     Plain,
-    /// Microseconds, by reading the clock for it.
+    /// Microseconds; the clock is read for this histogram.
     Micros,
-    /// Nanoseconds, by reading the clock for it many times in a call.
+    /// Nanoseconds; the clock is read for this histogram many times in a call.
     Nanos,
 }
 
@@ -144,12 +143,12 @@ impl Histogram {
         }
     }
 
-    /// Whether this engine keeps it.
+    /// Whether this engine collects the histogram.
     pub const fn is_collected(&self) -> bool {
         self.kind().is_some()
     }
 
-    /// The least level at which it is kept.
+    /// The lowest level at which the histogram is collected.
     #[inline]
     pub(crate) const fn level(self) -> StatsLevel {
         match self.kind() {

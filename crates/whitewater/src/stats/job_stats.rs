@@ -1,25 +1,25 @@
-//! What flushes and compactions amount to.
+//! Statistics of flushes and compactions.
 
 use std::ops::{AddAssign, Sub};
 
-/// What jobs that wrote to one level did, added up. A flush writes to level 0.
+/// The sum of what jobs that wrote to one level did. A flush writes to level 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct JobStats {
     pub micros: u64,
-    /// CPU time, of all parts of a job.
+    /// CPU time of all parts of a job.
     pub cpu_micros: u64,
     /// Bytes of inputs from levels other than the one written to.
     pub bytes_read_above: u64,
     /// Bytes of inputs from the level written to.
     pub bytes_read_same: u64,
     pub bytes_written: u64,
-    /// Keys and values of the tables written, before compression.
+    /// Bytes of keys and values of the tables written, before compression.
     pub bytes_written_raw: u64,
     /// Bytes of files that were only moved.
     pub bytes_moved: u64,
     pub records_in: u64,
     pub records_out: u64,
-    /// Input files, and tables written.
+    /// The number of input files, and of tables written.
     pub files_in: u64,
     pub files_out: u64,
     pub count: u64,
@@ -31,12 +31,12 @@ impl JobStats {
         self.bytes_read_above + self.bytes_read_same
     }
 
-    /// Entries that were read and not written again.
+    /// The number of entries that were read and not written again.
     pub fn records_dropped(&self) -> u64 {
         self.records_in.saturating_sub(self.records_out)
     }
 
-    /// The same operation on each figure of two.
+    /// Applies the same operation to each pair of figures.
     fn combine(self, other: Self, f: impl Fn(u64, u64) -> u64) -> Self {
         JobStats {
             micros: f(self.micros, other.micros),

@@ -1,4 +1,4 @@
-//! How much is collected.
+//! How much statistics collect.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
@@ -12,21 +12,20 @@ pub enum StatsLevel {
     ExceptHistogramOrTimers = 2,
     /// Tickers and histograms of sizes; no clock is read for them.
     ExceptTimers,
-    /// The same and the times of calls and jobs. The default.
+    /// The same, and the times of calls and jobs. The default.
     ExceptDetailedTimers,
-    /// The same and the steps of calls (`whitewater.write.*`): several readings
-    /// of the clock for each write.
+    /// The same, and the times of the steps of calls (`whitewater.write.*`), for which each write
+    /// reads the clock several times.
     ExceptTimeForMutex,
-    /// The same and the waits for the database mutex
-    /// (`rocksdb.db.mutex.wait.micros`).
+    /// The same, and the waits for the database mutex (`rocksdb.db.mutex.wait.micros`).
     All,
 }
 
 /// A level that can be changed at any time.
 #[derive(Debug)]
 pub(super) struct CurrentLevel(
-    /// Written by: users. Read by: whoever collects (relaxed: a change that is
-    /// seen late costs or brings a few samples). Publishes nothing.
+    /// Written by: threads that set the level. Read by: threads that collect (relaxed: a change
+    /// that is seen late adds or loses a few samples). Publishes nothing.
     AtomicU8,
 );
 

@@ -1,16 +1,16 @@
 //! Statistics: tickers and histograms under RocksDB's names.
 //!
-//! Collected only when a database is opened with statistics on. Each thread
-//! counts in one of a few shards, each on cache lines of its own, so that
-//! counting does not make threads wait for one another; reading adds them up.
-//! A shard makes room for a histogram when it first records a value.
+//! They are collected only when a database is opened with statistics on. Each thread counts in
+//! one of a few shards, each on cache lines of its own, so that counting does not make threads
+//! wait for one another. Reading a value adds up the shards. A shard allocates a histogram when
+//! it first records a value of it.
 //!
-//! * `ticker`, `histogram`: the names; `names`: finding one by its text.
-//! * `buckets`: the numbers of a histogram; `data`: what is shown of them.
+//! * `ticker`, `histogram`: the names; `names`: finding a name by its text.
+//! * `buckets`: the counts of a histogram; `data`: what users see of them.
 //! * `level`: how much is collected; `stopwatch`: times for histograms.
-//! * `tables`: counting what tables report; `latencies`: reads of tables by level;
-//!   `activity`: what a thread reads tables for.
-//! * `job_stats`: what flushes and compactions amount to.
+//! * `tables`: counting what tables report; `latencies`: reads of tables by level; `activity`:
+//!   the purpose for which a thread reads tables.
+//! * `job_stats`: what flushes and compactions did.
 
 mod activity;
 mod buckets;
@@ -62,7 +62,7 @@ impl Default for Shard {
     }
 }
 
-/// Statistics of one or more databases.
+/// The statistics of one or more databases.
 #[derive(Debug, Default)]
 pub(crate) struct Statistics {
     level: CurrentLevel,
@@ -90,7 +90,7 @@ impl Statistics {
         self.level.includes(level)
     }
 
-    /// Whether values of a histogram are wanted.
+    /// Whether values of the histogram are collected.
     #[inline]
     pub fn wants(&self, histogram: Histogram) -> bool {
         self.level.includes(histogram.level())
@@ -121,7 +121,7 @@ impl Statistics {
     }
 }
 
-/// Adds to a ticker of statistics that may be off.
+/// Adds to a ticker, if statistics are on.
 #[inline]
 pub(crate) fn tick(statistics: Option<&Statistics>, ticker: Ticker, n: u64) {
     if let Some(s) = statistics {
@@ -129,10 +129,10 @@ pub(crate) fn tick(statistics: Option<&Statistics>, ticker: Ticker, n: u64) {
     }
 }
 
-/// Runs a merge operator, counted and timed.
+/// Runs a merge operator, and counts and times it.
 ///
 /// # Errors
-/// Those of `merge`.
+/// The errors of `merge`.
 pub(crate) fn counted_merge<T>(
     statistics: &Statistics,
     merge: impl FnOnce() -> Result<T>,
@@ -150,8 +150,7 @@ pub(crate) fn counted_merge<T>(
     merged
 }
 
-/// One line for each ticker and histogram that is collected, as RocksDB prints
-/// them.
+/// One line for each ticker and histogram that is collected, as RocksDB prints them.
 impl fmt::Display for Statistics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for ticker in Ticker::iter().filter(|t| t.is_collected()) {
@@ -194,7 +193,8 @@ mod tests {
         assert!(!text.contains("rocksdb.blobdb"), "nobody collects these");
     }
 
-    /// What is collected at `level`: a ticker, a size, a call, a step.
+    /// Whether each kind of value is collected at `level`: a ticker, a size, the time of a call,
+    /// the time of a step.
     fn collected(level: StatsLevel) -> [bool; 4] {
         let s = Statistics::default();
         s.set_level(level);

@@ -1,8 +1,8 @@
-//! Lists of names that are enums.
+//! Enums whose variants have names.
 
 use std::fmt;
 
-/// A text that is none of the names.
+/// The error for a text that is none of the names.
 #[derive(Debug, Clone)]
 pub struct NameParseError;
 
@@ -14,7 +14,7 @@ impl fmt::Display for NameParseError {
 
 impl std::error::Error for NameParseError {}
 
-/// Makes an enum of variants with names, numbered from 0.
+/// Makes an enum of named variants, numbered from 0.
 macro_rules! named_enum {
     ($(#[$meta:meta])* pub enum $type:ident { $($variant:ident = $text:literal,)+ }) => {
         $(#[$meta])*
@@ -27,7 +27,7 @@ macro_rules! named_enum {
         impl $type {
             const VARIANTS: &'static [$type] = &[$($type::$variant,)+];
 
-            /// How many there are.
+            /// The number of variants.
             pub(crate) const COUNT: usize = Self::VARIANTS.len();
 
             /// The name, as RocksDB spells it.
@@ -37,7 +37,7 @@ macro_rules! named_enum {
                 }
             }
 
-            /// All of them, in order.
+            /// All variants, in order.
             pub fn iter() -> ::std::slice::Iter<'static, $type> {
                 Self::VARIANTS.iter()
             }

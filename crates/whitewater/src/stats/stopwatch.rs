@@ -3,17 +3,17 @@
 use super::{Histogram, Statistics};
 use std::time::Instant;
 
-/// Records the time from its making to its end. Made by [`time`].
+/// Records the time from its creation until it is dropped. Made by [`time`].
 #[derive(Debug)]
 #[must_use = "it measures until it is dropped"]
 pub(crate) struct Stopwatch<'a> {
-    /// Unset when nobody wants the time.
+    /// Unset when the time is not wanted.
     running: Option<(&'a Statistics, Instant)>,
     histogram: Histogram,
 }
 
-/// Measures until what it returns is dropped, if statistics are on and their
-/// level includes the histogram. Else no clock is read.
+/// Measures until the result is dropped, if statistics are on and their level includes the
+/// histogram. Otherwise the clock is not read.
 #[inline]
 pub(crate) fn time(statistics: Option<&Statistics>, histogram: Histogram) -> Stopwatch<'_> {
     let wanted = statistics.filter(|s| s.wants(histogram));

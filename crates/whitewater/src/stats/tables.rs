@@ -1,4 +1,4 @@
-//! Counting what tables tell: filters, the block cache, checksums, compression.
+//! Counting the events that tables report: filters, the block cache, checksums, compression.
 
 use super::{Histogram, Statistics, Ticker};
 use crate::stats::Activity;
@@ -104,7 +104,7 @@ impl TableEvents for Statistics {
     }
 }
 
-/// Where the time of a step goes that the calling thread takes.
+/// The histogram for the times of a step, given what the calling thread is doing.
 fn histogram(step: BlockStep) -> Histogram {
     match step {
         BlockStep::Read => match Activity::current() {
@@ -117,7 +117,7 @@ fn histogram(step: BlockStep) -> Histogram {
     }
 }
 
-/// Has tables tell `statistics`, if they are on.
+/// The receiver of tables' events, which counts them in `statistics`, if they are on.
 pub(crate) fn table_events(statistics: Option<&Arc<Statistics>>) -> Option<Arc<dyn TableEvents>> {
     statistics.map(|s| s.clone() as Arc<dyn TableEvents>)
 }

@@ -1,10 +1,10 @@
-//! Tickers by RocksDB's names.
+//! The tickers, by RocksDB's names.
 
 use super::names::named_enum;
 
 named_enum! {
-    /// Something that is counted. RocksDB's list, in its order, and behind it
-    /// what only this engine has (`whitewater.*`). Those for which
+    /// An event or quantity that is counted. The list is RocksDB's, in its order, followed by the
+    /// tickers that only this engine has (`whitewater.*`). Tickers for which
     /// [`is_collected`](Self::is_collected) is false stay at 0.
     pub enum Ticker {
         BlockCacheMiss = "rocksdb.block.cache.miss",
@@ -270,14 +270,14 @@ named_enum! {
         CheckpointReadBytes = "rocksdb.checkpoint.read.bytes",
         CheckpointWriteBytes = "rocksdb.checkpoint.write.bytes",
         FileSubmitAsyncReadFallback = "rocksdb.file.submit.async.read.fallback",
-        // Only this engine's.
+        // Tickers that only this engine has.
         WalWriteCalls = "whitewater.wal.writes",
         WalExtendCalls = "whitewater.wal.extends",
     }
 }
 
 impl Ticker {
-    /// Whether this engine counts it.
+    /// Whether this engine collects the ticker.
     // Long: a list of tickers.
     pub const fn is_collected(&self) -> bool {
         matches!(
