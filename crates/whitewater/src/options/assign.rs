@@ -1,9 +1,9 @@
 //! Setting options by RocksDB's names, from text.
 //!
-//! The names are those of the tables, but for a few that RocksDB has in another
-//! spelling. Options of tables stand inside `block_based_table_factory`: as
-//! `{name=value;...}`, or one of them behind a dot; so do parts of other options that
-//! have some (`compaction_options_fifo.allow_compaction`).
+//! The names are those of the option tables, except for a few that RocksDB spells differently.
+//! Table options are set through `block_based_table_factory`: several as `{name=value;...}`, or
+//! a single one after a dot. The parts of other compound options can be set after a dot, too
+//! (`compaction_options_fifo.allow_compaction`).
 
 use super::cache::BLOCK_CACHE;
 use super::file::names::{CHANGE_LIVE, DB_ANYWAY, FAMILY_ANYWAY};
@@ -14,10 +14,10 @@ use super::{CfOptions, DbOptions};
 use whitewater_storage::sst::TableOptions;
 use whitewater_storage::{Error, Result};
 
-/// RocksDB's name of the options of tables.
+/// RocksDB's name for the table options as a whole.
 pub(crate) const TABLE_FACTORY: &str = "block_based_table_factory";
 
-/// The name here of the option that RocksDB calls `name`.
+/// This engine's name for the option that RocksDB calls `name`.
 pub(crate) fn own_name(name: &str) -> &str {
     match name {
         "memtable_factory" => "memtable",
@@ -30,17 +30,17 @@ pub(crate) fn own_name(name: &str) -> &str {
 /// Which options may be set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum May {
-    /// All: the database is not open.
+    /// All options: the database is not open.
     SetAll,
-    /// Those that can be changed while it is open.
+    /// The options that can be changed while the database is open.
     Change,
 }
 
 /// Sets one option of a column family.
 ///
 /// # Errors
-/// `InvalidArgument` naming an option that is unknown, must not be set now, or
-/// has a value that is none. Some of several options of tables may be set then.
+/// `InvalidArgument` naming the option, if it is unknown, must not be set now, or cannot have
+/// this value. If several table options are set at once, some of them may be set already.
 pub(crate) fn assign_family(
     options: &mut CfOptions,
     name: &str,
@@ -88,12 +88,12 @@ pub(crate) fn assign_db(options: &mut DbOptions, name: &str, value: &str, may: M
     assign(options, own_name(name), value, (may, DB_ANYWAY))
 }
 
-/// Whether the option `name`, or the one that it is a part of, is one of `T`.
+/// Whether `T` has the option `name`, or the option that `name` is a part of.
 fn knows<T: OptionTable>(name: &str) -> bool {
     T::changes_live(whole(own_name(name)).0).is_some()
 }
 
-/// An option and, behind a dot, a part of it.
+/// Splits a name into the option and, if there is a dot, the part after it.
 fn whole(name: &str) -> (&str, Option<&str>) {
     match name.split_once('.') {
         Some((whole, part)) => (whole, Some(part)),
@@ -101,8 +101,8 @@ fn whole(name: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// Sets an option, or a part of one; of those without a row takes what happens
-/// `anyway`, if it may be set now.
+/// Sets an option, or a part of one. For an option without a row, accepts the values in
+/// `anyway`, if the option may be set now.
 fn assign<T: OptionTable>(
     options: &mut T,
     name: &str,
@@ -122,7 +122,7 @@ fn assign<T: OptionTable>(
     }
 }
 
-/// The option `name` is one of somebody else.
+/// The error for setting the option `name`, which belongs to `whose`, in the wrong place.
 fn elsewhere(name: &str, whose: &str, call: &str, may: May) -> Error {
     match may {
         May::Change => Error::invalid(format_args!(
@@ -149,18 +149,17 @@ fn without_braces(text: &str) -> &str {
 }
 
 impl CfOptions {
-    /// Whether there may be `new` instead of these while the database is open.
+    /// Checks that these options can be replaced by `new` while the database is open.
     ///
     /// # Errors
-    /// `InvalidArgument` naming the option that stands in the way.
+    /// `InvalidArgument` naming the option that prevents it.
     pub(crate) fn check_change(&self, new: &CfOptions) -> Result<()> {
         let same = match (&self.prefix_extractor, &new.prefix_extractor) {
             (Some(old), Some(new)) => old.is_like(new),
             (old, new) => old.is_none() && new.is_none(),
         };
         if self.memtable.groups_by_prefix() && !same {
-            // Memtables that there are would be read by other prefixes than
-            // they were filled by.
+            // Existing memtables would be read by other prefixes than those they were filled by.
             return Err(Error::invalid(
                 "option prefix_extractor cannot be changed where memtables keep keys by prefix",
             ));

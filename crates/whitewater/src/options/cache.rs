@@ -1,5 +1,4 @@
-//! The text form of a block cache: RocksDB's `block_cache` among the options of
-//! tables, and what it says of a cache that there is.
+//! The text form of a block cache: RocksDB's table option `block_cache`, read and written.
 
 use super::text::{OptionText, split_assignments};
 use whitewater_storage::cache::CacheOptions;
@@ -8,12 +7,12 @@ use whitewater_storage::{Error, Result};
 /// The name of the option.
 pub(crate) const BLOCK_CACHE: &str = "block_cache";
 
-/// The cache that `text` describes, `None` for the default one: a capacity, or
-/// options in braces or without.
+/// The cache that `text` describes, or `None` for the default one. The text is a capacity, or
+/// options with or without braces.
 ///
 /// # Errors
-/// `InvalidArgument` naming the option and the text, `NotSupported` for a cache
-/// that is not built in.
+/// `InvalidArgument` naming the option and the text; `NotSupported` for a kind of cache that is
+/// not built in.
 pub(crate) fn parse_block_cache(text: &str) -> Result<Option<CacheOptions>> {
     let text = text.trim();
     if text.starts_with("null") {
@@ -34,8 +33,8 @@ pub(crate) fn parse_block_cache(text: &str) -> Result<Option<CacheOptions>> {
         .ok_or_else(|| Error::invalid(format_args!("option {BLOCK_CACHE} cannot be {text:?}")))
 }
 
-/// A number of bytes, with one of RocksDB's suffixes: K, M, G or T, of either case,
-/// for powers of 1024.
+/// Parses a number of bytes, which may end in one of RocksDB's suffixes K, M, G or T (in either
+/// case) for powers of 1024.
 fn parse_size(text: &str) -> Option<usize> {
     let shift = match text.bytes().last()?.to_ascii_uppercase() {
         b'K' => 10,
@@ -48,8 +47,8 @@ fn parse_size(text: &str) -> Option<usize> {
     number.checked_mul(1 << shift)
 }
 
-/// As `{name=value;...}`; what is left out has its default. RocksDB's
-/// `low_pri_pool_ratio` is read where it is 0: there is no such pool.
+/// The form is `{name=value;...}`; an option that is left out has its default. RocksDB's
+/// `low_pri_pool_ratio` is accepted only if it is 0, because there is no such pool.
 impl OptionText for CacheOptions {
     fn print(&self) -> String {
         format!(

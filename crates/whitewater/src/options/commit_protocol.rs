@@ -2,42 +2,43 @@
 
 use std::fmt;
 
-/// How concurrent writes are committed. Chosen at open.
+/// How concurrent writes are committed. Chosen when the database is opened.
 ///
-/// All but [`Unordered`](CommitProtocol::Unordered) give the same guarantees:
-/// writes are linearizable, batches atomic over column families, snapshots
-/// immutable, and a thread (or whoever it tells) reads what it has written.
+/// All protocols but [`Unordered`](CommitProtocol::Unordered) give the same guarantees: writes
+/// are linearizable, batches are atomic over column families, snapshots are immutable, and a
+/// thread reads what it has written, as does any thread that it has told about the write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum CommitProtocol {
-    /// Leaderless, the default: one atomic step gives a writer its sequence
-    /// numbers and its place in the log; writers log and insert side by side,
-    /// and the visible number moves over the finished prefix.
+    /// Leaderless; the default. One atomic step gives a writer its sequence numbers and its place
+    /// in the log. Writers log and insert in parallel, and the visible number moves over the
+    /// finished prefix.
     #[default]
     Ordered,
-    /// RocksDB's default: a leader logs for a group, whose members insert in
-    /// parallel or, without `allow_concurrent_memtable_write`, one by one; the
-    /// next group starts when all of them are done.
+    /// RocksDB's default. A leader logs for a group, whose members insert in parallel or, without
+    /// `allow_concurrent_memtable_write`, one by one. The next group starts when all of them have
+    /// finished.
     Grouped,
-    /// RocksDB's `enable_pipelined_write`: the log write of one group goes on
-    /// beside the inserts of the one before it.
+    /// RocksDB's `enable_pipelined_write`. One group is logged while the group before it is
+    /// inserted.
     Pipelined,
-    /// RocksDB's `unordered_write`: a write's sequence numbers count as visible
-    /// once it is logged, and it is inserted after that, beside all others.
+    /// RocksDB's `unordered_write`. A write's sequence numbers become visible once it is logged; it
+    /// is inserted after that, in parallel with all others.
     ///
-    /// Relaxed, while writes are under way: a snapshot may change, since
-    /// entries with numbers up to its own still arrive; a reader may see a part
-    /// of a batch; two readers may see two writes in different orders; an older
-    /// write of a key may appear below a merge operand that was read already.
-    /// Kept: a write that has returned is seen by all reads that start then,
-    /// each key that is not merged is linearizable by itself, the log is in
-    /// order, and recovery restores whole batches. An insert that fails leaves a part of its batch
-    /// readable and stops the database.
+    /// These guarantees are relaxed while writes are under way. A snapshot may change, because
+    /// entries with numbers up to its own still arrive. A reader may see a part of a batch. Two
+    /// readers may see two writes in different orders. An older write of a key may appear below a
+    /// merge operand that was read already.
+    ///
+    /// These guarantees are kept. A write that has returned is seen by all reads that start
+    /// afterwards. Each key that is not merged is linearizable by itself. The log is in order, and
+    /// recovery restores whole batches. An insert that fails leaves a part of its batch readable
+    /// and stops the database's writes.
     Unordered,
 }
 
 impl CommitProtocol {
-    /// Its name, as db_bench and the options' text form have it.
+    /// The protocol's name, as used by db_bench and by the options' text form.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -48,7 +49,7 @@ impl CommitProtocol {
         }
     }
 
-    /// The protocol of that name.
+    /// The protocol with the name `name`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         [

@@ -57,17 +57,17 @@ text_by_name!(StopStyle {
 /// Options of universal compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UniversalOptions {
-    /// Percent by which a run may be larger than what it is compared with.
+    /// The percentage by which a run may be larger than what it is compared with.
     pub size_ratio: u32,
-    /// Fewest runs of one compaction by size ratio.
+    /// The smallest number of runs in a compaction by size ratio.
     pub min_merge_width: u32,
-    /// Most runs of one such compaction.
+    /// The largest number of runs in a compaction by size ratio.
     pub max_merge_width: u32,
-    /// Bytes of all runs but the oldest, in percent of the oldest, at which
+    /// When the size of all runs but the oldest reaches this percentage of the oldest run's size,
     /// everything is merged.
     pub max_size_amplification_percent: u32,
-    /// Share of the data that is compressed, the oldest first, in percent;
-    /// negative is all of it.
+    /// The percentage of the data that is compressed, the oldest first. A negative value means all
+    /// of it.
     pub compression_size_percent: i32,
     pub stop_style: StopStyle,
     /// Move tables that do not overlap instead of merging them.
@@ -91,9 +91,9 @@ impl Default for UniversalOptions {
 /// Options of FIFO compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FifoOptions {
-    /// Bytes of all tables over which the oldest are deleted.
+    /// When the size of all tables exceeds this, the oldest are deleted. Bytes.
     pub max_table_files_size: u64,
-    /// Merge small tables of level 0 meanwhile.
+    /// Merge small tables of level 0 in the meantime.
     pub allow_compaction: bool,
 }
 
@@ -106,9 +106,9 @@ impl Default for FifoOptions {
     }
 }
 
-/// Structs of options as `{name=value;name=value}`; what is left out keeps its
-/// default. Options after `fixed` are RocksDB's that are not built: read with
-/// the value that leaves them off, not written.
+/// Implements the text form `{name=value;name=value}` for structs of options. A field that is
+/// left out keeps its default. The names after `fixed` are options of RocksDB that are not
+/// built: they are accepted with the value that leaves them off, and are not written.
 macro_rules! nested_text {
     ($ty:ty { $($field:ident),* $(,)? } fixed { $($fixed:ident = $value:literal),* $(,)? }) => {
         impl OptionText for $ty {
@@ -148,7 +148,7 @@ nested_text!(UniversalOptions {
 } fixed {
     incremental = "false",
     max_read_amp = "-1",
-    // How RocksDB locks; its default changed.
+    // This option is about RocksDB's own locks; its default has changed between versions.
     reduce_file_locking = "false",
     reduce_file_locking = "true",
 });
@@ -165,15 +165,15 @@ nested_text!(FifoOptions {
     trivial_copy_buffer_size = "4096",
 });
 
-/// Which new tables want compaction for the deletions in them.
+/// A rule by which a new table is marked for compaction because of the deletions in it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct DeletionTrigger {
-    /// Consecutive entries that are looked at together; 0 looks at none.
+    /// The number of consecutive entries that are counted together; 0 turns the window off.
     pub window_size: usize,
-    /// Deletions among them that are too many.
+    /// The number of deletions in the window at which the table is marked.
     pub num_dels_trigger: usize,
-    /// Deletions per entry of the whole table that are too many; outside
-    /// 0..=1, and 0, is no limit.
+    /// The ratio of deletions to entries of the whole table at which the table is marked. 0, and
+    /// values outside 0..=1, are no limit.
     pub deletion_ratio: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Compression options: which of them hold for a table, and their text form.
+//! Compression options: which of them apply to a table, and their text form.
 
 use super::CfOptions;
 use super::compaction::CompactionStyle;
@@ -13,7 +13,7 @@ pub(crate) struct Compression {
     pub options: CompressionOptions,
 }
 
-/// The default of tables: RocksDB's, or none where it is not built in.
+/// The default compression of tables: RocksDB's default, or none if that is not built in.
 pub(super) fn default_type() -> CompressionType {
     match CompressionType::Snappy.missing_feature() {
         None => CompressionType::Snappy,
@@ -22,8 +22,8 @@ pub(super) fn default_type() -> CompressionType {
 }
 
 impl CfOptions {
-    /// The compression of flushed tables: none where universal compaction is to
-    /// compress old data only.
+    /// The compression of flushed tables: none if universal compaction is to compress only old
+    /// data.
     pub(crate) fn flush_compression(&self) -> Compression {
         let percent = self.compaction_options_universal.compression_size_percent;
         if self.compaction_style == CompactionStyle::Universal && percent >= 0 {
@@ -35,14 +35,14 @@ impl CfOptions {
         }
     }
 
-    /// The compression of tables made outside of a database, which RocksDB takes
-    /// from the deepest level, where such tables belong.
+    /// The compression of tables that are made outside of a database. As in RocksDB, it is the
+    /// deepest level's, because such tables belong there.
     pub(crate) fn external_compression(&self) -> Compression {
         self.compression_at(usize::MAX, true, || 1)
     }
 
-    /// The compression of tables in `level`, which is the `bottommost` one that has tables or
-    /// not. `base_level` is asked only where types are given by level.
+    /// The compression of tables in `level`. `bottommost` says whether this is the last level with
+    /// tables. `base_level` is called only if types are given by level.
     pub(crate) fn compression_at(
         &self,
         level: usize,
@@ -84,14 +84,13 @@ impl CfOptions {
     }
 }
 
-/// RocksDB's form, `window_bits=-14;level=32767;...`, in which not all need be
-/// named, and its older one, `-14:32767:0:0`: window bits, level, strategy,
-/// dictionary bytes, training bytes, threads, enabled, dictionary buffer bytes,
-/// trainer, of which the last ones may be missing. When there are six, the sixth
-/// is enabled.
+/// RocksDB's form is `window_bits=-14;level=32767;...`, in which names may be left out. Its
+/// older form, `-14:32767:0:0`, has the values in this order: window bits, level, strategy,
+/// dictionary bytes, training bytes, threads, enabled, dictionary buffer bytes, trainer. The
+/// last ones may be missing. If there are six values, the sixth is `enabled`.
 impl OptionText for CompressionOptions {
     fn print(&self) -> String {
-        // In braces, as the value holds semicolons.
+        // The braces are needed because the value contains semicolons.
         format!(
             "{{max_compressed_bytes_per_kb={};checksum={};max_dict_buffer_bytes={};\
              use_zstd_dict_trainer={};enabled={};parallel_threads={};zstd_max_train_bytes={};\
@@ -152,7 +151,7 @@ fn by_place(mut options: CompressionOptions, text: &str) -> Option<CompressionOp
     }
     for (i, value) in values.iter().enumerate() {
         let name = match i {
-            // Threads were added in front of it.
+            // RocksDB added the number of threads in front of it later.
             5 if values.len() == 6 => "enabled",
             i => NAMES[i],
         };
@@ -247,7 +246,7 @@ mod tests {
             [0, 1, 2, 3, 6].map(|l| ty(&cf, l, false, 1)),
             [Plain, Lz4, Zlib, Zlib, Zlib]
         );
-        // The first level below 0 that is used has the second type.
+        // The second type applies to the first level below 0 that is used.
         assert_eq!(
             [0, 4, 5, 6].map(|l| ty(&cf, l, false, 4)),
             [Plain, Lz4, Zlib, Zlib]

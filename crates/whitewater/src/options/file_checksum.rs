@@ -1,4 +1,4 @@
-//! Which checksums of whole tables the manifest gets.
+//! Which checksums of whole tables are kept in the manifest.
 
 use super::text::OptionText;
 use std::path::Path;
@@ -14,23 +14,23 @@ use whitewater_storage::manifest::FileMetaData;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[non_exhaustive]
 pub enum FileChecksum {
-    /// None is kept for new tables.
+    /// New tables get no checksum.
     #[default]
     None,
-    /// CRC-32C, as RocksDB's `FileChecksumGenCrc32cFactory` makes it.
+    /// CRC-32C, as made by RocksDB's `FileChecksumGenCrc32cFactory`.
     Crc32c,
 }
 
 impl FileChecksum {
-    /// What takes in the bytes of a new file, if that is to have a checksum.
+    /// The digest that computes a new file's checksum, if the file is to have one.
     pub(crate) fn digest(self) -> Option<Arc<Digest>> {
         (self == FileChecksum::Crc32c).then(Arc::default)
     }
 
-    /// The checksum of a file that is there; empty when it is to have none.
+    /// The checksum of an existing file; empty if it is to have none.
     ///
     /// # Errors
-    /// Those of reading it.
+    /// Errors of reading the file.
     pub(crate) fn of(self, fs: &dyn Fs, path: &Path) -> Result<Vec<u8>> {
         match self {
             FileChecksum::None => Ok(Vec::new()),

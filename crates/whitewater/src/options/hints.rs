@@ -1,9 +1,9 @@
-//! Values of RocksDB's options that are taken and have no effect here. They are kept
-//! for options files, and so that a value that is none is refused.
+//! Values of RocksDB's options that are accepted and have no effect here. They are kept so that
+//! options files can show them, and so that an invalid value is refused.
 
 use super::text::{OptionText, text_by_name};
 
-/// How hot the data of files is.
+/// How hot the data in a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Temperature {
     #[default]
@@ -24,7 +24,7 @@ text_by_name!(Temperature {
     Ice = "kIce",
 });
 
-/// Which values of blob files are put into their cache when they are written.
+/// Which values of blob files are put into the blob cache when they are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum PrepopulateBlobCache {
     #[default]

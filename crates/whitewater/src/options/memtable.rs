@@ -1,28 +1,28 @@
-//! Memtables in options: their text, as RocksDB writes and reads it, and what
-//! they must be given.
+//! Memtables in options: their text form, as RocksDB writes and reads it, and what each of them
+//! requires.
 //!
-//! Read are the nickname, with a number of buckets behind a colon where there
-//! are any (`prefix_hash:1000`), the class name in its place
-//! (`HashSkipListRepFactory`), and the form with properties that options files
-//! have (`{id=HashSkipListRepFactory;bucket_count=1000;...}`).
+//! Three forms are read: the nickname, with a number of buckets after a colon if the memtable
+//! has buckets (`prefix_hash:1000`); the class name in place of the nickname
+//! (`HashSkipListRepFactory`); and the form with properties that options files have
+//! (`{id=HashSkipListRepFactory;bucket_count=1000;...}`).
 
 use super::CfOptions;
 use super::text::{OptionText, split_assignments};
 use crate::options::memtable_kind::{MAX_TREE_CAPACITY, MemtableKind};
 use whitewater_storage::{Error, Result};
 
-/// RocksDB's number of buckets of skip lists when none is given.
+/// RocksDB's default number of buckets of skip lists.
 const SKIP_LIST_BUCKETS: usize = 1_000_000;
-/// RocksDB's height and branching factor of their lists.
+/// RocksDB's default height and branching factor of the skip lists in buckets.
 const SKIP_LIST_SHAPE: (i32, i32) = (4, 4);
-/// RocksDB's number of buckets of linked lists when none is given.
+/// RocksDB's default number of buckets of linked lists.
 const LINK_LIST_BUCKETS: usize = 50_000;
 
-/// Most levels of a skip list, as in RocksDB. Lists here stop at fewer, which
-/// is enough for 16 million entries each.
+/// The largest accepted height of a skip list, as in RocksDB. Lists here stop at fewer levels,
+/// which is enough for 16 million entries each.
 const MAX_HEIGHT: usize = 32;
 
-/// Most buckets: 8 or 16 GiB of them.
+/// The largest accepted number of buckets, which take 8 or 16 GiB.
 const MAX_BUCKETS: usize = 1 << 30;
 
 impl OptionText for MemtableKind {
@@ -61,7 +61,7 @@ impl OptionText for MemtableKind {
     }
 }
 
-/// The memtable of a name with an optional number.
+/// The memtable with a name, which may be followed by a number of buckets.
 fn by_name(text: &str) -> Option<MemtableKind> {
     let (name, number) = match text.split_once(':') {
         None => (text, None),
@@ -89,15 +89,14 @@ fn by_name(text: &str) -> Option<MemtableKind> {
     }
 }
 
-/// Sets a property; `false` for one that is unknown, or has a value that
-/// cannot be honoured.
+/// Sets a property. Returns `false` if the property is unknown or its value cannot be honoured.
 fn set(kind: &mut MemtableKind, name: &str, value: &str) -> bool {
     fn number<T: std::str::FromStr>(to: &mut T, value: &str) -> bool {
         value.parse().map(|value| *to = value).is_ok()
     }
     match (kind, name) {
-        // How far an insert looks around first, and room made in advance;
-        // here, memory is taken as it is needed.
+        // `lookahead`: how far an insert searches nearby first. `count`: capacity reserved in
+        // advance; here, memory is allocated as it is needed.
         (MemtableKind::SkipList, "lookahead") | (MemtableKind::Vector, "count") => value == "0",
         (MemtableKind::HashSkipList { bucket_count, .. }, "bucket_count")
         | (MemtableKind::HashLinkList { bucket_count }, "bucket_count") => {
@@ -112,7 +111,7 @@ fn set(kind: &mut MemtableKind, name: &str, value: &str) -> bool {
         ) => number(branching_factor, value),
         (MemtableKind::HashLinkList { .. }, "threshold") => value == "256",
         (MemtableKind::HashLinkList { .. }, "huge_page_size") => value == "0",
-        // About what RocksDB writes to its log.
+        // These properties concern what RocksDB writes to its info log.
         (MemtableKind::HashLinkList { .. }, "logging_threshold" | "log_when_flash") => true,
         _ => false,
     }
@@ -131,7 +130,7 @@ pub(super) fn check_numbers(name: &str, kind: &MemtableKind) -> Result<()> {
             "option {name}: {what} = {value} is outside {from}..={to}"
         )))
     };
-    // Negative numbers are as bad as 0.
+    // A negative number is as invalid as 0.
     let positive = |value: i32| usize::try_from(value).unwrap_or(0);
     match *kind {
         MemtableKind::HashSkipList {
@@ -150,7 +149,7 @@ pub(super) fn check_numbers(name: &str, kind: &MemtableKind) -> Result<()> {
     }
 }
 
-/// Checks that the memtable chosen can do with the other options.
+/// Checks that the chosen memtable is compatible with the other options.
 ///
 /// # Errors
 /// `InvalidArgument` naming the option and the reason.

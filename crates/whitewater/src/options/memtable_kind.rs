@@ -1,15 +1,15 @@
-//! Which structure keeps a memtable's entries sorted.
+//! The structure that keeps a memtable's entries sorted.
 
 use whitewater_storage::key::UserComparator;
 
-/// The largest write buffer that a tree supports, in bytes. A tree can outgrow it by
-/// at least half.
+/// The largest write buffer that a radix tree supports, in bytes. A tree can outgrow it by at
+/// least half.
 pub(crate) const MAX_TREE_CAPACITY: usize = 8 << 30;
 
-/// The available representations.
+/// The available memtable representations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum MemtableKind {
-    /// The radix tree where it supports the order, else the skip list.
+    /// The radix tree if it supports the comparator's order, otherwise the skip list.
     #[default]
     Auto,
     /// The inline skip list; any order.
@@ -29,7 +29,7 @@ pub(crate) enum MemtableKind {
 }
 
 impl MemtableKind {
-    /// Whether it supports the order of `comparator`.
+    /// Whether the representation supports the order of `comparator`.
     pub fn serves(self, comparator: &UserComparator) -> bool {
         match self {
             MemtableKind::Art => !matches!(comparator, UserComparator::Custom(_)),
@@ -37,7 +37,7 @@ impl MemtableKind {
         }
     }
 
-    /// The representation that this stands for.
+    /// The representation that is used for this choice.
     pub fn resolve(self, comparator: &UserComparator, capacity: usize) -> Self {
         match self {
             MemtableKind::Auto
@@ -50,8 +50,8 @@ impl MemtableKind {
         }
     }
 
-    /// Whether it groups keys by prefix: it then needs a prefix extractor, and sorts
-    /// everything to iterate over all keys.
+    /// Whether the representation groups keys by prefix. If so, it needs a prefix extractor, and
+    /// sorts everything to iterate over all keys.
     pub fn groups_by_prefix(self) -> bool {
         matches!(
             self,

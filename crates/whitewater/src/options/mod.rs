@@ -1,17 +1,17 @@
 //! Options as the engine reads them.
 //!
 //! * [`DbOptions`], [`CfOptions`]: declared by tables (see [`table`]).
-//! * [`text`]: the text form of their values; [`assign`]: setting them by
-//!   RocksDB's names; [`file`](mod@file): options files.
+//! * [`text`]: the text form of their values; [`assign`]: setting them by RocksDB's names;
+//!   [`file`](mod@file): options files.
 //! * [`compaction`]: compaction styles and their options.
 //! * [`metrics`]: how statistics are published.
-//! * [`prefix`]: prefix extractors; [`memtable_kind`]: the structures of memtables;
-//!   `memtable`: their names.
+//! * [`prefix`]: prefix extractors; [`memtable_kind`]: the structures of memtables; `memtable`:
+//!   their names.
 //! * [`commit_protocol`]: how concurrent writes are committed.
 //! * [`cache`]: block caches; [`file_checksum`]: checksums of whole tables.
 //! * [`compression`]: which compression a table gets.
-//! * [`sanitize`]: which values are corrected, which are hints and which are
-//!   refused (by `validate`): one rule for all.
+//! * [`sanitize`]: one rule for which values are corrected, which are hints, and which are
+//!   refused (by `validate`).
 //! * [`hints`]: values of options that have no effect here.
 //! * [`read`]: options of one read and one write.
 //! * `rows`: the tables' rows, for `stress`.
@@ -72,8 +72,8 @@ use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
 use text::OptionText;
 
-/// Niceness of background threads where threads have one: a third of a share
-/// (docs/decisions/0009).
+/// The niceness of background threads, on systems where each thread has its own. 5 gives a
+/// thread a third of a normal share of the CPU (docs/decisions/0009).
 const BACKGROUND_NICE: i32 = if cfg!(target_os = "linux") { 5 } else { 0 };
 
 option_struct! {
@@ -89,24 +89,23 @@ option_struct! {
         /// Keep the last level of column families free for tables that are
         /// ingested behind everything else.
         allow_ingest_behind: bool = false;
-        /// Check more and stop earlier. Always so: `false` is a hint without effect.
+        /// Check more and stop earlier. This is always done: `false` is a hint without effect.
         paranoid_checks: bool = true;
-        /// Threads of background flushes and compactions together.
+        /// Total number of threads for background flushes and compactions.
         max_background_jobs: i32 = 2, into 1..=1024, changes live;
-        /// Threads of background flushes; -1 is a quarter of the jobs.
+        /// Threads for background flushes; -1 is a quarter of the jobs.
         max_background_flushes: i32 = -1, into -1..=1024, changes live;
-        /// Threads of background compactions; -1 is the jobs that do not flush.
+        /// Threads for background compactions; -1 is the jobs that are not for flushes.
         max_background_compactions: i32 = -1, into -1..=1024, changes live;
         /// How much nicer threads of flushes are than the one that opens the
         /// database. Steps of priority; without effect but on Linux.
         flush_nice: i32 = BACKGROUND_NICE, into 0..=19;
-        /// The same of threads of compactions. Steps of priority; without effect but on
-        /// Linux.
+        /// How much nicer threads of compactions are than the one that opens the database. Steps of
+        /// priority; without effect but on Linux.
         compaction_nice: i32 = BACKGROUND_NICE, into 0..=19;
-        /// Threads of one compaction at most, counted beside the background jobs.
+        /// Largest number of threads of one compaction, in addition to the background jobs.
         max_subcompactions: u32 = 1, into 1..=1024, changes live;
-        /// How much compactions read at a time from each table. Bytes; 0 leaves it
-        /// to the cursors.
+        /// How much compactions read at a time from each table. Bytes; 0 leaves it to the cursors.
         compaction_readahead_size: usize = 2 << 20, into 0..=1 << 30, changes live;
         /// Tables kept open; -1 keeps all of them open.
         max_open_files: i32 = -1, into -1..=i32::MAX, changes live;
@@ -114,7 +113,7 @@ option_struct! {
         wal_dir: Option<PathBuf> = None;
         /// What recovery does about damaged logs.
         wal_recovery_mode: RecoveryMode = RecoveryMode::PointInTime;
-        /// Log files kept for reuse. Files.
+        /// Number of log files kept for reuse. Files.
         recycle_log_file_num: usize = 0, into 0..=1024;
         /// Age at which archived logs are deleted. Seconds; 0 is no limit.
         wal_ttl_seconds: u64 = 0;
@@ -122,17 +121,15 @@ option_struct! {
         wal_size_limit_mb: u64 = 0;
         /// Keep log records in memory until they are flushed.
         manual_wal_flush: bool = false;
-        /// Log bytes after which the system is asked to write them back. Bytes;
-        /// 0 is never.
+        /// Amount of log after which the system is asked to write it back. Bytes; 0 is never.
         wal_bytes_per_sync: u64 = 0, changes live;
-        /// Bytes of a table after which the system is asked to write them back.
-        /// Bytes; 0 is never.
+        /// Amount of a table after which the system is asked to write it back. Bytes; 0 is never.
         bytes_per_sync: u64 = 0, changes live;
-        /// Write tables past the page cache.
+        /// Write tables with direct I/O, past the page cache.
         use_direct_io_for_flush_and_compaction: bool = false;
-        /// Read tables past the page cache.
+        /// Read tables with direct I/O, past the page cache.
         use_direct_reads: bool = false;
-        /// Compression of log records: none or Zstandard, to which others are corrected.
+        /// Compression of log records: none or Zstandard. Other types are corrected to none.
         wal_compression: CompressionType = CompressionType::None;
         /// Record synced logs in the manifest, and check at open that they are there.
         track_and_verify_wals_in_manifest: bool = false;
@@ -141,54 +138,55 @@ option_struct! {
         max_total_wal_size: u64 = 0, changes live;
         /// Size at which a new manifest is begun. Bytes.
         max_manifest_file_size: u64 = 1 << 30, into 1..=u64::MAX;
-        /// How concurrent writes are committed; by the next two when unset.
+        /// How concurrent writes are committed. When unset, `enable_pipelined_write`,
+        /// `unordered_write` and `allow_concurrent_memtable_write` decide.
         commit_protocol: Option<CommitProtocol> = None;
         /// Log one group of writes while the one before it is inserted.
         enable_pipelined_write: bool = false;
-        /// Publish writes when they are logged, and insert them after that.
+        /// Publish writes when they are logged, and insert them afterwards.
         unordered_write: bool = false;
-        /// How records get into the log.
+        /// How writers' records are placed in the log.
         wal_access: SharedAccess = SharedAccess::Auto;
         /// Let the writers of a group insert into the memtable in parallel.
         allow_concurrent_memtable_write: bool = true;
         /// Let waiting writers spin with yields before they sleep.
         enable_write_thread_adaptive_yield: bool = true;
-        /// How long a waiting writer yields at most. Microseconds.
+        /// Longest time that a waiting writer yields. Microseconds.
         write_thread_max_yield_usec: u64 = 100;
-        /// A yield that took this long says that cores are busy. Microseconds.
+        /// Duration from which a yield indicates that the cores are busy. Microseconds.
         write_thread_slow_yield_usec: u64 = 3;
         /// Switch and flush all column families together.
         atomic_flush: bool = false;
-        /// Memory of all memtables at which one is flushed; without effect with a
-        /// write buffer manager. Bytes; 0 is no limit.
+        /// Memory of all memtables at which one is flushed; without effect with a write buffer
+        /// manager. Bytes; 0 is no limit.
         db_write_buffer_size: usize = 0;
-        /// Most bytes of batches committed as one group, up to 64 MiB; more counts
-        /// as that. Bytes.
+        /// Largest size of batches committed as one group, up to 64 MiB; a larger value counts as
+        /// 64 MiB. Bytes.
         max_write_batch_group_size_bytes: usize = 1 << 20, into 1..=usize::MAX;
-        /// Rate of writes while they are slowed down. Bytes per second; 0 is the rate limiter's, or
-        /// 16 MiB.
+        /// Rate of writes while they are slowed down. Bytes per second; 0 is the rate limiter's
+        /// rate or, without one, 16 MiB.
         delayed_write_rate: u64 = 0, changes live;
-        /// Retries in a row of a failed flush or compaction before writes are
-        /// refused. 0 is none.
+        /// Number of times in a row that a failed flush or compaction is retried before writes are
+        /// refused; 0 is none.
         max_bgerror_resume_count: u32 = i32::MAX as u32;
-        /// Longest wait before such a retry. Microseconds.
+        /// Longest wait before a failed flush or compaction is retried. Microseconds.
         bgerror_resume_retry_interval: u64 = 1_000_000;
-        /// Info logs kept, the current one included. Files.
+        /// Number of info logs kept, the current one included. Files.
         keep_log_file_num: usize = 1000, in 1..=usize::MAX;
         /// The lowest level of lines in the info log.
         info_log_level: LogLevel = LogLevel::Info;
-        /// Where the info log is; in the database's directory when unset.
+        /// Directory of the info log; the database's directory when unset.
         db_log_dir: Option<PathBuf> = None;
-        /// Size at which a new info log is begun, without its header. Bytes; 0 is
-        /// no limit.
+        /// Size of an info log, without its header, at which a new one is begun. Bytes; 0 is no
+        /// limit.
         max_log_file_size: usize = 0;
-        /// Age at which a new info log is begun. Seconds; 0 is no limit.
+        /// Age of an info log at which a new one is begun. Seconds; 0 is no limit.
         log_file_time_to_roll: usize = 0;
         /// Hint without effect: syncs cover content and length of files.
         use_fsync: bool = false;
         /// Hint without effect: child processes do not inherit files.
         is_fd_close_on_exec: bool = true;
-        /// Hint without effect: how tables are read is the system's.
+        /// Hint without effect: how tables are read is left to the operating system.
         advise_random_on_open: bool = true;
         /// Hint without effect: mutexes spin before they sleep.
         use_adaptive_mutex: bool = false;
@@ -198,10 +196,10 @@ option_struct! {
         skip_stats_update_on_db_open: bool = false;
         /// Hint without effect: the manifest grows as it is written. Bytes.
         manifest_preallocation_size: usize = 4 << 20, changes live;
-        /// Statistics of the allocator in the info log; without the cargo feature
-        /// `jemalloc`, that there are none.
+        /// Write the allocator's statistics to the info log. Without the cargo feature `jemalloc`,
+        /// a line says that there are none.
         dump_malloc_stats: bool = false;
-        /// Hint without effect: tables are opened when they are read. Threads.
+        /// Hint without effect: tables are opened when they are first read. Threads.
         max_file_opening_threads: i32 = 16;
         /// Hint without effect: writers of files choose their buffers. Bytes.
         writable_file_max_buffer_size: u64 = 1 << 20, changes live;
@@ -217,10 +215,9 @@ option_struct! {
         delete_obsolete_files_period_micros: u64 = 6 * 3600 * 1_000_000, changes live;
         /// Checksums of whole tables in the manifest.
         file_checksum_gen_factory: FileChecksum = FileChecksum::None;
-        /// How often all tables are read to see whether they are damaged. Seconds; 0
-        /// is never.
+        /// How often all tables are read to look for damage. Seconds; 0 is never.
         scrub_period_sec: u32 = 0;
-        /// How fast they are read at most. Bytes per second.
+        /// Highest rate at which tables are read to look for damage. Bytes per second.
         scrub_bytes_per_second: u64 = 8 << 20, in 1..=1 << 40;
         /// How often statistics are written to the info log. Seconds; 0 is never.
         stats_dump_period_sec: u32 = 600, changes live;
@@ -228,29 +225,30 @@ option_struct! {
         stats_persist_period_sec: u32 = 600, changes live;
     }
     objects {
-        /// The file system; the operating system's by default.
+        /// The file system; by default the operating system's.
         fs: Arc<dyn Fs> = Arc::new(whitewater_storage::fs::os::OsFs);
-        /// The background threads of the environment; by default the process's.
+        /// The background threads of the environment; by default those of the process.
         pools: Arc<Pools> = Pools::of_process();
-        /// The budget of memtables' memory, shared with other databases.
+        /// The limit to the memory of memtables, shared with other databases.
         write_buffer_manager: Option<Arc<Budget>> = None;
-        /// Paces the writes of flushes and compactions, of other databases, too.
+        /// Limits the rate at which flushes and compactions write; may be shared with other
+        /// databases.
         rate_limiter: Option<Arc<RateLimiter>> = None;
-        /// What time it is, for the age of archived logs, tables and values.
+        /// The time of day, for the age of archived logs, tables and values.
         clock: Clock = Clock::default();
-        /// Are told what happens.
+        /// The listeners that are told what happens in the database.
         listeners: Listeners = Listeners::default();
-        /// Takes the info log in place of a file.
+        /// The logger that receives the info log in place of a file.
         info_logger: Option<Arc<Logger>> = None;
-        /// Values end with the time at which they were written.
+        /// Whether values end with the time at which they were written.
         stamps_values: bool = false;
-        /// Called at points of a write's way, in tests.
+        /// A function called at the sync points of a write, in tests.
         hook: SyncPointHook = SyncPointHook::default();
-        /// Collect tickers and histograms.
+        /// Collects tickers and histograms, if set.
         statistics: Option<Arc<crate::stats::Statistics>> = None;
-        /// How statistics are handed to the `metrics` facade.
+        /// How statistics are published to the `metrics` facade.
         metrics: MetricsOptions = MetricsOptions::default();
-        /// What was corrected in them.
+        /// The corrections that were made to these options.
         corrections: Vec<String> = Vec::new();
     }
 }
@@ -264,118 +262,117 @@ option_struct! {
         /// Size of one arena block. Bytes; 0 is an eighth of the write buffer,
         /// 1 MiB at most.
         arena_block_size: usize = 0, into 0..=1 << 30, changes live;
-        /// Size of the huge pages to make memtables of, if the system has some
-        /// reserved. Bytes; 0 is none.
+        /// Size of the huge pages that memtables are allocated in, if the system has reserved some.
+        /// Bytes; 0 is none.
         memtable_huge_page_size: usize = 0, changes live;
-        /// Make memtables of transparent huge pages, where the system has them.
+        /// Allocate memtables in transparent huge pages, where the system has them.
         memtable_transparent_huge_pages: bool = true, changes live;
-        /// What keeps the entries of a memtable sorted.
+        /// The structure that keeps the entries of a memtable sorted.
         memtable: MemtableKind = MemtableKind::Auto, check memtable::check_numbers;
-        /// Share of the write buffer that a memtable's Bloom filter takes; 0 is
-        /// no filter.
+        /// Size of a memtable's Bloom filter, as a fraction of the write buffer; 0 is no filter.
         memtable_prefix_bloom_size_ratio: f64 = 0.0, into 0.0..=0.25, changes live;
-        /// Whether whole keys go into a memtable's Bloom filter.
+        /// Whether a memtable's Bloom filter contains whole keys.
         memtable_whole_key_filtering: bool = false, changes live;
-        /// Checksum of each entry of a memtable. Bytes: 0 (none), 1, 2, 4 or 8.
+        /// Size of the checksum of each entry of a memtable. Bytes: 0 (none), 1, 2, 4 or 8.
         memtable_protection_bytes_per_key: u32 = 0, check protection_bytes, changes live;
-        /// Range deletions of a memtable at which it is flushed; 0 is no limit.
+        /// Number of range deletions in a memtable at which it is flushed; 0 is no limit.
         memtable_max_range_deletions: u32 = 0, changes live;
-        /// Hint without effect: a memtable's order is what its structure is made of.
+        /// Hint without effect: the structure of a memtable determines its order.
         paranoid_memory_checks: bool = false, changes live;
         /// Hint without effect: memtables are not purged in memory.
         experimental_mempurge_threshold: f64 = 0.0, changes live;
-        /// Read each table that was written, and compare.
+        /// Read each new table after it was written, and compare.
         paranoid_file_checks: bool = false, changes live;
         /// Overwrite values in the active memtable instead of adding entries.
         inplace_update_support: bool = false;
-        /// Locks that readers and the writer of such values share out.
+        /// Number of locks that protect values which are overwritten in place.
         inplace_update_num_locks: usize = 10_000, into 0..=1 << 24, changes live;
-        /// Merge operands of one key on top of each other in a memtable on which
-        /// the next one is stored as a value; 0 is no limit.
+        /// Number of successive merge operands of one key in a memtable from which the next one is
+        /// stored as a value; 0 is no limit.
         max_successive_merges: usize = 0, changes live;
-        /// Hint without effect: values are merged where memory has what that takes.
+        /// Hint without effect: operands are merged when memory has what that takes.
         strict_max_successive_merges: bool = false, changes live;
         /// What part of a key is its prefix.
         prefix_extractor: Option<PrefixExtractor> = None, changes live;
-        /// Memtables in memory before writes stop.
+        /// Number of memtables in memory at which writes stop.
         max_write_buffer_number: i32 = 2, into 2..=i32::MAX, changes live;
-        /// Full memtables that one flush waits for.
+        /// Number of full memtables that one flush waits for.
         min_write_buffer_number_to_merge: i32 = 1, into 1..=i32::MAX;
-        /// How tables are organized.
+        /// The compaction style, which determines how tables are organized.
         compaction_style: CompactionStyle = CompactionStyle::Level;
-        /// Which table of a level is compacted first, with levels of growing size.
+        /// Which table of a level is compacted first, with leveled compaction.
         compaction_pri: CompactionPri = CompactionPri::MinOverlappingRatio;
-        /// Of universal compaction.
+        /// Options of universal compaction.
         compaction_options_universal: UniversalOptions = UniversalOptions::default(),
             changes live;
-        /// Of FIFO compaction.
+        /// Options of FIFO compaction.
         compaction_options_fifo: FifoOptions = FifoOptions::default(), changes live;
-        /// Age of data at which it is compacted, with FIFO deleted. Seconds; 0 is
-        /// never, the default stands for 30 days.
+        /// Age at which data is compacted or, with FIFO compaction, deleted. Seconds; 0 is never,
+        /// the default stands for 30 days.
         ttl: u64 = BY_STYLE, changes live;
-        /// Age at which a table is written anew. Seconds; 0 is never, the default
-        /// stands for 30 days with universal compaction, and with levels of growing
-        /// size where there is a compaction filter; for never otherwise.
+        /// Age at which a table is rewritten. Seconds; 0 is never. The default stands for 30 days
+        /// with universal compaction, and with leveled compaction if there is a compaction filter;
+        /// otherwise for never.
         periodic_compaction_seconds: u64 = BY_STYLE, changes live;
-        /// Levels of tables.
+        /// Number of levels of tables.
         num_levels: usize = 7, into 1..=64;
-        /// Tables in level 0 that start a compaction; negative is never.
+        /// Number of tables in level 0 at which a compaction starts; negative is never.
         level0_file_num_compaction_trigger: i32 = 4, changes live;
-        /// Tables in level 0 that slow writes down.
+        /// Number of tables in level 0 at which writes are slowed down.
         level0_slowdown_writes_trigger: i32 = 20, into 1..=i32::MAX, changes live;
-        /// Tables in level 0 that stop writes.
+        /// Number of tables in level 0 at which writes are stopped.
         level0_stop_writes_trigger: i32 = 36, into 1..=i32::MAX, changes live;
-        /// Compaction debt that slows writes down. Bytes; 0 is no limit.
+        /// Compaction debt at which writes are slowed down. Bytes; 0 is no limit.
         soft_pending_compaction_bytes_limit: u64 = 64 << 30, changes live;
-        /// Compaction debt that stops writes. Bytes; 0 is no limit.
+        /// Compaction debt at which writes are stopped. Bytes; 0 is no limit.
         hard_pending_compaction_bytes_limit: u64 = 256 << 30, changes live;
         /// Size of a table in level 1. Bytes; 0 stands for the default.
         target_file_size_base: u64 = 64 << 20, changes live;
-        /// Growth of the table size from level to level.
+        /// Factor by which the size of tables grows from level to level.
         target_file_size_multiplier: i32 = 1, into 1..=i32::MAX, changes live;
         /// Size of level 1. Bytes; 0 stands for the default.
         max_bytes_for_level_base: u64 = 256 << 20, changes live;
-        /// Growth of the level size from level to level.
+        /// Factor by which the size of levels grows from level to level.
         max_bytes_for_level_multiplier: f64 = 10.0, in f64::MIN_POSITIVE..=f64::MAX, changes live;
-        /// Further factors of the growth from each level to the next, from level 0
-        /// on; 1 for those left out. Not with sizes chosen from the last level.
+        /// Additional factors for the growth from each level to the next, from level 0 on; missing
+        /// ones are 1. Without effect if level sizes are chosen from the last level.
         max_bytes_for_level_multiplier_additional: Vec<i32> = Vec::new(), check not_negative,
             changes live;
         /// Choose level sizes from the size of the last level.
         level_compaction_dynamic_level_bytes: bool = true;
-        /// Most input bytes of one compaction. Bytes; 0 is 25 tables.
+        /// Largest input of one compaction. Bytes; 0 is 25 tables.
         max_compaction_bytes: u64 = 0, changes live;
-        /// Hint without effect: all tables that a compaction needs count.
+        /// Hint without effect: all tables that a compaction needs are counted.
         ignore_max_compaction_bytes_for_input: bool = true, changes live;
-        /// Age of a table of the last level at which it is compacted because of what
-        /// only snapshots kept in it. Seconds; 0 is at once.
+        /// Age at which a table of the last level is compacted to drop what only snapshots have
+        /// kept in it. Seconds; 0 is at once.
         bottommost_file_compaction_delay: u32 = 0, changes live;
         /// Hint without effect: files have no temperature.
         last_level_temperature: Temperature = Temperature::Unknown, changes live;
         /// Hint without effect: blocks are checked as a whole when they are read.
         block_protection_bytes_per_key: u32 = 0, check protection_bytes, changes live;
-        /// Hint without effect: blocks of obsolete tables leave the cache by their age.
+        /// Hint without effect: blocks of obsolete tables age out of the cache.
         uncache_aggressiveness: u32 = 0, changes live;
-        /// Hint without effect: no blocks are compressed by way of trial.
+        /// Hint without effect: no blocks are compressed as samples.
         sample_for_compression: u64 = 0, changes live;
         /// Compact only when asked to.
         disable_auto_compactions: bool = false, changes live;
-        /// Write no filters for tables of the last level that holds data.
+        /// Write no filters for tables of the last level that has data.
         optimize_filters_for_hits: bool = false;
-        /// Hint without effect: the bits of a key stand in one cache line.
+        /// Hint without effect: all bits of a key are in one cache line.
         bloom_locality: u32 = 0;
-        /// Hint without effect: statistics time flushes' and compactions' I/O whenever they
-        /// are on.
+        /// Hint without effect: the I/O of flushes and compactions is timed whenever statistics are
+        /// on.
         report_bg_io_stats: bool = false, changes live;
         /// Hint without effect: iterators step over versions and do not seek.
         max_sequential_skip_in_iterations: u64 = 8, changes live;
         /// Hint without effect: flushed memtables are not kept. Bytes.
         max_write_buffer_size_to_maintain: i64 = 0;
-        /// Write large values to blob files. Not built: `true` is refused. Values
-        /// in blob files of others are read, whatever this is.
+        /// Write large values to blob files. Not built: `true` is refused. Values in existing blob
+        /// files are read, whatever this option is.
         enable_blob_files: bool = false, check never, changes live;
-        /// Smallest value that goes into a blob file; without effect while none
-        /// are written. Bytes.
+        /// Size from which a value goes into a blob file; without effect while none are written.
+        /// Bytes.
         min_blob_size: u64 = 0, changes live;
         /// Size at which a new blob file is begun; without effect while none are
         /// written. Bytes.
@@ -385,10 +382,10 @@ option_struct! {
         blob_compression_type: CompressionType = CompressionType::None, check codec, changes live;
         /// Move values out of old blob files when they are compacted.
         enable_blob_garbage_collection: bool = false, changes live;
-        /// The part of the blob files, from the oldest on, that counts as old.
+        /// Fraction of the blob files, from the oldest on, that count as old.
         blob_garbage_collection_age_cutoff: f64 = 0.25, in 0.0..=1.0, changes live;
-        /// Hint without effect: tables are not compacted because old blob files have this
-        /// part of garbage.
+        /// Hint without effect: tables are not compacted because this fraction of old blob files is
+        /// garbage.
         blob_garbage_collection_force_threshold: f64 = 1.0, in 0.0..=1.0, changes live;
         /// Hint without effect: there is no cache of blobs.
         prepopulate_blob_cache: PrepopulateBlobCache = PrepopulateBlobCache::Disable,
@@ -397,47 +394,48 @@ option_struct! {
         blob_compaction_readahead_size: u64 = 0, changes live;
         /// Compression of tables.
         compression: CompressionType = compression::default_type(), check codec, changes live;
-        /// Compression by level: 0, the base level, the one below..., the last for
-        /// deeper ones; `compression` when empty.
+        /// Compression by level: of level 0, of the base level, of the one below it, and so on; the
+        /// last also applies to deeper levels. `compression` applies when this is empty.
         compression_per_level: Vec<CompressionType> = Vec::new(), check codecs, changes live;
-        /// Compression of the last level that holds data; as the others when unset.
+        /// Compression of the last level that has data; the same as other levels' when unset.
         bottommost_compression: Option<CompressionType> = None, check codecs, changes live;
-        /// Levels, dictionaries and threads of compression.
+        /// Parameters of compression: levels, dictionaries and threads.
         compression_opts: CompressionOptions = CompressionOptions::default(), changes live;
-        /// The same for the last level that holds data, if they are enabled.
+        /// Parameters of compression for the last level that has data, if they are enabled.
         bottommost_compression_opts: CompressionOptions = CompressionOptions::default(),
             changes live;
     }
     objects {
         /// The order of keys.
         comparator: UserComparator = UserComparator::Bytewise;
-        /// Whether the last level is kept free, by the database's options.
+        /// Whether the last level is kept free; copied from the database's options.
         keeps_last_level_free: bool = false;
         /// Whether values end with the time at which they were written.
         values_have_times: bool = false;
-        /// Nobody said at what age tables are written anew, so that a compaction
-        /// filter does.
+        /// Whether the age at which tables are rewritten was left to the default, so that it
+        /// depends on whether there is a compaction filter.
         age_follows_filter: bool = false;
         /// Combines merge operands.
         merge_operator: Option<Arc<dyn MergeOperator>> = None;
-        /// Removes or changes values that are compacted.
+        /// Removes or changes values when they are compacted.
         compaction_filter: Option<Arc<dyn FilterSource>> = None;
-        /// Makes such filters, one for each job; unless there is one already.
+        /// Makes a compaction filter for each job; unused if `compaction_filter` is set.
         compaction_filter_factory: Option<Arc<dyn FilterSource>> = None;
-        /// Which new tables want compaction for the deletions in them; any of these
-        /// is enough.
+        /// Rules by which a new table is marked for compaction because of its deletions; matching
+        /// one of them is enough.
         deletion_triggers: Vec<DeletionTrigger> = Vec::new();
-        /// How tables are laid out.
+        /// The layout of tables.
         table: TableOptions = TableOptions::default();
-        /// What was corrected in them.
+        /// The corrections that were made to these options.
         corrections: Vec<String> = Vec::new();
     }
 }
 
-/// "Chosen by the compaction style", in options that are ages: RocksDB's number.
+/// The value of an age that means "chosen by the compaction style", the same number as in
+/// RocksDB.
 pub(crate) const BY_STYLE: u64 = u64::MAX - 1;
 
-// The fields, defaults and documentation stand with `TableOptions`.
+// The fields, their defaults and their documentation are declared with `TableOptions`.
 option_text!(TableOptions {
     block_size: usize, into 1..=1 << 30, changes live;
     block_restart_interval: usize, into 1..=65_536, changes live;
@@ -475,7 +473,7 @@ fn codecs<'a>(name: &str, values: impl IntoIterator<Item = &'a CompressionType>)
     values.into_iter().try_for_each(|value| codec(name, value))
 }
 
-/// For what is not built.
+/// Refuses `true`, for an option that is not built.
 fn never(name: &str, value: &bool) -> Result<()> {
     if *value {
         Err(Error::not_supported(format_args!(
@@ -504,7 +502,8 @@ fn not_negative(name: &str, values: &[i32]) -> Result<()> {
     }
 }
 
-/// Those below 2 are corrected.
+/// Checks the format version of new tables. A version below 2 is accepted here, because it is
+/// corrected.
 fn written_format(name: &str, value: &u32) -> Result<()> {
     if (0..=7).contains(value) {
         return Ok(());
@@ -515,7 +514,7 @@ fn written_format(name: &str, value: &u32) -> Result<()> {
 }
 
 impl DbOptions {
-    /// Checks what a table row can say.
+    /// Checks each option by its row, and the combinations of options.
     ///
     /// # Errors
     /// `InvalidArgument` or `NotSupported` naming the option.
@@ -525,7 +524,8 @@ impl DbOptions {
         self.check_protocol()
     }
 
-    /// RocksDB refuses these, though memory maps are hints here.
+    /// Refuses the combinations of direct I/O and memory maps that RocksDB refuses, although memory
+    /// maps are only hints here.
     fn check_direct_io(&self) -> Result<()> {
         if self.allow_mmap_reads && self.use_direct_reads {
             return Err(Error::not_supported(
@@ -542,8 +542,7 @@ impl DbOptions {
         Ok(())
     }
 
-    /// The combinations that RocksDB refuses, and such as contradict each
-    /// other.
+    /// Refuses the combinations that RocksDB refuses, and those that contradict each other.
     fn check_protocol(&self) -> Result<()> {
         if self.atomic_flush && self.protocol() == CommitProtocol::Pipelined {
             return Err(Error::invalid(format_args!(
@@ -587,8 +586,8 @@ impl DbOptions {
         )))
     }
 
-    /// The option that asks for the protocol in force: RocksDB's `option`, if it is set,
-    /// or the one that names a protocol.
+    /// The option that selects the protocol in force: RocksDB's `option` if it is set, otherwise
+    /// `commit_protocol`.
     fn asked_by(&self, option: &str, is_set: bool) -> String {
         if is_set {
             option.to_owned()
@@ -597,13 +596,13 @@ impl DbOptions {
         }
     }
 
-    /// The options of a column family that the database's own rule out.
+    /// Refuses options of a column family that contradict the database's own.
     ///
     /// # Errors
-    /// `InvalidArgument` naming both options.
+    /// `InvalidArgument` or `NotSupported` naming the options.
     pub(crate) fn check_family(&self, cf: &CfOptions) -> Result<()> {
         if cf.max_successive_merges > 0 && self.protocol() == CommitProtocol::Unordered {
-            // What is visible may not be inserted, so no value can be read.
+            // An entry can be visible before it is inserted, so no value can be read reliably.
             return Err(Error::invalid(format_args!(
                 "max_successive_merges > 0 is incompatible with {}",
                 self.asked_by("unordered_write", self.unordered_write)
@@ -623,7 +622,7 @@ impl DbOptions {
         Ok(())
     }
 
-    /// Tells a column family what it has to know of the database's options.
+    /// Copies to a column family what it must know of the database's options.
     pub(crate) fn inform(&self, cf: &mut CfOptions) {
         cf.keeps_last_level_free = self.allow_ingest_behind;
         cf.make_room_behind();
@@ -640,13 +639,13 @@ impl DbOptions {
             Some(protocol) => protocol,
             None if self.enable_pipelined_write => CommitProtocol::Pipelined,
             None if self.unordered_write => CommitProtocol::Unordered,
-            // One insert at a time is what a leader is for.
+            // With one insert at a time, a leader inserts for its group.
             None if !self.allow_concurrent_memtable_write => CommitProtocol::Grouped,
             None => CommitProtocol::Ordered,
         }
     }
 
-    /// These options with the protocol that they come to.
+    /// These options with the commit protocol that is in force.
     pub(crate) fn in_force(&self) -> Self {
         DbOptions {
             commit_protocol: Some(self.protocol()),
@@ -654,21 +653,21 @@ impl DbOptions {
         }
     }
 
-    /// The budget of memory for a database that is opened: the shared one, or
-    /// one of its own.
+    /// The write buffer manager of a database that is being opened: the shared one, or one of its
+    /// own.
     pub(crate) fn budget(&self) -> Option<Arc<Budget>> {
         let own = || (self.db_write_buffer_size > 0).then_some(self.db_write_buffer_size);
         let shared = self.write_buffer_manager.clone();
         shared.or_else(|| Some(Budget::new(own()?, false, None)))
     }
 
-    /// Access to the rate limiter for a database that is opened.
+    /// A client of the rate limiter for a database that is being opened.
     pub(crate) fn limiter(&self) -> Option<Arc<Client>> {
         let limiter = self.rate_limiter.clone()?;
         Some(Client::new(limiter, self.statistics.clone()))
     }
 
-    /// How many threads flush and how many compact.
+    /// The number of threads for flushes and for compactions.
     pub(crate) fn background_threads(&self) -> (usize, usize) {
         let (flushes, compactions) = thread_counts(self.max_background_jobs);
         let given = |n: i32, or: usize| if n > 0 { n as usize } else { or };
@@ -679,7 +678,7 @@ impl DbOptions {
     }
 }
 
-/// How many threads flush and how many compact: RocksDB's split of
+/// The number of threads for flushes and for compactions, by RocksDB's split of
 /// `max_background_jobs`.
 fn thread_counts(max_background_jobs: i32) -> (usize, usize) {
     let jobs = max_background_jobs.max(2) as usize;
@@ -688,14 +687,13 @@ fn thread_counts(max_background_jobs: i32) -> (usize, usize) {
 }
 
 impl CfOptions {
-    /// What memtables that are begun now are.
+    /// The representation of memtables that are created now.
     pub(crate) fn memtable_in_force(&self) -> MemtableKind {
         self.memtable
             .resolve(&self.comparator, self.write_buffer_size)
     }
 
-    /// These options with what stands for itself where they leave the choice
-    /// to the database.
+    /// These options, with the actual choice wherever it was left to the database.
     pub(crate) fn in_force(&self) -> Self {
         CfOptions {
             memtable: self.memtable_in_force(),
@@ -731,14 +729,14 @@ impl CfOptions {
         self.table.check()
     }
 
-    /// Whether tables may come in behind everything there is: compactions leave
-    /// the last level to them, and keep what may have to hide them. Files of
-    /// FIFO compaction are in the order of age and not in levels.
+    /// Whether tables may be ingested behind all other data. Compactions then keep out of the last
+    /// level, and keep entries that may have to hide what is ingested there. FIFO compaction is
+    /// excluded, because its files are ordered by age and not by level.
     pub fn reserves_last_level(&self) -> bool {
         self.keeps_last_level_free && self.compaction_style != CompactionStyle::Fifo
     }
 
-    /// How many of `num_levels` levels compactions read and write.
+    /// The number of levels, of `num_levels`, that compactions read and write.
     pub fn compacted_levels(&self, num_levels: usize) -> usize {
         if self.reserves_last_level() {
             num_levels.saturating_sub(1).max(1)
@@ -755,20 +753,20 @@ impl CfOptions {
         }
     }
 
-    /// Whether reads run a comparator or a prefix extractor of the user.
+    /// Whether reads run a comparator or a prefix extractor supplied by the user.
     pub fn runs_user_code(&self) -> bool {
         matches!(self.comparator, UserComparator::Custom(_))
             || matches!(self.prefix_extractor, Some(PrefixExtractor::Custom(_)))
     }
 
-    /// Where compactions get their filters, if they have any.
+    /// The source of compaction filters, if there is one.
     pub fn filter_source(&self) -> Option<&dyn FilterSource> {
         let one = self.compaction_filter.as_deref();
         one.or(self.compaction_filter_factory.as_deref())
     }
 
-    /// The size at which a compaction into `level` starts a new table. Level 0
-    /// gets one, so that its tables differ in age.
+    /// The size at which a compaction into `level` starts a new table. A compaction into level 0
+    /// writes a single table, so that the tables there differ in age.
     pub fn target_file_size(&self, level: usize) -> u64 {
         if level == 0 {
             return u64::MAX;

@@ -1,40 +1,39 @@
-//! Prefix extractors: what part of a user key groups it with others.
+//! Prefix extractors: which part of a user key groups it with others.
 //!
-//! Hash memtables choose buckets by it, filters of tables hold prefixes, and
-//! iterators may end with one. A
-//! prefix must not depend on anything but the key, keys of one prefix must
-//! stand next to each other in the column family's order, and a prefix must
-//! itself begin its keys. Functions of the user may panic, as comparators may;
-//! reads and writes turn that into an error.
+//! Hash memtables choose buckets by the prefix, filters of tables contain prefixes, and
+//! iterators may end with a prefix. A prefix must depend on nothing but the key; keys with the
+//! same prefix must be adjacent in the column family's order; and a prefix must itself be the
+//! beginning of its keys. Functions supplied by the user may panic, as comparators may; reads
+//! and writes turn a panic into an error.
 
 use super::text::OptionText;
 use std::fmt;
 use std::sync::Arc;
 use whitewater_storage::sst::PrefixTransform;
 
-/// Takes the prefix out of a key.
+/// Extracts the prefix of a key.
 pub(crate) type TransformFn = for<'a> fn(&'a [u8]) -> &'a [u8];
 /// Says whether a key has a prefix.
 pub(crate) type InDomainFn = fn(&[u8]) -> bool;
 
-/// How the prefix of a key is found.
+/// How the prefix of a key is determined.
 #[derive(Clone)]
 pub(crate) enum PrefixExtractor {
-    /// The first bytes; shorter keys have no prefix.
+    /// The first bytes of the key; a shorter key has no prefix.
     Fixed(usize),
-    /// The first bytes; of shorter keys all of them.
+    /// The first bytes of the key; the prefix of a shorter key is all of it.
     Capped(usize),
     /// The whole key.
     Noop,
-    /// By functions of the user.
+    /// Computed by functions that the user supplies.
     Custom(Arc<CustomPrefix>),
 }
 
-/// A prefix extractor of the user.
+/// A prefix extractor supplied by the user.
 pub(crate) struct CustomPrefix {
     pub name: String,
     pub transform: TransformFn,
-    /// Every key has a prefix when unset.
+    /// Decides whether a key has a prefix. When unset, every key has one.
     pub in_domain: Option<InDomainFn>,
 }
 
@@ -56,13 +55,13 @@ impl PrefixExtractor {
         }
     }
 
-    /// The same extractor as tables know it.
+    /// The same extractor, in the form that tables use.
     pub fn shared(&self) -> Arc<dyn PrefixTransform> {
         Arc::new(self.clone())
     }
 
-    /// Whether it takes the prefixes that `other` does: those of the user by
-    /// their names.
+    /// Whether this extracts the same prefixes as `other`. Extractors of the user are compared by
+    /// name.
     pub fn is_like(&self, other: &PrefixExtractor) -> bool {
         match (self, other) {
             (PrefixExtractor::Fixed(a), PrefixExtractor::Fixed(b))
@@ -73,7 +72,8 @@ impl PrefixExtractor {
         }
     }
 
-    /// RocksDB's identifier of it: in options files and table properties.
+    /// RocksDB's identifier of the extractor, which is written to options files and table
+    /// properties.
     pub fn name(&self) -> String {
         match self {
             PrefixExtractor::Fixed(len) => format!("{FIXED}.{len}"),
@@ -83,8 +83,8 @@ impl PrefixExtractor {
         }
     }
 
-    /// The built-in extractor that RocksDB calls `name`, in any of the
-    /// spellings it reads.
+    /// The built-in extractor that RocksDB calls `name`, in any of the spellings that RocksDB
+    /// reads.
     fn by_name(name: &str) -> Option<Self> {
         if name == NOOP {
             return Some(PrefixExtractor::Noop);
@@ -126,15 +126,15 @@ impl fmt::Debug for PrefixExtractor {
     }
 }
 
-/// RocksDB's identifier, or `nullptr` for none. Only built-in extractors can
-/// be made from text: a user's has functions.
+/// The text form is RocksDB's identifier, or `nullptr` for none. Only built-in extractors can
+/// be made from text, because the user's extractors consist of functions.
 impl OptionText for Option<PrefixExtractor> {
     fn print(&self) -> String {
         let name = self.as_ref().map(PrefixExtractor::name);
         name.unwrap_or_else(|| NONE.to_owned())
     }
     fn parse(text: &str) -> Option<Self> {
-        // The form with properties names the object `id`.
+        // In the form with properties, `id` names the object.
         let text = text.strip_prefix("id=").unwrap_or(text);
         let text = text.strip_suffix(';').unwrap_or(text);
         if text.is_empty() || text == NONE {

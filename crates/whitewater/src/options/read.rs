@@ -15,52 +15,50 @@ pub(crate) struct ReadSpec {
     pub lower_bound: Option<Vec<u8>>,
     /// Exclusive upper bound of iteration (a user key).
     pub upper_bound: Option<Vec<u8>>,
-    /// An iterator ends outside the prefix of the key it was sent to.
+    /// End an iterator outside the prefix of the key that it was positioned to.
     pub prefix_same_as_start: bool,
-    /// An iterator shows all keys in order, however memtables group them.
+    /// Let an iterator show all keys in order, however memtables group them.
     pub total_order_seek: bool,
     pub verify_checksums: bool,
     pub fill_cache: bool,
-    /// Bytes; 0 lets tables decide.
+    /// Amount of read-ahead. Bytes; 0 lets tables decide.
     pub readahead_size: usize,
-    /// Internal keys an iterator may skip in one step before it fails with
+    /// Number of internal keys that an iterator may skip in one step before it fails with
     /// `Incomplete`; 0 is no limit.
     pub max_skippable_internal_keys: u64,
     pub tier: ReadTier,
-    /// Range tombstones delete nothing.
+    /// Ignore range tombstones, so that they delete nothing.
     pub ignore_range_deletions: bool,
-    /// Microseconds since 1970 after which nothing more is read; 0 is no
-    /// limit.
+    /// The time after which nothing more is read. Microseconds since 1970; 0 is no limit.
     pub deadline: u64,
-    /// Microseconds one read of a file may take; 0 is no limit.
+    /// Longest time that one read of a file may take. Microseconds; 0 is no limit.
     pub io_timeout: u64,
-    /// Versions with newer timestamps are not seen; needed where keys have
-    /// timestamps.
+    /// Hide versions with newer timestamps; required if keys have timestamps.
     pub timestamp: Option<Vec<u8>>,
-    /// An iterator shows all versions with timestamps from this one on.
+    /// Let an iterator show all versions with timestamps from this one on.
     pub iter_start_ts: Option<Vec<u8>>,
-    /// An iterator looks at the database anew when it is sent somewhere.
+    /// Let an iterator read the current state of the database whenever it is positioned.
     pub tailing: bool,
-    /// The files that only an iterator kept are left to background threads.
+    /// Leave files that only an iterator kept to background threads.
     pub background_purge: bool,
 }
 
-/// What a read may look at. RocksDB's numbers.
+/// Which data a read may look at. The numbers are RocksDB's.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "serde1", derive(serde::Serialize, serde::Deserialize))]
 #[repr(i32)]
 pub enum ReadTier {
-    /// Everything. The default.
+    /// All data. The default.
     All = 0,
-    /// Memtables, open tables and the block cache. Where a file would have to
-    /// be opened or read, the read fails with `Incomplete`.
+    /// Memtables, open tables and the block cache. If a file would have to be opened or read, the
+    /// read fails with `Incomplete`.
     BlockCache,
-    /// What a crash of the process leaves behind: memtables are passed over
-    /// once anything was written without the log since the database was
-    /// opened. Look-ups only: iterators fail with `NotSupported`.
+    /// Only data that would survive a crash of the process: memtables are skipped if anything was
+    /// written without the log since the database was opened. Only look-ups support this; iterators
+    /// fail with `NotSupported`.
     Persisted,
-    /// Memtables. (RocksDB's look-ups take it for [`All`](Self::All); here they
-    /// keep to it, as iterators do.)
+    /// Memtables only. (RocksDB's look-ups treat this as [`All`](Self::All); here they keep to it,
+    /// as iterators do.)
     Memtable,
 }
 
@@ -99,7 +97,7 @@ impl ReadSpec {
         }
     }
 
-    /// What may be asked of files for this read.
+    /// The limits on file reads for this read.
     pub fn limits(&self) -> ReadLimits {
         ReadLimits {
             memory_only: self.tier == ReadTier::BlockCache,
@@ -108,7 +106,7 @@ impl ReadSpec {
         }
     }
 
-    /// The sequence number to read at, given the latest visible one.
+    /// The sequence number to read at, given the latest visible number.
     pub fn sequence(&self, visible: SequenceNumber) -> SequenceNumber {
         self.snapshot.as_ref().map_or(visible, |s| s.sequence())
     }
@@ -123,20 +121,20 @@ pub(crate) struct WriteSpec {
     pub disable_wal: bool,
     /// Fail with `Incomplete` instead of waiting while writes are stalled.
     pub no_slowdown: bool,
-    /// Give way to compactions when they are behind.
+    /// Give way to compactions when they fall behind.
     pub low_pri: bool,
     /// Ignore operations on column families that do not exist.
     pub ignore_missing_column_families: bool,
-    /// Expect keys that follow each other in a batch to be near each other.
+    /// Expect consecutive keys of a batch to be close to each other.
     pub insert_hint: bool,
-    /// Bytes of a checksum of each entry: 0 or 8.
+    /// Size of the checksum of each entry. Bytes: 0 or 8.
     pub protection_bytes_per_key: usize,
 }
 
-/// Whether entries of a batch have checksums, which are of so many bytes.
+/// Whether the entries of a batch have checksums, given the size of a checksum.
 ///
 /// # Errors
-/// `InvalidArgument` for a size that there is not.
+/// `InvalidArgument` if the size is not supported.
 #[inline]
 pub(crate) fn has_checksums(protection_bytes_per_key: usize) -> Result<bool> {
     match protection_bytes_per_key {

@@ -1,8 +1,8 @@
-//! The rows of the option tables, for tools that choose options by themselves.
+//! The rows of the option tables, for tools that choose options at random.
 //!
-//! `stress` draws its random options from this list, so that a new row is drawn, or
-//! refused by a test, without anybody having to remember it. The module is compiled
-//! with the cargo feature `option-tables` only and is not part of the public API.
+//! `stress` draws its random options from this list, so a new row is either drawn, or refused
+//! by a test, without further work. The module is compiled with the cargo feature
+//! `option-tables` only and is not part of the public API.
 
 use super::table::OptionTable;
 use super::{CfOptions, DbOptions};
@@ -29,7 +29,7 @@ pub fn column_family() -> Vec<OptionRow> {
     rows::<CfOptions>()
 }
 
-/// The options of a column family's tables.
+/// The table options of a column family.
 pub fn table() -> Vec<OptionRow> {
     rows::<TableOptions>()
 }

@@ -1,18 +1,19 @@
-//! What becomes of a value that does not do as it is: one rule, at open and while
+//! What happens to a value that cannot be used as it is. The rule is the same at open and while
 //! the database is open.
 //!
-//! 1. A value that RocksDB corrects is corrected here to the same. A program that
-//!    relies on it (tiny write buffers in tests are the common case) must keep opening
-//!    its database.
-//! 2. A number that RocksDB takes, and nothing here can do, becomes the nearest one
-//!    that can be done (rows with `into`); where 0 is no size, the default.
-//! 3. An option that measures, hints or lets RocksDB check less is taken and says so in
-//!    its documentation. Nothing that is read or durable depends on it.
-//! 4. Everything else is refused by `validate`: what RocksDB refuses, and what is not
-//!    built and would change results, durability or what is on disk.
+//! 1. A value that RocksDB corrects is corrected here to the same value. A program that relies
+//!    on the correction (tiny write buffers in tests are the common case) must still be able to
+//!    open its database.
+//! 2. A number that RocksDB accepts, but that nothing here can honour, becomes the nearest one
+//!    that can be honoured (rows with `into`). Where 0 is not a possible size, it becomes the
+//!    default.
+//! 3. An option that measures, hints or lets RocksDB check less is accepted, and its
+//!    documentation says that it has no effect. Nothing that is read or durable depends on it.
+//! 4. Everything else is refused by `validate`: what RocksDB refuses, and what is not built and
+//!    would change results, durability or what is on disk.
 //!
-//! LOG has a line for each correction, and one for each hint that is off its default
-//! and without effect.
+//! LOG has a line for each correction, and one for each hint without effect that does not have
+//! its default.
 
 use super::compaction::CompactionStyle;
 use super::table::OptionTable;
@@ -21,7 +22,7 @@ use crate::options::memtable_kind::MemtableKind;
 use whitewater_storage::sst::{CompressionOptions, CompressionType, IndexType, TableOptions};
 use whitewater_storage::wal::RecoveryMode;
 
-/// RocksDB's age for files that nobody said anything about. Seconds.
+/// RocksDB's default age for files when none was given. Seconds.
 const THIRTY_DAYS: u64 = 30 * 24 * 60 * 60;
 
 impl DbOptions {
@@ -39,12 +40,12 @@ impl DbOptions {
             self.max_open_files = self.max_open_files.max(20);
         }
         self.move_into_ranges();
-        // RocksDB does without where it has no streaming form of a codec.
+        // RocksDB does not compress the log if it has no streaming form of the codec.
         let streams = self.wal_compression == CompressionType::Zstd;
         if !streams || self.wal_compression.missing_feature().is_some() {
             self.wal_compression = CompressionType::None;
         }
-        // Who limits the rate of writes wants them even.
+        // With a rate limiter, writes to files should be spread evenly.
         if let Some(limiter) = &self.rate_limiter {
             if self.bytes_per_sync == 0 {
                 self.bytes_per_sync = 1 << 20;
@@ -53,11 +54,11 @@ impl DbOptions {
                 self.delayed_write_rate = limiter.rate();
             }
         }
-        // Archived logs are kept as they are.
+        // Archived logs are kept, so they cannot be reused.
         if self.archives_logs() {
             self.recycle_log_file_num = 0;
         }
-        // The two modes read a reused file's old tail as damage.
+        // These two modes take the old tail of a reused file for damage.
         if matches!(
             self.wal_recovery_mode,
             RecoveryMode::TolerateCorruptedTailRecords | RecoveryMode::AbsoluteConsistency
@@ -99,7 +100,7 @@ impl CfOptions {
         self.num_levels = self.num_levels.max(if leveled { 2 } else { 1 });
         self.make_room_behind();
         if self.compaction_style == CompactionStyle::Fifo {
-            // Tables are deleted when there are too many.
+            // With FIFO compaction, tables are deleted when there are too many.
             self.level0_slowdown_writes_trigger = i32::MAX;
             self.level0_stop_writes_trigger = i32::MAX;
         }
@@ -121,7 +122,7 @@ impl CfOptions {
         self
     }
 
-    /// Where 0, or what is below it, does not do.
+    /// Corrects options for which 0, or 0 and negative numbers, cannot be used.
     fn correct_zeros(&mut self) {
         let defaults = CfOptions::default();
         if self.target_file_size_base == 0 {
@@ -133,7 +134,8 @@ impl CfOptions {
         let trigger = &mut self.level0_file_num_compaction_trigger;
         match *trigger {
             0 => *trigger = 1,
-            // Never by their number, which then slows no writes, either.
+            // The number of tables never starts a compaction, so it must not slow writes down,
+            // either.
             ..0 => *trigger = i32::MAX,
             1.. => {}
         }
@@ -142,22 +144,21 @@ impl CfOptions {
         }
     }
 
-    /// Has enough levels for one to be kept free and another to be compacted
-    /// into.
+    /// Makes sure that there are enough levels to keep one free and compact into another.
     pub(super) fn make_room_behind(&mut self) {
         if self.reserves_last_level() {
             self.num_levels = self.num_levels.max(3);
         }
     }
 
-    /// Has a compaction filter from here on, which everything is to meet.
+    /// Takes into account that a compaction filter was added, which all data is to pass through.
     pub(crate) fn filter_added(&mut self) {
         if self.age_follows_filter {
             self.periodic_compaction_seconds = THIRTY_DAYS;
         }
     }
 
-    /// Ages that were left to the compaction style.
+    /// Chooses the ages that were left to the compaction style.
     fn choose_ages(&mut self) {
         if self.ttl == BY_STYLE {
             self.ttl = THIRTY_DAYS;
@@ -178,7 +179,7 @@ impl CfOptions {
         if *periodic == BY_STYLE {
             *periodic = THIRTY_DAYS;
         }
-        // Both mean the same; the stricter counts.
+        // Both options mean the same here; the stricter one applies.
         if *periodic == 0 {
             *periodic = self.ttl;
         } else if self.ttl != 0 {
@@ -187,7 +188,7 @@ impl CfOptions {
     }
 }
 
-/// RocksDB's corrections of options of tables.
+/// Corrects table options as RocksDB does.
 fn correct_tables(table: &mut TableOptions) {
     let defaults = TableOptions::default();
     if table.block_size == 0 {
@@ -206,12 +207,13 @@ fn correct_tables(table: &mut TableOptions) {
     }
 }
 
-/// Threads that compress one table; none is the one that writes it.
+/// Corrects the number of threads that compress one table. 0 becomes 1: the thread that writes
+/// the table.
 fn correct_codec(options: &mut CompressionOptions) {
     options.parallel_threads = options.parallel_threads.clamp(1, 1024);
 }
 
-/// What has become of options, one text for each that has another value than before.
+/// The corrections as text, one for each option whose value has changed.
 fn differences(
     asked: &[(&'static str, String)],
     corrected: &[(&'static str, String)],
@@ -223,8 +225,8 @@ fn differences(
         .collect()
 }
 
-/// Options that are taken and have no effect: name, the value that says what happens,
-/// and what that is.
+/// Options that are accepted and have no effect: the name, the value that describes what is
+/// done, and a description of that.
 const HINTS: [(&str, &str, &str); 16] = [
     (
         "paranoid_checks",
@@ -304,7 +306,7 @@ const HINTS: [(&str, &str, &str); 16] = [
     ),
 ];
 
-/// The hints among `options` that have no effect, one text for each.
+/// The hints among `options` that have another value and no effect, one text for each.
 pub(crate) fn hints_without_effect(options: &impl OptionTable) -> Vec<String> {
     let options = options.to_text();
     let of = |name: &str| options.iter().find(|(known, _)| *known == name);

@@ -1,33 +1,31 @@
-//! One table per option struct.
+//! Tables that declare the structs of options.
 //!
-//! [`option_struct!`] turns a table of rows into the struct's fields, their
-//! documentation, the defaults, the range checks and the text form, so that
-//! adding an option means adding one row:
+//! [`option_struct!`] turns a table of rows into the struct's fields, their documentation, the
+//! defaults, the range checks and the text form, so that adding an option means adding one row:
 //!
 //! ```text
 //! /// What it does. Unit.
 //! name: Type = default, in lo..=hi, check function, changes live;
 //! ```
 //!
-//! `in` (the accepted values), `check` (a function from name and value to a
-//! result, for what a range cannot say) and `changes live` may be left out.
-//! `into lo..=hi` stands in place of `in` where a value outside is not refused but
-//! becomes the nearest one inside (`sanitize` has the rule).
-//! Rows after `objects` have no text form: they become fields with defaults and
-//! nothing else. [`option_text!`] makes checks and text for a struct that stands
+//! `in` (the accepted values), `check` (a function from name and value to a result, for what a
+//! range cannot express) and `changes live` may be left out. `into lo..=hi` replaces `in` if a
+//! value outside the range is not refused but becomes the nearest one inside (`sanitize` has
+//! the rule). Rows after `objects` have no text form: they become fields with defaults and
+//! nothing else. [`option_text!`] makes checks and text for a struct that is declared
 //! elsewhere.
 //!
-//! An option that `changes live` can be changed while the database is open
-//! (`db::change`); all others are fixed. The generated documentation says which, and so
-//! does that of the option's setter: the test `api::options::documentation` compares it
-//! with the row, and writes it with `WHITEWATER_BLESS=1`.
+//! An option that `changes live` can be changed while the database is open (`db::change`); all
+//! others are fixed. The generated documentation says which, and so does that of the option's
+//! setter: the test `api::options::documentation` compares it with the row, and writes it with
+//! `WHITEWATER_BLESS=1`.
 
 use std::fmt;
 use whitewater_storage::{Error, Result};
 
-/// A struct of options that has a table.
+/// A struct of options that a table describes.
 pub(crate) trait OptionTable {
-    /// Sets the option `name` from text. Ranges are left to `check`.
+    /// Sets the option `name` from text. Ranges are checked by `check`.
     ///
     /// # Errors
     /// `InvalidArgument` for an unknown name or a malformed value.
@@ -39,20 +37,19 @@ pub(crate) trait OptionTable {
     where
         Self: Sized;
 
-    /// Every option as its name and its value in the text form.
+    /// The name and value of every option, in the text form.
     fn to_text(&self) -> Vec<(&'static str, String)>;
 
-    /// Checks every option by itself.
+    /// Checks each option separately.
     ///
     /// # Errors
     /// `InvalidArgument` or `NotSupported` naming the option.
     fn check(&self) -> Result<()>;
 
-    /// Moves numbers that are outside ranges of the kind `into` to the nearest ones
-    /// inside.
+    /// Moves numbers that are outside their `into` ranges to the nearest numbers inside.
     fn move_into_ranges(&mut self);
 
-    /// The rows, for the test that compares the documentation of setters with them.
+    /// The rows, for the test that compares the setters' documentation with them.
     #[cfg(test)]
     fn rows() -> Vec<Row>;
 
@@ -65,20 +62,20 @@ pub(crate) trait OptionTable {
     }
 }
 
-/// What a row says about its option, as text.
+/// The contents of a row, as text.
 #[cfg(test)]
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) name: &'static str,
     pub(crate) default: String,
-    /// The ends of the accepted values.
+    /// The bounds of the accepted values.
     pub(crate) accepted: Option<(String, String)>,
-    /// The ends of the values that others are moved to.
+    /// The bounds of the range that other values are moved into.
     pub(crate) moved_into: Option<(String, String)>,
     pub(crate) changes_live: bool,
 }
 
-/// The ends of a range of values like `_value`.
+/// The bounds of a range of values like `_value`, as text.
 #[cfg(test)]
 pub(crate) fn ends<T: fmt::Display>(
     _value: &T,
@@ -102,7 +99,7 @@ pub(crate) fn check_range<T: PartialOrd + fmt::Display>(
     )))
 }
 
-/// The nearest value to `value` in `range`.
+/// Moves `value` to the nearest value in `range`.
 pub(crate) fn move_into<T: PartialOrd + Clone>(value: &mut T, range: &std::ops::RangeInclusive<T>) {
     if *value < *range.start() {
         *value = range.start().clone();
@@ -111,7 +108,7 @@ pub(crate) fn move_into<T: PartialOrd + Clone>(value: &mut T, range: &std::ops::
     }
 }
 
-/// What the marker of a row says: as a value, and for people.
+/// Translates a row's marker into a `bool` (`is`) or into a sentence (`says`).
 macro_rules! live {
     (is) => {
         false
@@ -235,7 +232,7 @@ macro_rules! option_struct {
 
         #[cfg(test)]
         impl $name {
-            /// The options and what their rows say they do.
+            /// The options with the documentation of their rows.
             pub(crate) const DOCS: &[(&str, &str)] =
                 &[$((stringify!($field), concat!($(stringify!($doc), "\n"),*))),*];
         }

@@ -3,7 +3,7 @@ use super::text::OptionText;
 use super::*;
 use whitewater_storage::ErrorKind;
 
-/// Options of which one value is accepted.
+/// Options that accept a single value.
 const FIXED: [&str; 1] = ["enable_blob_files"];
 
 /// A text other than `old` that the option accepts.
@@ -24,7 +24,7 @@ fn another(name: &str, old: &str) -> String {
         }
         "db_log_dir" => "/elsewhere/log".into(),
         "info_log_level" => "WARN_LEVEL".into(),
-        // Nothing else is accepted.
+        // These options accept no other value.
         name if FIXED.contains(&name) => old.into(),
         "commit_protocol" => "grouped".into(),
         "file_checksum_gen_factory" => "FileChecksumGenCrc32cFactory".into(),
@@ -75,7 +75,7 @@ fn round_trip(mut options: impl OptionTable) {
         assert_eq!(printed, &new, "{name}");
         options.check().unwrap_or_else(|e| panic!("{name}: {e}"));
     }
-    // And back, so that no row writes another row's field.
+    // Setting each one back shows that no row writes another row's field.
     for (name, old) in &before {
         options.set(name, old).unwrap();
     }
@@ -323,7 +323,7 @@ fn a_protocol_blames_the_options_that_exclude_it_and_no_others() {
     );
     assert_eq!(text(Some(Grouped), one_by_one), Ok(()));
     assert_eq!(text(Some(Pipelined), both), Ok(()));
-    // Nor one that is not set at all.
+    // Neither does an option that is not set at all.
     assert_eq!(
         text(Some(Pipelined), |o| o.atomic_flush = true),
         says("atomic_flush is incompatible with commit_protocol=pipelined")

@@ -1,4 +1,4 @@
-//! The text form of option values: RocksDB's names and spellings.
+//! The text form of option values, in RocksDB's names and spellings.
 
 use super::compaction::nested_text;
 use crate::logger::LogLevel;
@@ -17,10 +17,10 @@ use whitewater_storage::{Error, Result};
 pub(crate) trait OptionText: Sized {
     /// The value as text.
     fn print(&self) -> String;
-    /// The value of `text`; `None` when it is not one.
+    /// Parses `text`; `None` if it is not a valid value.
     fn parse(text: &str) -> Option<Self>;
-    /// As `parse`; parts of a value with names that `text` does not have are
-    /// taken from `self`.
+    /// Parses `text` as `parse` does, but takes the parts of the value that `text` does not name
+    /// from `self`.
     fn parse_over(&self, text: &str) -> Option<Self> {
         Self::parse(text)
     }
@@ -34,8 +34,8 @@ pub(crate) fn parse<T: OptionText>(name: &str, text: &str) -> Result<T> {
     T::parse(text.trim()).ok_or_else(|| bad_value(name, text))
 }
 
-/// Sets the value of the option `name`, or those parts of it that `text` has.
-/// Fails as [`parse`] does.
+/// Sets the value of the option `name`, or only the parts of it that `text` names. Fails as
+/// [`parse`] does.
 pub(crate) fn assign<T: OptionText>(value: &mut T, name: &str, text: &str) -> Result<()> {
     *value = (value.parse_over(text.trim())).ok_or_else(|| bad_value(name, text))?;
     Ok(())
@@ -59,7 +59,8 @@ macro_rules! text_by_from_str {
 }
 text_by_from_str!(bool, f64);
 
-/// Whole numbers, in which RocksDB's suffixes stand for powers of 1024.
+/// Implements the text form of whole numbers, in which RocksDB's suffixes stand for powers of
+/// 1024.
 macro_rules! text_of_number {
     ($($ty:ty),*) => {$(
         impl OptionText for $ty {
@@ -74,7 +75,7 @@ macro_rules! text_of_number {
 }
 text_of_number!(i32, i64, u32, u64, usize);
 
-/// A whole number that may end in K, M, G or T, large or small.
+/// Parses a whole number that may end in K, M, G or T, in either case.
 fn whole_number(text: &str) -> Option<i128> {
     let shift = match text.as_bytes().last()?.to_ascii_lowercase() {
         b'k' => 10,
@@ -87,7 +88,7 @@ fn whole_number(text: &str) -> Option<i128> {
     digits.checked_mul(1 << shift)
 }
 
-/// Enums by RocksDB's spelling of each variant.
+/// Implements the text form of enums by RocksDB's spelling of each variant.
 macro_rules! text_by_name {
     ($ty:ty { $($variant:ident = $text:literal),* $(,)? }) => {
         impl OptionText for $ty {
@@ -159,7 +160,7 @@ text_by_name!(SharedAccess {
     Positioned = "pwrite",
 });
 
-/// No protocol chosen is the empty text.
+/// The empty text means that no protocol is chosen.
 impl OptionText for Option<CommitProtocol> {
     fn print(&self) -> String {
         self.map_or("", CommitProtocol::name).to_owned()
@@ -192,7 +193,7 @@ text_by_name!(DataBlockIndexType {
     BinaryAndHash = "kDataBlockBinaryAndHash",
 });
 
-/// RocksDB's identifier, or `nullptr` for none.
+/// The text form is RocksDB's identifier, or `nullptr` for none.
 impl OptionText for Option<FilterPolicy> {
     fn print(&self) -> String {
         self.map_or_else(|| "nullptr".to_owned(), |policy| policy.to_string())
@@ -205,8 +206,7 @@ impl OptionText for Option<FilterPolicy> {
     }
 }
 
-/// The empty text is `None`. A path that is not UTF-8 prints with
-/// replacement characters.
+/// The empty text is `None`. A path that is not UTF-8 is printed with replacement characters.
 impl OptionText for Option<PathBuf> {
     fn print(&self) -> String {
         self.as_ref()
@@ -230,7 +230,7 @@ impl OptionText for Option<CompressionType> {
     }
 }
 
-/// Values joined by colons; the empty text is no values.
+/// Values are separated by colons; the empty text has no values.
 impl<T: OptionText> OptionText for Vec<T> {
     fn print(&self) -> String {
         let parts: Vec<_> = self.iter().map(OptionText::print).collect();
@@ -244,7 +244,7 @@ impl<T: OptionText> OptionText for Vec<T> {
     }
 }
 
-/// `default` is `None`.
+/// The text of `None` is `default`.
 impl OptionText for Option<i32> {
     fn print(&self) -> String {
         self.map_or_else(|| "default".to_owned(), |v| v.to_string())
@@ -257,7 +257,7 @@ impl OptionText for Option<i32> {
     }
 }
 
-/// `none` is `None`.
+/// The text of `None` is `none`.
 impl OptionText for Option<f64> {
     fn print(&self) -> String {
         self.map_or_else(|| "none".to_owned(), |v| v.to_string())
@@ -270,12 +270,11 @@ impl OptionText for Option<f64> {
     }
 }
 
-/// Splits `name=value;name={name=value;...}` at its outermost semicolons and
-/// first equal signs. Braces around a value are taken off.
+/// Splits `name=value;name={name=value;...}` at its outermost semicolons and first equal signs,
+/// and removes braces around a value.
 ///
 /// # Errors
-/// `InvalidArgument` for text without an equal sign and for braces that do
-/// not match.
+/// `InvalidArgument` for text without an equal sign and for braces that do not match.
 pub(crate) fn split_assignments(text: &str) -> Result<Vec<(&str, &str)>> {
     let mut out = Vec::new();
     let mut depth = 0usize;

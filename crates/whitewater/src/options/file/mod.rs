@@ -1,16 +1,15 @@
 //! Options files: RocksDB's `OPTIONS-<number>`.
 //!
-//! A file is text: sections with lines `name=value`, `#` before a comment. The
-//! sections are `[Version]`, `[DBOptions]` and, for each column family with the
-//! default one first, `[CFOptions "name"]` and
-//! `[TableOptions/BlockBasedTable "name"]`.
+//! A file is text: sections with lines `name=value`, where `#` begins a comment. The sections
+//! are `[Version]`, `[DBOptions]` and, for each column family with the default one first,
+//! `[CFOptions "name"]` and `[TableOptions/BlockBasedTable "name"]`.
 //!
-//! Invariant O1: RocksDB from 7.8 on reads what [`print()`] makes. Its parser
-//! refuses names that it does not know and has no section to put them in, so
-//! what it cannot read stands in comments that begin with [`OURS`].
+//! Invariant O1: RocksDB from 7.8 on can read what [`print()`] writes. Its parser refuses names
+//! that it does not know, and has no section to put them in. So what it cannot read is written
+//! in comments that begin with [`OURS`].
 //!
-//! * here: printing; [`read`]: parsing, and setting options from a file;
-//! * `names`: what RocksDB knows.
+//! * This module prints; [`read`] parses, and sets options from a file.
+//! * `names` lists the options that RocksDB knows.
 
 pub(crate) mod names;
 pub(crate) mod read;
@@ -22,14 +21,14 @@ use super::table::OptionTable;
 use super::{CfOptions, DbOptions};
 use std::fmt::Write;
 
-/// Begins a comment with an option that RocksDB does not know.
+/// The beginning of a comment that holds an option that RocksDB does not know.
 const OURS: &str = "# whitewater:";
 
-/// The RocksDB whose options the file has.
+/// The version of RocksDB whose options the file has.
 const ROCKSDB_VERSION: &str = "7.8.3";
 const FILE_VERSION: &str = "1.1";
 
-/// The text of an options file; the default column family is the first.
+/// The text of an options file. The default column family must be the first.
 pub(crate) fn print<'a>(
     db: &DbOptions,
     families: impl IntoIterator<Item = (&'a str, &'a CfOptions)>,
@@ -67,7 +66,7 @@ pub(crate) fn print<'a>(
 
 fn print_db(out: &mut String, name: &'static str, value: &str) {
     match name {
-        // RocksDB would take the empty path for one.
+        // RocksDB would take the empty value for a path.
         "wal_dir" | "db_log_dir" if value.is_empty() => {}
         name => known(out, names::DB_78, rocksdb_name(name), value),
     }
@@ -75,14 +74,15 @@ fn print_db(out: &mut String, name: &'static str, value: &str) {
 
 fn print_family(out: &mut String, name: &'static str, value: &str) {
     match (name, value) {
-        // To RocksDB, they are what it has in their place.
+        // For RocksDB, the file names the memtable that RocksDB has in their place.
         ("memtable", "auto" | "art") => {
             line(out, "memtable_factory", "SkipListFactory");
             ours(out, name, value);
         }
         ("memtable", "skip_list") => line(out, "memtable_factory", "SkipListFactory"),
         ("memtable", "vector") => line(out, "memtable_factory", "VectorRepFactory"),
-        // RocksDB takes no line for as many ones as it needs, and nothing else.
+        // For RocksDB, leaving the line out means as many ones as it needs. It does not accept an
+        // empty value.
         ("max_bytes_for_level_multiplier_additional", "") => {}
         ("compression_opts" | "bottommost_compression_opts", value) => {
             line(out, name, &without_newer_parts(value));
@@ -91,8 +91,8 @@ fn print_family(out: &mut String, name: &'static str, value: &str) {
     }
 }
 
-/// `compression_opts` without the parts that versions of RocksDB before 8 refuse
-/// to read, where these have their defaults.
+/// `compression_opts` without the parts that RocksDB before version 8 refuses to read, if those
+/// have their defaults.
 fn without_newer_parts(value: &str) -> String {
     let mut value = value.to_owned();
     for part in ["max_compressed_bytes_per_kb=896;", "checksum=false;"] {
@@ -115,7 +115,7 @@ fn rocksdb_name(name: &str) -> &str {
     }
 }
 
-/// A line for RocksDB, if it has `name` among those that it knows.
+/// Writes a line for RocksDB if `name` is among the names that it knows, otherwise a comment.
 fn known(out: &mut String, all: &[&str], name: &str, value: &str) {
     if all.contains(&name) {
         line(out, name, value);
@@ -141,13 +141,13 @@ fn ours(out: &mut String, name: &str, value: &str) {
     let _ = writeln!(out, "  {OURS} {name}={}", escaped(value, false));
 }
 
-/// Whether RocksDB reads the value of `name` as text that may be escaped. In
-/// other values a colon stands for itself.
+/// Whether RocksDB reads the value of `name` as a string, in which characters may be escaped.
+/// In other values, a colon is not escaped.
 fn is_string(name: &str) -> bool {
     matches!(name, "wal_dir" | "db_log_dir")
 }
 
-/// `text` as it stands in a file: on one line, and no comment.
+/// `text` as it is written in a file: on one line, with nothing in it taken for a comment.
 fn escaped(text: &str, colons: bool) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

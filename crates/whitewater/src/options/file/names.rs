@@ -1,21 +1,21 @@
 //! RocksDB's options, by name.
 //!
-//! * The names that RocksDB 7.8 reads: an options file has no others, or 7.8
-//!   could not read it.
-//! * Options without a row here that options files of RocksDB have, and the value
-//!   that says what happens here anyway, or several of them with bars between.
-//!   With any other value, what the option asks for is not built and would change
-//!   results, durability, or who can read what is on disk. What measures, hints or
-//!   checks takes any value.
+//! * The names that RocksDB 7.8 reads. An options file must have no others, or 7.8 could not
+//!   read it.
+//! * Options that occur in RocksDB's options files and have no row here, each with the value
+//!   that describes what this engine does anyway, or with several such values separated by
+//!   bars. Any other value asks for something that is not built and that would change results,
+//!   durability, or who can read what is on disk. Options that only measure, hint or check
+//!   accept any value.
 
-/// Any value does: the option tunes RocksDB's own working, checks or measures it, or
-/// has an effect only together with one that is refused.
+/// Any value is accepted: the option tunes RocksDB's internals, checks or measures them, or has
+/// an effect only together with an option that is refused.
 pub(super) const ANY: &str = "*";
 
-/// As many ones as there are, with colons between.
+/// Any number of ones, separated by colons.
 pub(super) const ONES: &str = "1:*";
 
-/// What RocksDB 7.8 reads in `[DBOptions]`.
+/// The names that RocksDB 7.8 reads in `[DBOptions]`.
 #[rustfmt::skip]
 pub(super) const DB_78: &[&str] = &[
     "WAL_size_limit_MB", "WAL_ttl_seconds", "access_hint_on_compaction_start",
@@ -51,7 +51,7 @@ pub(super) const DB_78: &[&str] = &[
     "write_thread_slow_yield_usec",
 ];
 
-/// What RocksDB 7.8 reads in `[CFOptions]`.
+/// The names that RocksDB 7.8 reads in `[CFOptions]`.
 #[rustfmt::skip]
 pub(super) const FAMILY_78: &[&str] = &[
     "arena_block_size", "blob_cache", "blob_compaction_readahead_size", "blob_compression_type",
@@ -89,7 +89,7 @@ pub(super) const FAMILY_78: &[&str] = &[
     "verify_checksums_in_compaction", "write_buffer_size",
 ];
 
-/// What RocksDB 7.8 reads in `[TableOptions/BlockBasedTable]`.
+/// The names that RocksDB 7.8 reads in `[TableOptions/BlockBasedTable]`.
 #[rustfmt::skip]
 pub(super) const TABLE_78: &[&str] = &[
     "block_align", "block_cache", "block_cache_compressed", "block_restart_interval", "block_size",
@@ -107,7 +107,7 @@ pub(super) const TABLE_78: &[&str] = &[
     "verify_compression", "whole_key_filtering",
 ];
 
-/// Options of a database without a row.
+/// Options of a database that have no row here.
 pub(crate) const DB_ANYWAY: &[(&str, &str)] = &[
     ("access_hint_on_compaction_start", ANY),
     ("allow_2pc", "false"),
@@ -115,7 +115,7 @@ pub(crate) const DB_ANYWAY: &[(&str, &str)] = &[
     ("allow_fallocate", ANY),
     ("allow_os_buffer", ANY),
     ("avoid_flush_during_recovery", ANY),
-    // What was written without a log is flushed at the end in any case.
+    // What was written without a log is always flushed when the database is closed.
     ("avoid_flush_during_shutdown", ANY),
     ("background_close_inactive_wals", ANY),
     ("best_efforts_recovery", "false"),
@@ -149,7 +149,7 @@ pub(crate) const DB_ANYWAY: &[(&str, &str)] = &[
     ("write_identity_file", ANY),
 ];
 
-/// Options of a column family without a row.
+/// Options of a column family that have no row here.
 pub(crate) const FAMILY_ANYWAY: &[(&str, &str)] = &[
     ("blob_file_starting_level", ANY),
     ("bottommost_temperature", ANY),
@@ -178,7 +178,7 @@ pub(crate) const FAMILY_ANYWAY: &[(&str, &str)] = &[
     ("verify_output_flags", ANY),
 ];
 
-/// Options of tables without a row.
+/// Table options that have no row here.
 pub(super) const TABLE_ANYWAY: &[(&str, &str)] = &[
     ("block_align", ANY),
     ("block_size_deviation", ANY),
@@ -206,8 +206,8 @@ pub(super) const TABLE_ANYWAY: &[(&str, &str)] = &[
     ("verify_compression", ANY),
 ];
 
-/// Options without a row that RocksDB changes while the database is open, and that take
-/// any value.
+/// Options that have no row here and accept any value, and that RocksDB can change while the
+/// database is open.
 pub(crate) const CHANGE_LIVE: &[&str] = &[
     "avoid_flush_during_shutdown",
     "blob_file_starting_level",

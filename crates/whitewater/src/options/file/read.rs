@@ -1,8 +1,8 @@
 //! Reading options files.
 //!
-//! [`parse`] finds the sections and their lines, whoever wrote them. The
-//! `set_*` functions set one option each: what a file of RocksDB may have is
-//! set, or is what happens here anyway, or is refused by name.
+//! [`parse`] finds the sections and their lines, whichever program wrote them. The `set_*`
+//! functions set one option each. An option of a RocksDB file is set, or is accepted because
+//! its value describes what this engine does anyway, or is refused by name.
 
 use super::{OURS, names};
 use crate::options::assign::own_name;
@@ -15,20 +15,20 @@ use whitewater_storage::{Error, Result};
 
 /// RocksDB's text for "no object".
 pub(super) const NO_OBJECT: &str = "nullptr";
-/// RocksDB's name of the tables that there are here.
+/// RocksDB's name for the only table format that is supported here.
 pub(super) const TABLE_FACTORY: &str = "BlockBasedTable";
 
 /// Names and values, in the order of the file.
 pub(crate) type Lines = Vec<(String, String)>;
 
-/// What an options file has.
+/// The contents of an options file.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Parsed {
     pub db: Lines,
     pub families: Vec<ParsedFamily>,
 }
 
-/// What it has about one column family.
+/// The contents of an options file for one column family.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ParsedFamily {
     pub name: String,
@@ -36,7 +36,7 @@ pub(crate) struct ParsedFamily {
     pub table: Lines,
 }
 
-/// Where a line belongs.
+/// The section that a line belongs to.
 enum Section {
     Version,
     Db,
@@ -47,8 +47,8 @@ enum Section {
 /// Parses an options file.
 ///
 /// # Errors
-/// `InvalidArgument` naming the line that is none, or the section that is
-/// unknown, there twice, missing or out of order.
+/// `InvalidArgument` naming the malformed line, or the section that is unknown, repeated,
+/// missing or out of order.
 pub(crate) fn parse(text: &str) -> Result<Parsed> {
     let mut parsed = Parsed::default();
     let mut section = None;
@@ -93,7 +93,7 @@ pub(crate) fn parse(text: &str) -> Result<Parsed> {
     Ok(parsed)
 }
 
-/// Begins the section `title`.
+/// Begins the section with the title `title`.
 fn begin(parsed: &mut Parsed, has_db: &mut bool, title: &str) -> Result<Section, &'static str> {
     let (kind, name) = match title.split_once('"') {
         None => (title.trim(), None),
@@ -136,7 +136,7 @@ fn begin(parsed: &mut Parsed, has_db: &mut bool, title: &str) -> Result<Section,
     }
 }
 
-/// A line up to its comment.
+/// The part of a line before its comment.
 fn without_comment(line: &str) -> &str {
     let mut escaped = false;
     for (at, byte) in line.bytes().enumerate() {
@@ -168,8 +168,8 @@ fn unescaped(text: &str) -> String {
 /// Sets an option of a database.
 ///
 /// # Errors
-/// `NotSupported` or `InvalidArgument` naming the option when it is unknown, or
-/// its value cannot be honoured; nothing is set then.
+/// `NotSupported` or `InvalidArgument` naming the option, if it is unknown or its value cannot
+/// be honoured. Nothing is set in that case.
 pub(crate) fn set_db(options: &mut DbOptions, name: &str, value: &str) -> Result<()> {
     set(options, own_name(name), value, names::DB_ANYWAY)
 }
@@ -195,14 +195,14 @@ pub(crate) fn set_family(options: &mut CfOptions, name: &str, value: &str) -> Re
     }
 }
 
-/// Sets an option of a column family's tables; `no_block_cache` is left to the
-/// caller. Fails as [`set_db`] does.
+/// Sets a table option of a column family. `no_block_cache` is left to the caller. Fails as
+/// [`set_db`] does.
 pub(crate) fn set_table(options: &mut CfOptions, name: &str, value: &str) -> Result<()> {
     set(&mut options.table, name, value, names::TABLE_ANYWAY)
 }
 
-/// Sets what has a row, unless its value cannot be honoured; of what has none,
-/// takes the values that say what happens `anyway`.
+/// Sets an option that has a row, unless its value cannot be honoured. For an option without a
+/// row, accepts the values in `anyway`.
 fn set<T: OptionTable + Clone>(
     options: &mut T,
     name: &str,
@@ -225,7 +225,7 @@ fn set<T: OptionTable + Clone>(
     Err(not_built(name, value))
 }
 
-/// Whether `value` says what happens `anyway` to the option `name`.
+/// Whether `anyway` accepts `value` for the option `name`.
 pub(crate) fn is_accepted_anyway(anyway: &[(&str, &str)], name: &str, value: &str) -> bool {
     let known = anyway.iter().find(|(known, _)| *known == name);
     known.is_some_and(|(_, accepted)| is_accepted(value, accepted))

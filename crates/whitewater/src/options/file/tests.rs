@@ -7,7 +7,7 @@ use whitewater_storage::ErrorKind;
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::sst::{CompressionOptions, CompressionType, FilterPolicy};
 
-/// Options that are none of them the default, in a file and out of it.
+/// Options other than the defaults are printed as a file and read back.
 #[test]
 fn what_is_printed_is_read() {
     let mut db = DbOptions {
@@ -58,7 +58,7 @@ fn what_is_printed_is_read() {
         assert_eq!(read.to_string(), expected.to_string());
     }
 
-    // No directory is no line: RocksDB would take the text for one.
+    // An unset directory must not be printed as a line: RocksDB would take the text for a path.
     db.wal_dir = None;
     assert!(!print(&db, families).contains("wal_dir"));
 }
