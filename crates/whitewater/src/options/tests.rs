@@ -323,7 +323,7 @@ fn a_protocol_blames_the_options_that_exclude_it_and_no_others() {
     );
     assert_eq!(text(Some(Grouped), one_by_one), Ok(()));
     assert_eq!(text(Some(Pipelined), both), Ok(()));
-    // Neither does an option that is not set at all.
+    // The error names `commit_protocol`, since `enable_pipelined_write` is not set.
     assert_eq!(
         text(Some(Pipelined), |o| o.atomic_flush = true),
         says("atomic_flush is incompatible with commit_protocol=pipelined")

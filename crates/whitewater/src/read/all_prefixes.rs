@@ -1,9 +1,10 @@
-//! A source that does not keep to prefixes, for it knows others than its caller.
+//! A source that ignores requests to keep to a prefix, because its prefixes differ from its
+//! caller's.
 
 use whitewater_storage::Result;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, KeyCursor};
 
-/// A cursor that leaves no entries out, whatever prefix it is asked to keep to.
+/// A cursor that leaves no entries out, even when it is asked to keep to a prefix.
 pub(crate) struct AllPrefixes(pub BoxedIterator);
 
 impl InternalIterator for AllPrefixes {

@@ -1,8 +1,7 @@
-//! Values that stand in blob files.
+//! Values that are stored in blob files.
 //!
-//! A version names the blob files that its tables refer to. Whoever reads
-//! tables of a version hands its [`Blobs`] along, so that references are
-//! followed where a value is wanted, and not before.
+//! A version names the blob files that its tables refer to. Code that reads tables of a version
+//! passes its [`Blobs`] along, so that a reference is followed only when its value is needed.
 
 use crate::entry::blobs::Blobs;
 use crate::version::Version;
@@ -13,11 +12,11 @@ use whitewater_storage::blob::BlobIndex;
 use whitewater_storage::sst::ReadLimits;
 use whitewater_storage::{Error, Result};
 
-/// The blob files of a version, for as long as somebody else holds it.
+/// The blob files of a version that the caller keeps alive.
 pub(crate) struct BorrowedBlobs<'a> {
     pub version: &'a Version,
     pub tables: &'a TableCache,
-    /// Values are not kept in memory, so that each is read from a file.
+    /// Limits on the reads. Values are not cached in memory, so each one is read from a file.
     pub limits: ReadLimits,
 }
 
@@ -35,7 +34,7 @@ impl Blobs for BorrowedBlobs<'_> {
     }
 }
 
-/// The blob files of a version that is held.
+/// The blob files of a version that this value keeps alive.
 pub(crate) struct OwnedBlobs {
     pub version: Arc<Version>,
     pub tables: Arc<TableCache>,

@@ -1,4 +1,4 @@
-//! What can be said about keys without reading their data blocks.
+//! Estimates that need no data blocks.
 
 use super::level::visit_files;
 use crate::version::Version;
@@ -6,8 +6,8 @@ use crate::version::table_cache::TableCache;
 use std::cmp::Ordering;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, seek_key, user_key};
 
-/// Whether any table of `version` may hold `key`, by key ranges and filters. A
-/// table that cannot be opened may.
+/// Whether any table of `version` may hold `key`, by key ranges and filters. A table that
+/// cannot be opened counts as one that may.
 pub(crate) fn may_contain(
     version: &Version,
     tables: &TableCache,
@@ -23,7 +23,7 @@ pub(crate) fn may_contain(
     found || asked.is_err()
 }
 
-/// About how many bytes of table files hold the user keys `[start, end)`.
+/// The approximate number of bytes of table files that hold the user keys `[start, end)`.
 pub(crate) fn approximate_size(
     version: &Version,
     tables: &TableCache,

@@ -1,9 +1,9 @@
 //! The tables of a version as sources of a look-up or an iterator.
 //!
-//! A file's bounds are internal keys. A largest key with the largest sequence
-//! number and the type of a range tombstone is the exclusive end of one: the
-//! file holds nothing of that user key. Files that RocksDB wrote may share a
-//! user key with their neighbour in the level, its newer entries in the first.
+//! A file's bounds are internal keys. A largest key with the largest sequence number and the
+//! type of a range tombstone is the exclusive end of one: the file holds nothing of that user
+//! key. Files that RocksDB wrote may share a user key with their neighbour in the level; the
+//! first of the two has its newer entries.
 
 use super::cover::{HeldTombstones, Tombstones};
 use super::level_iter::{Bounds, LevelIterator, OpenCursor};
@@ -22,13 +22,13 @@ use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::sst::{FilterQuery, TableReadOptions};
 
-/// Asks the tables of `version` about `user_key` at `seq`: level 0 newest
-/// first, then one table per deeper level, until `ctx.done()`. `lookup` is
-/// the seek key of `user_key` at the sequence number to read at. If that has a
-/// timestamp, older versions of the key count, too.
+/// Looks `user_key` up in the tables of `version` at `seq`: in level 0 newest first, then in
+/// one table per deeper level, until `ctx.done()`. `lookup` is the seek key of `user_key` at
+/// the sequence number to read at. If that has a timestamp, older versions of the key count,
+/// too.
 ///
 /// # Errors
-/// What opening or reading a table reports, and what `ctx` reports.
+/// Errors of opening or reading a table, and those of `ctx`.
 pub(crate) fn get(
     version: &Version,
     tables: &TableCache,
@@ -51,7 +51,7 @@ pub(crate) fn get(
             ctx.cover(tombstones.max_covering(&comparator.user, user_key, upto));
         }
         open.table.get(lookup, options, &mut |key, value| {
-            // Of an older version with a timestamp there may be newer entries.
+            // With timestamps, newer entries may exist of an older version.
             if key.seq > upto {
                 return Ok(true);
             }
@@ -64,8 +64,8 @@ pub(crate) fn get(
     })
 }
 
-/// Tells the open tables of level 0 that their filters are going to be asked, one
-/// after the other: their memory is fetched at once.
+/// Announces to the open tables of level 0 that their filters are going to be queried one after
+/// another, so that their memory is prefetched at the same time.
 fn expect_questions(version: &Version, user_key: &[u8]) {
     let files = version.levels.first().map_or(&[][..], Vec::as_slice);
     if files.len() < 2 {
@@ -77,8 +77,8 @@ fn expect_questions(version: &Version, user_key: &[u8]) {
     }
 }
 
-/// Calls `visit` with the files that may know about `user_key`, newest source
-/// first, until it returns `false`.
+/// Calls `visit` with the files that may contain `user_key`, newest source first, until it
+/// returns `false`.
 pub(super) fn visit_files(
     version: &Version,
     comparator: &UserComparator,
@@ -103,14 +103,13 @@ pub(super) fn visit_files(
             if !visit(file)? {
                 return Ok(());
             }
-            // Behind a file that ends inside the user key, the next one has
-            // the key's older entries.
+            // If a file ends inside the user key, the next one has the key's older entries.
         }
     }
     Ok(())
 }
 
-/// Whether `user_key` lies behind all of the file.
+/// Whether `user_key` lies behind the whole file.
 pub(super) fn is_past(meta: &FileMetaData, comparator: &UserComparator, user_key: &[u8]) -> bool {
     match comparator.compare_keys(key::user_key(&meta.largest), user_key) {
         Ordering::Less => true,
@@ -119,7 +118,7 @@ pub(super) fn is_past(meta: &FileMetaData, comparator: &UserComparator, user_key
     }
 }
 
-/// Whether `user_key` lies before all of the file.
+/// Whether `user_key` lies before the whole file.
 pub(super) fn starts_after(
     meta: &FileMetaData,
     comparator: &UserComparator,
@@ -135,12 +134,12 @@ pub(super) fn ends_exclusively(meta: &FileMetaData) -> bool {
     key::tag(&meta.largest) == pack_tag(MAX_SEQUENCE, ValueType::RangeDeletion as u8)
 }
 
-/// Adds an iterator for each level-0 table and one per deeper non-empty level, which
-/// opens tables as it comes to them. None of them enters tables outside of `bounds`.
-/// To `tombstones` go the range tombstones of each, if they are wanted.
+/// Adds an iterator for each level-0 table, and one for each deeper non-empty level, which
+/// opens tables as it reaches them. None of them enters tables outside of `bounds`. The range
+/// tombstones of each are added to `tombstones`, if they are wanted.
 ///
 /// # Errors
-/// What opening a table of level 0 reports.
+/// Errors of opening a table of level 0.
 pub(crate) fn add_iterators(
     version: &Arc<Version>,
     tables: &Arc<TableCache>,
@@ -156,7 +155,7 @@ pub(crate) fn add_iterators(
         open_with: version.open_with.clone(),
         options,
     };
-    // A table with timestamps has no range tombstones.
+    // A table whose keys have timestamps has no range tombstones.
     let with_times = comparator.user.timestamp_size() > 0;
     let mut tombstones = tombstones.filter(|_| !with_times);
     let level0 = version.levels.first().into_iter().flatten();
@@ -207,7 +206,7 @@ impl Tables {
 }
 
 impl Tables {
-    /// The range tombstones of `file`, which is opened unless it is known to have none.
+    /// The range tombstones of `file`. The file is opened unless it is known to have none.
     fn tombstones_of(&self, file: &TableFile) -> Result<Tombstones> {
         if file.is_free_of_tombstones() {
             return Ok(None);
@@ -217,7 +216,7 @@ impl Tables {
             .tables
             .open_within(file, &self.comparator, &self.open_with, limits)?;
         if open.tombstones.is_none() {
-            // Another version's file may have opened it.
+            // The table may have been opened through another version's file.
             file.note_no_tombstones();
         }
         Ok(open.tombstones.clone())

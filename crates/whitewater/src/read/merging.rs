@@ -1,20 +1,19 @@
 //! Many sorted sources as one.
 //!
-//! A binary heap of the indices of the valid children, ordered by the key each
-//! child stands on: smallest on top going forward, largest going backward.
-//! Which of the top's two heap children comes next is remembered, so that as
-//! long as one source supplies a run of keys a step costs one comparison.
+//! The valid children are in a binary heap of indices, ordered by the key that each child
+//! stands on: smallest on top going forward, largest going backward. The iterator remembers
+//! which of the top's two heap children comes next, so as long as one source supplies a run of
+//! keys, a step costs one comparison.
 //!
-//! Equal internal keys come in the order of the children going forward and in
-//! the reverse of it going backward, so that both directions see the same
-//! sequence.
+//! Equal internal keys come in the order of the children going forward, and in the reverse of
+//! it going backward, so both directions see the same sequence.
 //!
 //! Invariants:
 //! * I1: every child not in the heap is past an end; every child in it is valid.
-//! * I2: going forward, each child stands on its first entry after the current
-//!   one in (key, child) order; going backward, on its last entry before it.
-//! * I3: a failed child empties the heap: the iterator is not valid from then
-//!   on until it is positioned again.
+//! * I2: going forward, each child stands on its first entry after the current one in (key,
+//!   child) order; going backward, on its last entry before it.
+//! * I3: a failed child empties the heap: the iterator is not valid from then on until it is
+//!   positioned again.
 
 use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
@@ -22,8 +21,8 @@ use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, Mer
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::{Error, Result};
 
-/// An `InternalIterator` over the union of `children`, in internal order.
-/// Of equal keys, those of earlier children come first.
+/// An `InternalIterator` over the union of `children`, in internal order. Of equal keys, those
+/// of earlier children come first.
 pub(crate) fn merging_iterator(
     comparator: InternalComparator,
     children: Vec<BoxedIterator>,
@@ -31,8 +30,8 @@ pub(crate) fn merging_iterator(
     merging_memtables(comparator, children, 0)
 }
 
-/// [`merging_iterator`] of children the first `memtables` of which are
-/// memtables: movements in them are counted as such.
+/// [`merging_iterator`] of children the first `memtables` of which are memtables, so that
+/// movements in them are counted as such.
 pub(crate) fn merging_memtables(
     comparator: InternalComparator,
     mut children: Vec<BoxedIterator>,
@@ -53,13 +52,13 @@ pub(crate) fn merging_memtables(
     })
 }
 
-/// An iterator without entries whose status is `error`: what a caller gets
-/// when the sources could not be opened.
+/// An iterator without entries whose status is `error`. A caller gets it when the sources could
+/// not be opened.
 pub(crate) fn failed_iterator(error: Error) -> BoxedIterator {
     Box::new(Nothing(Some(error)))
 }
 
-/// No entries, and perhaps a failure.
+/// An iterator with no entries, and possibly a failure.
 struct Nothing(Option<Error>);
 
 impl InternalIterator for Nothing {
@@ -86,17 +85,17 @@ impl InternalIterator for Nothing {
 struct MergingIterator {
     comparator: InternalComparator,
     children: Vec<BoxedIterator>,
-    /// So many of the first children are memtables.
+    /// The number of children, from the first on, that are memtables.
     memtables: usize,
-    /// Indices into `children`; a binary heap by key and index.
+    /// Indices into `children`, as a binary heap ordered by key and index.
     heap: Vec<usize>,
     forward: bool,
-    /// The heap position (1 or 2) that would be next if the top left, when
-    /// known. Forgotten whenever positions 1 and 2 may have changed.
+    /// The heap position (1 or 2) that would be next if the top left, if known. Reset whenever
+    /// positions 1 and 2 may have changed.
     runner_up: Option<usize>,
     /// The first failure of a child since the last positioning.
     error: Option<Error>,
-    /// The current key while the direction changes; kept for its memory.
+    /// The current key while the direction changes; kept to reuse its memory.
     switch_key: Vec<u8>,
 }
 
@@ -116,7 +115,7 @@ impl MergingIterator {
             }
     }
 
-    /// Whether child `i` stands on an entry; notes its failure otherwise.
+    /// Whether child `i` stands on an entry. If it does not, its failure is recorded.
     fn usable(&mut self, i: usize) -> bool {
         if self.children[i].valid() {
             return true;
@@ -185,7 +184,7 @@ impl MergingIterator {
         }
     }
 
-    /// The top child has moved: restores the heap.
+    /// Restores the heap after the top child has moved.
     #[inline]
     fn top_moved(&mut self) {
         let top = self.heap[0];
@@ -226,7 +225,7 @@ impl MergingIterator {
         self.sift_down(0);
     }
 
-    /// Turns around at the current entry, which stays current.
+    /// Changes direction at the current entry, which stays current.
     #[cold]
     fn turn(&mut self) {
         let Some(&current) = self.heap.first() else {
@@ -240,8 +239,8 @@ impl MergingIterator {
         let stands_on_key = |child: &BoxedIterator| {
             child.valid() && comparator.compare(child.key(), &key) == Ordering::Equal
         };
-        // The others go to their nearest entry beyond the current one in
-        // (key, child) order: upholds I2.
+        // The other children go to their nearest entry beyond the current one in (key, child)
+        // order: upholds I2.
         self.position(forward, |i, child| match i.cmp(&current) {
             Ordering::Equal => {}
             side if forward => {
@@ -319,8 +318,8 @@ impl InternalIterator for MergingIterator {
     }
 }
 
-/// Entries of a source that are passed one by one before it is sought: what is to be
-/// passed is often little, and in the block at hand.
+/// The number of entries of a source that are passed one by one before it seeks. What is to be
+/// passed is often little, and in the current block.
 const STEPS: usize = 4;
 
 impl MergingIterator {
@@ -398,8 +397,7 @@ mod tests {
 
     type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
-    /// Random sorted children and their union in (key, child) order; values
-    /// name the child.
+    /// Random sorted children and their union in (key, child) order. Values name the child.
     fn children(rng: &mut StdRng, c: &InternalComparator) -> (Vec<Entries>, Entries) {
         let n = rng.random_range(0..6);
         let mut children = vec![Entries::new(); n];

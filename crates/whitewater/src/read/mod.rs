@@ -1,14 +1,14 @@
 //! Reading: point look-ups and iterators over memtables and tables.
 //!
-//! * [`cover`]: what the range tombstones of an iterator's sources delete where it is;
+//! * [`cover`]: what the range tombstones of an iterator's sources delete at its position;
 //!   [`tombstones`]: those of a job's tables.
-//! * [`blob`]: values that stand in blob files.
+//! * [`blob`]: values that are stored in blob files.
 //! * [`merging`]: many sorted sources as one.
-//! * [`level`]: the tables of a version as sources; [`level_iter`]: one sorted
-//!   level as one source.
-//! * [`all_prefixes`]: a source where prefixes have changed.
-//! * [`db_iter`]: user keys and values out of internal ones.
-//! * [`estimate`]: what can be said without reading data blocks.
+//! * [`level`]: the tables of a version as sources; [`level_iter`]: one sorted level as one
+//!   source.
+//! * [`all_prefixes`]: a source whose prefixes have changed.
+//! * [`db_iter`]: from internal keys to user keys and values.
+//! * [`estimate`]: estimates that need no data blocks.
 
 pub(crate) mod all_prefixes;
 pub(crate) mod blob;

@@ -1,5 +1,5 @@
-//! Random histories of a few keys and what reading them must give, by the
-//! plainest means. For the tests of look-ups and iterators.
+//! Random histories of a few keys, and what reading them must give, computed in the plainest
+//! way. For the tests of look-ups and iterators.
 
 use super::testing::{Append, VecIterator, entity_v1, entity_v2};
 use crate::entry::range_tombstones::FragmentedTombstones;
@@ -17,7 +17,7 @@ use whitewater_storage::key::{
 };
 use whitewater_storage::rangedel::RangeTombstone;
 
-/// User keys: the empty one, prefixes of each other, extreme bytes.
+/// The user keys: the empty one, prefixes of one another, extreme bytes.
 pub(crate) const KEYS: [&[u8]; 10] = [
     b"",
     b"\0",
@@ -38,7 +38,7 @@ pub(crate) struct Entry {
     pub seq: SequenceNumber,
     pub ty: ValueType,
     pub stored: Vec<u8>,
-    /// The value of a base entry that can be read.
+    /// The value of a base entry, if it can be read.
     value: Option<Vec<u8>>,
 }
 
@@ -51,18 +51,19 @@ pub(crate) struct History {
     comparator: UserComparator,
 }
 
-/// What reading a key gives.
+/// The result of reading a key.
 pub(crate) type Outcome = Result<Option<Vec<u8>>, ErrorKind>;
 
-/// What a walk shows: user keys with their values or why they cannot be read.
+/// What a walk shows: user keys with their values, or with the reason why a value cannot be
+/// read.
 pub(crate) type Shown = Vec<(Vec<u8>, Result<Vec<u8>, ErrorKind>)>;
 
 impl History {
-    /// A random history. Entry types that cannot be read and failing merges
-    /// occur only if `failures`.
+    /// A random history. Entry types that cannot be read, and merges that fail, occur only with
+    /// `failures`.
     pub fn random(rng: &mut StdRng, comparator: &UserComparator, failures: bool) -> Self {
         let keys = rng.random_range(1..=KEYS.len());
-        // Few writes per key make for deletions and gaps, many for seeks.
+        // Few writes per key produce deletions and gaps; many writes produce seeks.
         let last = *[5, 30, 200].choose(rng).unwrap();
         let merges = rng.random_range(0..6);
         let deletions = rng.random_range(0..4);
@@ -80,7 +81,7 @@ impl History {
                     end: KEYS.choose(rng).unwrap().to_vec(),
                     seq,
                 });
-                // An ingested file gives tombstones and points one number.
+                // The tombstones and points of an ingested file have the same number.
                 if rng.random_ratio(2, 3) {
                     continue;
                 }
@@ -92,7 +93,7 @@ impl History {
         history
     }
 
-    /// What `user_key` reads as at `sequence`.
+    /// The result of reading `user_key` at `sequence`.
     pub fn get(&self, user_key: &[u8], sequence: SequenceNumber) -> Outcome {
         let covered_below = self
             .tombstones
@@ -109,7 +110,7 @@ impl History {
             .filter(|e| e.user_key == user_key && e.seq <= sequence && e.seq >= covered_below)
             .collect();
         versions.sort_by_key(|e| e.seq);
-        // From the oldest on: what the key holds after each write.
+        // The key's state after each write, from the oldest on.
         let mut state: Result<Option<Vec<u8>>, ErrorKind> = Ok(None);
         let mut operands: Vec<&[u8]> = Vec::new();
         for e in versions {
@@ -153,7 +154,7 @@ impl History {
             .collect()
     }
 
-    /// The entries spread at random over a few sources.
+    /// The entries, distributed at random over a few sources.
     pub fn cursors(&self, rng: &mut StdRng) -> Vec<BoxedIterator> {
         let n = rng.random_range(1..6);
         let mut parts = vec![Vec::new(); n];
@@ -166,7 +167,7 @@ impl History {
         parts.into_iter().map(cursor).collect()
     }
 
-    /// The entries in a memtable, inserted in any order.
+    /// The entries in a memtable, inserted in random order.
     pub fn in_memory(&self, rng: &mut StdRng) -> BoxedIterator {
         let options = CfOptions {
             comparator: self.comparator.clone(),

@@ -73,7 +73,7 @@ pub(crate) fn comparators() -> [UserComparator; 3] {
 pub(crate) struct VecIterator {
     comparator: InternalComparator,
     entries: Vec<(Vec<u8>, Vec<u8>)>,
-    /// `entries.len()` when not valid.
+    /// The current index; `entries.len()` when not valid.
     at: usize,
 }
 
@@ -87,8 +87,7 @@ impl VecIterator {
             entries,
         }
     }
-    /// A cursor over `entries` in the order given, as a damaged table might
-    /// have them.
+    /// A cursor over `entries` in the given order, as a damaged table might have them.
     pub fn unsorted(comparator: InternalComparator, entries: Vec<(Vec<u8>, Vec<u8>)>) -> Self {
         VecIterator {
             at: entries.len(),
@@ -259,7 +258,7 @@ pub(crate) fn exclusive(user: &[u8]) -> Vec<u8> {
     k
 }
 
-/// A file of a version, which no file backs.
+/// A file of a version, without a file on disk.
 pub(crate) fn table_file(number: u64, smallest: &[u8], largest: &[u8]) -> Arc<TableFile> {
     let meta = FileMetaData {
         number,

@@ -1,8 +1,8 @@
 //! The range tombstones of a version's tables, for a job.
 //!
-//! A range tombstone counts only within its file's bounds: outside of them the
-//! file's neighbours have their own copy, which may be gone together with what
-//! it deleted. Iterators see to that in [`cover`](super::cover).
+//! A range tombstone counts only within its file's bounds. Outside of them, the file's
+//! neighbours have their own copy, which may be gone together with what it deleted. For
+//! iterators, [`cover`](super::cover) takes care of that.
 
 use super::level::ends_exclusively;
 use crate::entry::range_tombstones::FragmentedTombstones;
@@ -17,7 +17,7 @@ use whitewater_storage::rangedel::RangeTombstone;
 /// The range tombstones of all tables of `version`, clipped to their files' bounds.
 ///
 /// # Errors
-/// What opening a table reports.
+/// Errors of opening a table.
 pub(crate) fn all_tombstones(
     version: &Version,
     tables: &TableCache,
@@ -39,8 +39,8 @@ pub(crate) fn all_tombstones(
     Ok(all)
 }
 
-/// Adds the parts of `fragments` that count, which are those of `file`; `later` are the
-/// files behind it in its level, if that is sorted.
+/// Adds the parts of `fragments`, which belong to `file`, that count. `later` are the files
+/// behind it in its level, if the level is sorted.
 fn add_clipped(
     fragments: &FragmentedTombstones,
     file: &TableFile,
@@ -56,13 +56,12 @@ fn add_clipped(
 struct Clip<'a> {
     comparator: &'a UserComparator,
     start: &'a [u8],
-    /// Exclusive; `None` does not clip.
+    /// The exclusive end; `None` does not clip.
     end: Option<Vec<u8>>,
 }
 
 impl<'a> Clip<'a> {
-    /// The clip of the file `meta`; `later` are the files behind it in its
-    /// level.
+    /// The clip of the file `meta`. `later` are the files behind it in its level.
     fn new(
         meta: &'a FileMetaData,
         later: &[Arc<TableFile>],
@@ -74,8 +73,8 @@ impl<'a> Clip<'a> {
         } else if matches!(comparator, UserComparator::Bytewise) {
             Some([largest, &[0]].concat()) // the next key after the largest
         } else {
-            // Such an order may have no next key. No entry of the level lies
-            // between the largest key and where the next other key starts.
+            // Any other order may have no next key. No entry of the level lies between the largest
+            // key and the start of the next different key.
             later
                 .iter()
                 .map(|f| key::user_key(&f.meta.smallest))

@@ -1,19 +1,18 @@
-//! What the range tombstones of an iterator's sources delete, where the iterator is.
+//! What the range tombstones of an iterator's sources delete at the iterator's position.
 //!
-//! Each source has its own tombstones ([`HeldTombstones`]), in the fragments that its
-//! memtable or table keeps for all iterators. Those of a sorted level are of the table
-//! that the walk is in: it is opened for them when a key within its bounds is asked
-//! about, which is when a walk has come to it anyway.
+//! Each source has its own tombstones ([`HeldTombstones`]), in the fragments that its memtable
+//! or table keeps for all iterators. A sorted level's tombstones are those of the table that
+//! the walk is in. The table is opened for them when a key within its bounds is asked about,
+//! which is when a walk has come to it anyway.
 //!
-//! A range tombstone counts only within its file's bounds: outside of them the file's
+//! A range tombstone counts only within its file's bounds. Outside of them, the file's
 //! neighbours have their own copy, which may be gone together with what it deleted.
 //!
 //! Invariants:
-//! * I1: between `start` and `end` the answer is the one for the key that was asked
-//!   about last.
-//! * I2: what a source holds of a key is newer than what older sources hold of it. So
-//!   a tombstone deletes all that older sources hold under its keys, and they can be
-//!   sent past it without a look at what is there. Look-ups go by the same.
+//! * I1: between `start` and `end` the answer is the one for the key that was asked about last.
+//! * I2: what a source holds of a key is newer than what older sources hold of it. So a
+//!   tombstone deletes all that older sources hold under its keys, and they can be moved past
+//!   it without looking at what is there. Look-ups rely on the same.
 
 use super::level::{ends_exclusively, is_past, starts_after};
 use crate::entry::range_tombstones::{Around, FragmentedTombstones};
@@ -28,28 +27,28 @@ use whitewater_storage::manifest::FileMetaData;
 /// The range tombstones of one table or memtable, if it has any.
 pub(crate) type Tombstones = Option<Arc<FragmentedTombstones>>;
 
-/// Finds the range tombstones of a table, which it opens.
+/// Returns the range tombstones of a table, which it opens for that.
 pub(crate) type FindTombstones = Box<dyn Fn(&TableFile) -> Result<Tombstones> + Send + Sync>;
 
 /// The range tombstones of all sources of an iterator.
 pub(crate) struct Cover {
-    /// Newest first.
+    /// The sources, newest first.
     sources: Vec<HeldTombstones>,
     comparator: UserComparator,
-    /// Tombstones above this are not seen.
+    /// Tombstones with a larger sequence number are not visible.
     upto: SequenceNumber,
-    /// Whether what follows is known.
+    /// Whether `start`, `end`, `seq` and `newest` are valid.
     known: bool,
     start: Bound<Vec<u8>>,
     end: Bound<Vec<u8>>,
-    /// The newest tombstone from `start` to `end`, or 0.
+    /// The newest tombstone between `start` and `end`, or 0.
     seq: SequenceNumber,
-    /// The newest of `sources` with a tombstone there.
+    /// The index in `sources` of the newest source with a tombstone there.
     newest: usize,
 }
 
 impl Cover {
-    /// That of `sources`, which are in the order of the iterator's sources.
+    /// The cover of `sources`, which are in the order of the iterator's sources.
     pub fn new(
         sources: Vec<HeldTombstones>,
         comparator: UserComparator,
@@ -67,16 +66,17 @@ impl Cover {
         }
     }
 
-    /// Whether there are none, as far as is known without opening a table.
+    /// Whether there are no tombstones, as far as is known without opening a table.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.sources.is_empty()
     }
 
-    /// The newest tombstone over `user_key`, or 0: older entries are deleted.
+    /// The sequence number of the newest tombstone over `user_key`, or 0. Older entries are
+    /// deleted.
     ///
     /// # Errors
-    /// What opening a table reports.
+    /// Errors of opening a table.
     #[inline]
     pub fn at(&mut self, user_key: &[u8]) -> Result<SequenceNumber> {
         if self.sources.is_empty() {
@@ -100,7 +100,7 @@ impl Cover {
             start = later_start(&self.comparator, start, around.start);
             end = earlier_end(&self.comparator, end, around.end);
             if around.seq > 0 {
-                // What older sources have is older (I2), and need not be opened.
+                // Entries of older sources are older (I2), so those sources need not be opened.
                 (seq, self.newest) = (around.seq, i);
                 break;
             }
@@ -111,21 +111,21 @@ impl Cover {
         Ok(())
     }
 
-    /// Of the key asked about last: the place of the newest source with a tombstone
-    /// over it. Older sources hold nothing there that is not deleted (I2).
+    /// The place of the newest source with a tombstone over the key asked about last. Whatever
+    /// older sources hold there is deleted (I2).
     #[inline]
     pub fn newest_source(&self) -> Option<usize> {
         (self.known && self.seq > 0).then(|| self.sources[self.newest].place)
     }
 
-    /// The end of the keys for which the answer is that for the key asked about last,
-    /// on the way `forward` or back.
+    /// The end of the range of keys that have the same answer as the key asked about last, in the
+    /// direction `forward` or backward.
     pub fn end(&self, forward: bool) -> Bound<&[u8]> {
         as_slice(if forward { &self.end } else { &self.start })
     }
 
-    /// The end of the covered keys of [`Cover::newest_source`] around the key asked
-    /// about last, on the way `forward` or back.
+    /// The end of the covered keys of [`Cover::newest_source`] around the key asked about last, in
+    /// the direction `forward` or backward.
     pub fn stretch(&self, forward: bool) -> Bound<&[u8]> {
         let source = &self.sources[self.newest];
         source.stretch(&self.comparator, self.upto, forward)
@@ -140,17 +140,17 @@ pub(crate) struct HeldTombstones {
 }
 
 enum From {
-    /// A memtable, or a table of level 0 with its bounds.
+    /// A memtable, or a table of level 0 with the version that has its bounds.
     One(Held, Option<Arc<Version>>),
     Level(LevelTombstones),
 }
 
-/// The fragments of a memtable or table, and where in them the iterator is.
+/// The fragments of a memtable or table, and the iterator's position in them.
 struct Held {
     /// The place of the table in its level.
     index: usize,
     fragments: Tombstones,
-    /// As [`FragmentedTombstones::around`] left it.
+    /// The position at which [`FragmentedTombstones::around`] left it.
     hint: usize,
     /// Whether the key asked about last is covered.
     covers: bool,
@@ -204,26 +204,26 @@ impl Held {
     }
 }
 
-/// No tombstones anywhere.
+/// The answer when there are no tombstones at all.
 const NOTHING: Around<'static> = Around {
     seq: 0,
     start: Bound::Unbounded,
     end: Bound::Unbounded,
 };
 
-/// Those of a sorted level, of the table that the iterator is in.
+/// The range tombstones of a sorted level: those of the table that the iterator is in.
 struct LevelTombstones {
     version: Arc<Version>,
     level: usize,
     find: FindTombstones,
-    /// The first table that is not before the key asked about last.
+    /// The first table that does not end before the key asked about last.
     first: usize,
-    /// Tables that the key lies in: one, or more where they share it.
+    /// The tables that the key lies in: one, or more where they share it.
     held: Vec<Held>,
 }
 
 impl HeldTombstones {
-    /// Those of a memtable.
+    /// The tombstones of a memtable.
     pub fn of_memtable(place: usize, fragments: Arc<FragmentedTombstones>) -> Self {
         HeldTombstones {
             place,
@@ -231,7 +231,7 @@ impl HeldTombstones {
         }
     }
 
-    /// Those of the table `index` of level 0.
+    /// The tombstones of the table `index` of level 0.
     pub fn of_table(
         place: usize,
         version: &Arc<Version>,
@@ -245,7 +245,7 @@ impl HeldTombstones {
         }
     }
 
-    /// Those of a sorted level.
+    /// The tombstones of a sorted level.
     pub fn of_level(
         place: usize,
         version: &Arc<Version>,
@@ -337,7 +337,7 @@ impl LevelTombstones {
         let after = self.first + self.held.len();
         let mut whole = NOTHING;
         if let Some(before) = self.first.checked_sub(1) {
-            // It may end with the key that the next one starts with.
+            // The table before may end with the key that the next one starts with.
             whole.start = behind(&files[before].meta);
         }
         if let Some(next) = files.get(after) {
@@ -399,7 +399,7 @@ fn last(meta: &FileMetaData) -> Bound<&[u8]> {
     }
 }
 
-/// Where the keys start that lie behind a table.
+/// The start of the keys that lie behind a table.
 fn behind(meta: &FileMetaData) -> Bound<&[u8]> {
     match last(meta) {
         Bound::Excluded(end) => Bound::Included(end),
@@ -408,7 +408,7 @@ fn behind(meta: &FileMetaData) -> Bound<&[u8]> {
     }
 }
 
-/// What a table says, as far as its keys reach.
+/// The answer of a table, restricted to the table's own bounds.
 fn within<'a>(
     meta: &'a FileMetaData,
     comparator: &UserComparator,
@@ -444,7 +444,7 @@ pub(crate) fn is_within(
     }
 }
 
-/// The start of what both hold.
+/// The later of two starts: where the intersection begins.
 fn later_start<'a>(
     comparator: &UserComparator,
     a: Bound<&'a [u8]>,
@@ -453,7 +453,7 @@ fn later_start<'a>(
     narrower(comparator, a, b, Ordering::Greater)
 }
 
-/// The end of what both hold.
+/// The earlier of two ends: where the intersection ends.
 fn earlier_end<'a>(
     comparator: &UserComparator,
     a: Bound<&'a [u8]>,
@@ -462,8 +462,8 @@ fn earlier_end<'a>(
     narrower(comparator, a, b, Ordering::Less)
 }
 
-/// The one of two bounds of which the key is `narrower` than that of the other; of
-/// equal ones, one that leaves its key out.
+/// The bound whose key compares as `narrower` with the other's; of two bounds with equal keys,
+/// an exclusive one.
 fn narrower<'a>(
     comparator: &UserComparator,
     a: Bound<&'a [u8]>,

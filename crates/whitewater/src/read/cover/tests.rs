@@ -24,7 +24,7 @@ const KEYS: [&[u8]; 12] = [
     b"\xff\xff",
 ];
 
-/// The tombstones of tables by number; none for those that have none.
+/// The tombstones of tables by number. A table without tombstones is missing.
 type Contents = Arc<HashMap<u64, Vec<RangeTombstone>>>;
 
 fn tombstones(
@@ -45,8 +45,8 @@ fn tombstones(
     (0..rng.random_range(0..5)).map(|_| one(rng)).collect()
 }
 
-/// Tables that follow each other, some of which share a user key, end before the
-/// end of a range tombstone, or leave a gap.
+/// Consecutive tables, some of which share a user key, end before a range tombstone does, or
+/// leave a gap.
 fn level(rng: &mut StdRng, c: &UserComparator, first: u64) -> Vec<Arc<TableFile>> {
     let mut keys = KEYS.to_vec();
     keys.sort_by(|a, b| c.compare(a, b));
@@ -71,7 +71,7 @@ fn level(rng: &mut StdRng, c: &UserComparator, first: u64) -> Vec<Arc<TableFile>
     files
 }
 
-/// What the tables around `key` say, each within its bounds.
+/// The answer of the tables around `key`, each restricted to its bounds.
 fn naive(
     files: &[Arc<TableFile>],
     all: &Contents,
@@ -103,7 +103,7 @@ fn two_levels(rng: &mut StdRng, c: &UserComparator) -> (Arc<Version>, Contents) 
     (Arc::new(version), Arc::new(contents))
 }
 
-/// The cover of both levels, and the tables that it asked for.
+/// The cover of both levels, and the tables that it has opened.
 fn cover(
     version: &Arc<Version>,
     all: &Contents,
@@ -151,7 +151,7 @@ fn each_table_counts_within_its_bounds_wherever_one_asks() {
                 );
                 assert_eq!(cover.newest_source(), newest, "{seed}");
                 let Some(newest) = newest else { continue };
-                // All of the stretch is covered by that source.
+                // That source covers the whole stretch.
                 let (start, end) = (cover.stretch(false), cover.stretch(true));
                 assert!(is_within(&c, key, start, end), "{seed}");
                 for other in KEYS.iter().filter(|key| is_within(&c, key, start, end)) {

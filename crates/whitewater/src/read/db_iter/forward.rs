@@ -1,4 +1,4 @@
-//! Forward: a key's entries are met newest first.
+//! Moving forward: a key's entries are met newest first.
 
 use super::versions::Visibility;
 use super::{
@@ -12,25 +12,25 @@ use whitewater_storage::Result;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, ValueType, parse_internal_key};
 use whitewater_storage::planted::{Bug, planted};
 
-/// What the entries of the user key in `DbIter::key` that come next are.
+/// What the next entries of the user key in `DbIter::key` are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Run {
     /// No user key is being passed.
     None,
-    /// Older versions of a key that was shown or is deleted: to be passed.
+    /// Older versions of a key that was shown or is deleted; they are skipped.
     Older,
     /// Versions above the iterator's sequence number; a visible one may follow.
     Newer,
 }
 
 impl DbIter {
-    /// Shows the first visible key from where the source stands.
+    /// Shows the first visible key from the source's position on.
     pub(super) fn find_first(&mut self) -> Result<Position> {
         self.find_forward(Run::None)
     }
 
-    /// Shows the first visible key past `self.key`; the source stands on an
-    /// entry of that key or the first one behind.
+    /// Shows the first visible key after `self.key`. The source stands on an entry of that key or
+    /// on the first one behind it.
     pub(super) fn find_next(&mut self) -> Result<Position> {
         self.find_forward(Run::Older)
     }
@@ -133,10 +133,9 @@ impl DbIter {
         self.source.seek(&self.target);
     }
 
-    /// Shows `self.key` from its newest visible entry, of sequence number
-    /// `seq` and type `ty`, on which the source stands; `Nowhere` when the key
-    /// is deleted, be it by the range tombstone `covered_below`. The source stays on
-    /// the key or goes to the one behind.
+    /// Shows `self.key` from its newest visible entry, of sequence number `seq` and type `ty`, on
+    /// which the source stands. Returns `Nowhere` if the key is deleted, possibly by the range
+    /// tombstone `covered_below`. The source stays on the key or goes to the one behind it.
     pub(super) fn show_from_here(
         &mut self,
         seq: SequenceNumber,
@@ -172,8 +171,7 @@ impl DbIter {
         Ok(Position::OnEntry)
     }
 
-    /// Merges the operands of `self.key`, on the newest of which the source
-    /// stands, into the buffer.
+    /// Merges the operands of `self.key` into the buffer. The source stands on the newest operand.
     fn merge_from_here(&mut self, covered_below: SequenceNumber) -> Result<()> {
         self.value = ValueAt::Buffer;
         self.operands.clear();

@@ -1,4 +1,4 @@
-//! Past what range tombstones delete.
+//! Jumping over what range tombstones delete.
 
 use super::{DbIter, is_past, out_of_order, set_target};
 use std::ops::Bound;
@@ -6,9 +6,9 @@ use whitewater_storage::Result;
 use whitewater_storage::key::{MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, parse_internal_key};
 
 impl DbIter {
-    /// The newest range tombstone over the user key that the source stands on, or 0;
-    /// `None` if the source has jumped over what that deletes. Outside of what the
-    /// iterator shows, no table is asked. `passing`: the walk has come past `self.key`.
+    /// Returns the newest range tombstone over the user key that the source stands on, or 0; `None`
+    /// if the source has jumped over what that tombstone deletes. For a key outside of what the
+    /// iterator shows, no table is asked. `passing`: the walk has already passed `self.key`.
     #[inline(never)]
     pub(super) fn look_at_cover(&mut self, passing: bool) -> Result<Option<SequenceNumber>> {
         let entry = parse_internal_key(self.source.key())?;
@@ -21,7 +21,7 @@ impl DbIter {
         if entry.seq >= covered_below {
             return Ok(Some(covered_below));
         }
-        // A jump seeks, and may seek back to where the walk was: upholds I1.
+        // A jump seeks, and may seek back to where the walk has been: upholds I1.
         if passing && self.order(entry.user_key, &self.key).is_lt() {
             return Err(out_of_order());
         }
@@ -32,9 +32,9 @@ impl DbIter {
         Ok(None)
     }
 
-    /// Has the sources that are older than a range tombstone over the key at hand
-    /// pass all that it covers. The source stands on that key, about which the cover
-    /// was asked last. Returns whether it moved.
+    /// Moves the sources that are older than a range tombstone over the current key past everything
+    /// that it covers. The source stands on that key, and the cover was asked about it last.
+    /// Returns whether the source moved.
     pub(super) fn jump(&mut self, forward: bool) -> bool {
         let Some(newest) = self.cover.newest_source() else {
             return false;
@@ -51,7 +51,8 @@ impl DbIter {
             }
             _ => None,
         };
-        // A part of it, rather than have the whole stretch looked at for each of its keys.
+        // If the end of the stretch cannot be used, a part of it is jumped over, so that the whole
+        // stretch is not looked at for each of its keys.
         let end = shown(self.cover.stretch(forward));
         let Some((end_key, end)) = end.or_else(|| shown(self.cover.end(forward))) else {
             return false;

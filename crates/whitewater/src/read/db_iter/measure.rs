@@ -1,5 +1,5 @@
-//! What an iterator's movements count and time, for the thread's perf context
-//! and the database's statistics.
+//! Counts and times an iterator's movements, for the thread's perf context and for the
+//! database's statistics.
 
 use super::{DbIter, Position};
 use crate::perf_context::{self, PerfMetric};
@@ -9,7 +9,7 @@ use whitewater_storage::Result;
 use whitewater_storage::internal_iterator::BoxedIterator;
 
 impl DbIter {
-    /// Runs a seek: timed for the statistics, what it shows counted.
+    /// Runs a seek, times it for the statistics, and counts what it shows.
     #[inline]
     pub(super) fn measured(&mut self, seek: impl FnOnce(&mut Self)) {
         let statistics = self.statistics.as_deref();
@@ -32,7 +32,7 @@ impl DbIter {
         self.count_shown();
     }
 
-    /// Runs a step for a database with statistics.
+    /// Runs a step of an iterator whose database has statistics.
     #[cold]
     pub(super) fn counted_step(&mut self, tickers: [Ticker; 2], step: impl FnOnce(&mut Self)) {
         if !self.valid() {
@@ -69,7 +69,7 @@ impl DbIter {
         seek(&mut self.source, &self.target);
     }
 
-    /// Looks for the key to show after a seek, timed.
+    /// Finds the key to show after a seek, and times that.
     #[inline]
     pub(super) fn timed(
         &mut self,
@@ -79,8 +79,8 @@ impl DbIter {
         find(self)
     }
 
-    /// Runs a step for a thread that measures. `in_memtable` counts it if the
-    /// source is a memtable; sources that are merged count their own.
+    /// Runs a step for a thread that measures. `in_memtable` is counted if the source is a
+    /// memtable; sources that are merged count their own steps.
     #[cold]
     pub(super) fn measured_step(&mut self, in_memtable: PerfMetric, step: fn(&mut Self)) {
         if self.only_memtable && self.valid() {

@@ -1,22 +1,21 @@
-//! User keys and values out of internal ones.
+//! From internal keys to user keys and values.
 //!
-//! [`DbIter`] walks the merged sources and shows, per user key, what the newest
-//! entry at or below its sequence number says. The two directions are separate
-//! ([`forward`], [`reverse`]) because they meet a key's entries in opposite
-//! order; both leave the iterator in one of the places of [`Position`].
+//! [`DbIter`] walks the merged sources and shows, per user key, what the newest entry at or
+//! below its sequence number says. The two directions are separate ([`forward`], [`reverse`])
+//! because they meet a key's entries in opposite order; both leave the iterator in one of the
+//! states of [`Position`].
 //!
 //! Invariants:
-//! * I1: the user keys shown ascend strictly forward and descend strictly
-//!   backward, whatever order a damaged source delivers; and a call seeks
-//!   inside one user key a bounded number of times. So every call ends.
-//! * I2: an iterator that failed shows nothing until it is positioned again; one in
-//!   which code of the user panicked shows nothing any more.
-//! * I3: nothing at or above the upper bound, and nothing below the lower
-//!   bound, is shown.
-//! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside
-//!   it, and sources are asked to keep to it only while it does.
+//! * I1: the user keys shown ascend strictly forward and descend strictly backward, whatever
+//!   order a damaged source delivers; and a call seeks inside one user key a bounded number of
+//!   times. So every call ends.
+//! * I2: an iterator that failed shows nothing until it is positioned again; one in which the
+//!   user's code panicked never shows anything again.
+//! * I3: nothing at or above the upper bound, and nothing below the lower bound, is shown.
+//! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside it, and sources
+//!   are asked to keep to the prefix only while the iterator does.
 //!
-//! `jump` goes past what range tombstones delete; `versions` is about keys with timestamps;
+//! `jump` skips what range tombstones delete; `versions` handles keys with timestamps;
 //! `measure` counts and times what calls do.
 
 mod forward;
@@ -51,25 +50,25 @@ use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::sst::ReadLimits;
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// Entries of one user key passed one by one before seeking past the rest
-/// (RocksDB's `max_sequential_skip_in_iterations`).
+/// The number of entries of one user key that are passed one by one before the iterator seeks
+/// past the rest (RocksDB's `max_sequential_skip_in_iterations`).
 const MAX_SEQUENTIAL_SKIP: u32 = 8;
 
-/// What a [`DbIter`] is made of.
+/// The parts that a [`DbIter`] is made of.
 pub(crate) struct DbIterParts {
     /// The merged sources.
     pub source: BoxedIterator,
-    /// The only source is a memtable.
+    /// Whether the only source is a memtable.
     pub only_memtable: bool,
-    /// The range tombstones of the sources, in their order.
+    /// The range tombstones of the sources, in the sources' order.
     pub tombstones: Vec<HeldTombstones>,
     pub comparator: UserComparator,
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
-    /// The column family, for errors.
+    /// The name of the column family, for errors.
     pub family: Arc<str>,
-    /// Where values are that entries refer to.
+    /// Reads the values that entries refer to.
     pub blobs: Arc<dyn Blobs>,
-    /// Entries above this are not seen.
+    /// Entries with a larger sequence number are not visible.
     pub sequence: SequenceNumber,
     /// Which versions are shown; set if keys have timestamps.
     pub versions: Option<VersionRange>,
@@ -77,9 +76,9 @@ pub(crate) struct DbIterParts {
     pub upper_bound: Option<Vec<u8>>,
     pub prefix_extractor: Option<PrefixExtractor>,
     pub prefix_mode: PrefixMode,
-    /// Internal keys one call may look at before it fails; 0 is no limit.
+    /// The number of internal keys that one call may look at before it fails; 0 is no limit.
     pub max_skippable_internal_keys: u64,
-    /// When a walk over keys that are not shown has to end.
+    /// Limits on a walk over keys that are not shown.
     pub limits: ReadLimits,
     /// The database's statistics, if they are on.
     pub statistics: Option<Arc<Statistics>>,
@@ -87,17 +86,16 @@ pub(crate) struct DbIterParts {
     pub pins: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
-/// Where the iterator and its source stand.
+/// The positions of the iterator and of its source.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Position {
-    /// Not positioned, past an end, or failed.
+    /// The iterator is not positioned, is past an end, or has failed.
     Nowhere,
     /// The source stands on the entry shown.
     OnEntry,
-    /// The entry shown was merged, and the source stands
-    /// somewhere behind its newest operand.
+    /// The entry shown was merged, and the source stands somewhere behind its newest operand.
     BehindOperands,
-    /// Going backward; the source stands on the last entry before the user key
+    /// The iterator goes backward, and the source stands on the last entry before the user key
     /// shown, or before its start.
     BeforeKey,
 }
@@ -105,26 +103,26 @@ enum Position {
 /// Where the value shown is.
 #[derive(Debug)]
 enum ValueAt {
-    /// All of the source's value.
+    /// The whole value of the source.
     Source,
     /// A part of the source's value.
     PartOfSource(Range<usize>),
-    /// `DbIter::buffer`.
+    /// The value is in `DbIter::buffer`.
     Buffer,
 }
 
-/// The iterator behind the public ones: visible user keys, newest version of
-/// each, merges applied, tombstones hidden, bounds kept, both directions.
+/// The iterator behind the public ones. It shows visible user keys with the newest version of
+/// each, applies merges, hides tombstones, keeps to bounds, and goes in both directions.
 pub(crate) struct DbIter {
     source: BoxedIterator,
     cover: Cover,
     comparator: UserComparator,
     operator: Option<Arc<dyn MergeOperator>>,
     family: Arc<str>,
-    /// Whether keys are compared, or their prefixes found, by code of the user.
+    /// Whether keys are compared, or their prefixes extracted, by the user's code.
     runs_user_code: bool,
-    /// What is left of a move in which that code panicked. The source may be anywhere,
-    /// so this ends all later ones, too.
+    /// The error of a move in which the user's code panicked. The source may be anywhere, so all
+    /// later moves fail, too.
     panicked: Option<Error>,
     blobs: Arc<dyn Blobs>,
     sequence: SequenceNumber,
@@ -136,20 +134,20 @@ pub(crate) struct DbIter {
     prefix: PrefixLimit,
     skips: SkipLimit,
     position: Position,
-    /// The user key shown, or the one being passed; with its timestamp.
+    /// The user key shown or being skipped, with its timestamp.
     key: Vec<u8>,
     value: ValueAt,
-    /// Merged and copied values.
+    /// Holds merged and copied values.
     buffer: Vec<u8>,
     operands: Operands,
-    /// Seek targets; kept for its memory.
+    /// The target of seeks; kept to reuse its memory.
     target: Vec<u8>,
     error: Option<Error>,
-    /// Bytes at the end of values that are not shown.
+    /// The number of bytes at the end of each value that are not shown.
     hidden_suffix: usize,
     only_memtable: bool,
     statistics: Option<Arc<Statistics>>,
-    /// After the source, so that what it reads from outlives it.
+    /// Declared after the source, so that what the source reads from outlives it.
     _pins: Vec<Arc<dyn Any + Send + Sync>>,
 }
 
@@ -200,7 +198,7 @@ impl DbIter {
         }
     }
 
-    /// Whether it stands on an entry.
+    /// Whether the iterator stands on an entry.
     #[inline]
     pub fn valid(&self) -> bool {
         self.position != Position::Nowhere
@@ -280,8 +278,8 @@ impl DbIter {
         self.settle(found);
     }
 
-    /// Moves to the first key after `key`, which `before` showed last. Keeps to
-    /// the prefix that `before` kept to, if it did.
+    /// Moves to the first key after `key`, which `before` showed last. If `before` kept to a
+    /// prefix, this iterator keeps to it, too.
     pub fn go_on_after(&mut self, key: &[u8], before: &mut DbIter) {
         let limit = std::mem::take(&mut before.prefix);
         let mut is_there = false;
@@ -321,7 +319,7 @@ impl DbIter {
         {
             return;
         }
-        // The last internal key a user key can have.
+        // The last internal key that a user key can have.
         let oldest = self.comparator.last_version(target);
         set_target(&mut self.target, &oldest, &[], 0, 0);
         self.move_source(|source, target| source.seek_for_prev(target));
@@ -329,7 +327,7 @@ impl DbIter {
         self.settle(found);
     }
 
-    /// Runs a move; when code of the user panics in it, the iterator has failed for good.
+    /// Runs a move. If the user's code panics in it, the iterator has failed for good.
     #[cold]
     fn catching(&mut self, moves: impl FnOnce(&mut Self)) {
         let outcome = match &self.panicked {
@@ -346,7 +344,7 @@ impl DbIter {
         }
     }
 
-    /// Moves forward; no effect when not valid.
+    /// Moves forward. Has no effect when not valid.
     pub fn next(&mut self) {
         if self.runs_user_code {
             return self.catching(Self::next_counted);
@@ -391,7 +389,7 @@ impl DbIter {
         self.settle(found);
     }
 
-    /// Moves backward; no effect when not valid.
+    /// Moves backward. Has no effect when not valid.
     pub fn prev(&mut self) {
         if self.runs_user_code {
             return self.catching(Self::prev_counted);
@@ -435,7 +433,7 @@ impl DbIter {
         self.valid().then(|| self.key_shown())
     }
 
-    /// The value, when valid.
+    /// The value, when valid, without its hidden suffix.
     #[inline]
     pub fn value(&self) -> Option<&[u8]> {
         let value = self.valid().then(|| self.whole_value())?;
@@ -450,12 +448,12 @@ impl DbIter {
         }
     }
 
-    /// The last `bytes` bytes of values are not the caller's.
+    /// Hides the last `bytes` bytes of values from the caller.
     pub fn hide_suffix(&mut self, bytes: usize) {
         self.hidden_suffix = bytes;
     }
 
-    /// The first failure met since the iterator was last positioned.
+    /// The first failure since the iterator was last positioned.
     pub fn status(&self) -> Result<()> {
         match &self.error {
             Some(e) => Err(e.clone()),
@@ -467,14 +465,14 @@ impl DbIter {
         }
     }
 
-    /// Whether the source still tells the failure of an earlier walk. Then it
-    /// has to be sought also where a bound says what will be found: what it
-    /// tells after that is about this seek, or it could not be opened at all.
+    /// Whether the source still reports the failure of an earlier walk. If so, it must seek even
+    /// where a bound already determines what is found. An error that it reports after that concerns
+    /// this seek, or it could not be opened at all.
     fn source_failed(&self) -> bool {
         self.source.status().is_err()
     }
 
-    /// Forgets the position and its failure.
+    /// Resets the position and its failure.
     fn restart(&mut self) {
         self.position = Position::Nowhere;
         self.error = None;
@@ -492,8 +490,7 @@ impl DbIter {
         }
     }
 
-    /// Makes the target the first internal key that `self.key`, or any version
-    /// of it, can have.
+    /// Sets the target to the first internal key that `self.key`, or any version of it, can have.
     fn target_first_of_key(&mut self) {
         if self.versions.is_none() || self.shows_all_versions() {
             return set_target(&mut self.target, &self.key, &[], MAX_SEQUENCE, SEEK_TYPE);
@@ -503,8 +500,7 @@ impl DbIter {
         set_target(&mut self.target, &newest, &[], MAX_SEQUENCE, SEEK_TYPE);
     }
 
-    /// Makes the target the last internal key that `self.key`, or any version
-    /// of it, can have.
+    /// Sets the target to the last internal key that `self.key`, or any version of it, can have.
     fn target_last_of_key(&mut self) {
         if self.versions.is_none() || self.shows_all_versions() {
             return set_target(&mut self.target, &self.key, &[], 0, 0);
@@ -514,7 +510,7 @@ impl DbIter {
         set_target(&mut self.target, &oldest, &[], 0, 0);
     }
 
-    /// Takes the outcome of a movement.
+    /// Records the outcome of a movement.
     #[inline]
     fn settle(&mut self, found: Result<Position>) {
         self.position = found.unwrap_or_else(|e| {
@@ -524,7 +520,7 @@ impl DbIter {
         self.show_internal_key();
     }
 
-    /// Where a walk ends that found the source not valid.
+    /// The outcome of a walk that found the source not valid.
     fn source_ended(&self) -> Result<Position> {
         self.source.status().map(|()| Position::Nowhere)
     }
@@ -552,12 +548,12 @@ fn is_past(comparator: &UserComparator, upper: Option<&[u8]>, user_key: &[u8]) -
     })
 }
 
-/// The newest timestamp shown; nothing where keys have none.
+/// The newest timestamp shown; empty if keys have no timestamps.
 fn upto(versions: &Option<VersionRange>) -> &[u8] {
     versions.as_ref().map_or(&[], |range| &range.upto)
 }
 
-/// Makes `target` the internal key of `key` and `timestamp`.
+/// Sets `target` to the internal key of `key` and `timestamp`.
 fn set_target(target: &mut Vec<u8>, key: &[u8], timestamp: &[u8], seq: SequenceNumber, ty: u8) {
     target.clear();
     target.reserve(key.len() + timestamp.len() + size_of::<u64>());
@@ -565,30 +561,30 @@ fn set_target(target: &mut Vec<u8>, key: &[u8], timestamp: &[u8], seq: SequenceN
     append_internal_key(target, timestamp, seq, ty);
 }
 
-/// A source that goes back where it must not. Without this check a damaged
-/// table could show keys twice, or keep a walk going for ever.
+/// The error for a source that goes back where it must not. Without this check a damaged table
+/// could show keys twice, or keep a walk going forever.
 #[cold]
 fn out_of_order() -> Error {
     Error::corruption("internal keys out of order")
 }
 
-/// Counts the internal keys one call looks at.
+/// Counts the internal keys that one call looks at.
 struct SkipLimit {
-    /// 0 is no limit.
+    /// The largest number of keys; 0 is no limit.
     limit: u64,
-    /// All of them, so far.
+    /// The number of keys looked at so far.
     seen: u64,
-    /// Those of them that do not count, as range tombstones delete them.
+    /// The number of these keys that do not count, because range tombstones delete them.
     covered: u64,
-    /// How long it may take.
+    /// Limits how long the call may take.
     time: ReadLimits,
 }
 
-/// Internal keys one call looks at between looks at the clock.
+/// The number of internal keys that one call looks at between two looks at the clock.
 const KEYS_PER_CLOCK: u64 = 64;
 
 impl SkipLimit {
-    /// Counts one more.
+    /// Counts a key.
     #[inline]
     fn count(&mut self) -> Result<()> {
         if self.limit > 0 && self.seen - self.covered > self.limit {
@@ -601,7 +597,7 @@ impl SkipLimit {
         self.look_at_clock()
     }
 
-    /// Passes one that a range tombstone deletes. As in RocksDB, it does not count.
+    /// Passes a key that a range tombstone deletes. As in RocksDB, it does not count.
     #[inline]
     fn pass(&mut self) -> Result<()> {
         self.seen += 1;
@@ -617,7 +613,7 @@ impl SkipLimit {
         Ok(())
     }
 
-    /// Another call begins.
+    /// Starts over for another call.
     #[inline]
     fn begin(&mut self) {
         (self.seen, self.covered) = (0, 0);

@@ -1,31 +1,29 @@
 //! Keeping an iterator to one prefix.
 //!
-//! A [`PrefixLimit`] is decided anew whenever the iterator is positioned, by
-//! the key it was sent to, and holds until the next time. Keys of one prefix
-//! are neighbours, so the first key outside ends the walk in either direction.
+//! A [`PrefixLimit`] is decided again whenever the iterator is positioned, by the key that it
+//! was sent to, and holds until the next time. Keys of one prefix are neighbours, so the first
+//! key outside ends the walk in either direction.
 
 use crate::options::prefix::PrefixExtractor;
 
 /// When an iterator keeps to a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum PrefixMode {
-    /// It shows all keys in order.
+    /// Never: the iterator shows all keys in order.
     #[default]
     Never,
-    /// When it was sent to a key that has a prefix; from either end it shows
-    /// all keys.
+    /// If the iterator was sent to a key that has a prefix. From either end, it shows all keys.
     AfterSeek,
-    /// Whenever the key it was sent to, or the one it found at an end, has a
-    /// prefix.
+    /// If the key that the iterator was sent to, or the one that it found at an end, has a prefix.
     Always,
 }
 
-/// The prefix an iterator keeps to, if it does.
+/// The prefix that an iterator keeps to, if there is one.
 #[derive(Debug, Default)]
 pub(super) struct PrefixLimit {
     extractor: Option<PrefixExtractor>,
     mode: PrefixMode,
-    /// Whether `prefix` holds.
+    /// Whether `prefix` applies.
     set: bool,
     prefix: Vec<u8>,
 }
@@ -45,16 +43,15 @@ impl PrefixLimit {
         self.mode != PrefixMode::Never
     }
 
-    /// Forgets the limit.
+    /// Removes the limit.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.set = false;
     }
 
-    /// The iterator is sent to `target`, and looks from `from` on, which is a
-    /// bound where the target is outside. Returns whether it now keeps to the
-    /// prefix of one: of the target where that was asked for, and otherwise of
-    /// where it looks.
+    /// The iterator is sent to `target`, and looks from `from` on, which is a bound if the target
+    /// is outside the bounds. Returns whether the iterator now keeps to a prefix: in
+    /// [`PrefixMode::AfterSeek`] that of `from`, otherwise that of `target`.
     pub(super) fn sent_to(&mut self, target: &[u8], from: &[u8]) -> bool {
         self.set = false;
         let key = match self.mode {
@@ -71,9 +68,8 @@ impl PrefixLimit {
         self.set
     }
 
-    /// Goes on as `before` did, from a key that it did not exclude. Returns
-    /// whether sources may be asked to keep to the prefix: they go by the
-    /// present extractor, which may be another one.
+    /// Continues as `before` did, from a key that it did not exclude. Returns whether sources may
+    /// be asked to keep to the prefix: they use the present extractor, which may be another one.
     pub(super) fn go_on_as(&mut self, before: PrefixLimit) -> bool {
         let present = std::mem::replace(self, before).extractor;
         self.set
@@ -83,7 +79,7 @@ impl PrefixLimit {
             }
     }
 
-    /// The iterator was sent to an end and found `key` there.
+    /// Called when the iterator was sent to an end and found `key` there.
     pub(super) fn found_at_end(&mut self, key: &[u8]) {
         if self.mode == PrefixMode::Always {
             self.sent_to(key, key);
@@ -96,8 +92,8 @@ impl PrefixLimit {
         self.set && self.differs(user_key)
     }
 
-    /// Whether sources that keep to the prefix may make nothing of `user_key`, for it
-    /// has no prefix.
+    /// Whether sources that keep to the prefix may fail to find `user_key`, because it has no
+    /// prefix.
     pub(super) fn hides(&self, user_key: &[u8]) -> bool {
         let prefix = |e: &PrefixExtractor| e.prefix(user_key).is_some();
         self.set && !self.extractor.as_ref().is_some_and(prefix)

@@ -1,5 +1,5 @@
-//! Backward: a key's entries are met oldest first, so all visible ones are
-//! read before the key can be shown. Sources that go by key spare us that.
+//! Moving backward: a key's entries are met oldest first, so all visible ones are read before
+//! the key can be shown. This is not needed for sources that go by key.
 
 use super::versions::Visibility;
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
@@ -12,20 +12,20 @@ use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, parse_interna
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
-/// What the entries of a key read so far leave below the operands collected.
+/// What the entries of a key that were read so far leave below the collected operands.
 enum Base {
     Nothing,
-    /// A value, in the buffer.
+    /// A value, which is in the buffer.
     Value,
-    /// A value in a blob file, under this user key; the buffer has its index.
+    /// A value in a blob file, stored under this user key; the buffer has its index.
     Blob(Vec<u8>),
-    /// A deletion where deletions are shown, too.
+    /// A deletion, if deletions are shown, too.
     Tombstone,
-    /// An entry that cannot be read: fails unless a newer one replaces it.
+    /// An entry that cannot be read. Reading fails unless a newer entry replaces it.
     Unreadable(Error),
 }
 
-/// The source as one that goes by key, while it is valid.
+/// The source as a cursor that goes by key, if it is one and is valid.
 #[inline]
 fn valid_by_key(source: &mut BoxedIterator) -> Option<&mut dyn KeyCursor> {
     if source.valid() {
@@ -36,8 +36,8 @@ fn valid_by_key(source: &mut BoxedIterator) -> Option<&mut dyn KeyCursor> {
 }
 
 impl DbIter {
-    /// Shows the last visible key at or before where the source stands, which
-    /// is the oldest entry of its user key unless the source goes by key.
+    /// Shows the last visible key at or before the source's position, which is the oldest entry of
+    /// its user key unless the source goes by key.
     pub(super) fn find_prev(&mut self) -> Result<Position> {
         if self.source.by_key().is_some() {
             return self.find_prev_by_key();
@@ -71,8 +71,8 @@ impl DbIter {
         self.source_ended()
     }
 
-    /// As [`DbIter::find_prev`], from the newest visible entry of a key to that
-    /// of the one before.
+    /// The same as [`DbIter::find_prev`] for a source that goes by key: moves from the newest
+    /// visible entry of a key to that of the key before.
     fn find_prev_by_key(&mut self) -> Result<Position> {
         let upto = pack_tag(self.sequence, SEEK_TYPE);
         while let Some(source) = valid_by_key(&mut self.source) {
@@ -107,7 +107,7 @@ impl DbIter {
         self.source_ended()
     }
 
-    /// From an entry of the key shown, or behind its newest, to the last entry
+    /// Moves from an entry of the key shown, or from behind its newest entry, to the last entry
     /// before the key.
     pub(super) fn leave_key(&mut self) -> Result<()> {
         if self.position == Position::OnEntry
@@ -130,7 +130,7 @@ impl DbIter {
         self.find_prev()
     }
 
-    /// Moves the source to the last entry before all those of `self.key`.
+    /// Moves the source to the last entry before all entries of `self.key`.
     pub(super) fn seek_before_key(&mut self) -> Result<()> {
         self.target_first_of_key();
         self.source.seek_for_prev(&self.target);
@@ -144,9 +144,9 @@ impl DbIter {
         self.source.status()
     }
 
-    /// Reads the entries of `self.key`, on the oldest of which the source
-    /// stands, puts the value they make into the buffer, and says whether
-    /// there is one. Leaves the source before the key.
+    /// Reads the entries of `self.key`, puts the value that they make into the buffer, and returns
+    /// whether there is one. The source stands on the oldest entry at first, and before the key at
+    /// the end.
     fn read_key_backward(&mut self, covered_below: SequenceNumber) -> Result<bool> {
         let mut base = Base::Nothing;
         self.operands.clear();
@@ -155,7 +155,7 @@ impl DbIter {
             let entry = parse_internal_key(self.source.key())?;
             match self.visibility(entry.user_key, entry.seq) {
                 Visibility::Visible => {}
-                // A newer version may have been written before.
+                // An entry with a newer timestamp may have been written earlier.
                 Visibility::Unpublished if self.versions.is_some() => {
                     self.source.prev();
                     continue;
@@ -208,7 +208,7 @@ impl DbIter {
         self.combine(base)
     }
 
-    /// Puts the value that `base` and the operands make into the buffer.
+    /// Combines `base` and the operands into a value in the buffer.
     fn combine(&mut self, base: Base) -> Result<bool> {
         let exists = match base {
             Base::Unreadable(e) => return Err(e),
@@ -240,7 +240,7 @@ impl DbIter {
         Ok(exists)
     }
 
-    /// For a key with many versions: reads it from its newest visible entry.
+    /// Reads a key with many versions from its newest visible entry.
     fn read_key_by_seek(&mut self, covered_below: SequenceNumber) -> Result<bool> {
         set_target(&mut self.target, &self.key, &[], self.sequence, SEEK_TYPE);
         self.source.seek(&self.target);
@@ -274,7 +274,7 @@ impl DbIter {
         Ok(position != Position::Nowhere)
     }
 
-    /// Passes the entries of `self.key` that are too new to be seen.
+    /// Skips the entries of `self.key` that are too new to be visible.
     fn leave_key_backward(&mut self, covered_below: SequenceNumber) -> Result<()> {
         for _ in 0..MAX_SEQUENTIAL_SKIP {
             self.source.prev();
@@ -285,8 +285,8 @@ impl DbIter {
         self.seek_before_key()
     }
 
-    /// Whether the source, coming from behind, still stands on `self.key`, of which
-    /// entries below `covered_below` are deleted.
+    /// Whether the source, coming from behind, still stands on `self.key`. Entries of the key below
+    /// `covered_below` are deleted.
     fn on_key_backward(&mut self, covered_below: SequenceNumber) -> Result<bool> {
         if !self.source.valid() {
             self.source.status()?;

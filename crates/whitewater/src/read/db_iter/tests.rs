@@ -10,7 +10,7 @@ use rand::{Rng, SeedableRng};
 use whitewater_storage::key::{InternalComparator, ValueType, internal_key};
 use whitewater_storage::rangedel::RangeTombstone;
 
-/// Tombstones of no source: all entries are looked at.
+/// The tombstones belong to no source, so all entries are looked at.
 fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts {
     let tombstones = HeldTombstones::of_memtable(usize::MAX, Arc::new(tombstones));
     DbIterParts {
@@ -34,7 +34,7 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
     }
 }
 
-/// The iterator as the model has it: what there is to show, and where it is.
+/// A model of the iterator: what there is to show, and where the iterator is.
 struct Model<'a> {
     comparator: &'a UserComparator,
     shown: Shown,
@@ -50,7 +50,7 @@ impl Model<'_> {
         self.shown
             .partition_point(|(k, _)| self.comparator.compare(k, target).is_le())
     }
-    /// Goes to `at`; an entry that fails ends the walk. Returns the failure.
+    /// Moves to `at`. An entry that fails ends the walk; its failure is returned.
     fn go(&mut self, at: Option<usize>) -> Option<ErrorKind> {
         let outcome = at.and_then(|i| self.shown.get(i)).map(|(_, v)| v);
         self.at = at.filter(|_| matches!(outcome, Some(Ok(_))));
@@ -67,7 +67,7 @@ fn bound(rng: &mut StdRng) -> Option<Vec<u8>> {
         .then(|| KEYS.choose(rng).unwrap().to_vec())
 }
 
-/// One random movement of both; returns the failure the model expects, `None`
+/// Makes one random movement of both. Returns the failure that the model expects, or `None`
 /// when the movement has no effect.
 fn step(rng: &mut StdRng, it: &mut DbIter, model: &mut Model<'_>) -> Option<Option<ErrorKind>> {
     let mut target = KEYS.choose(rng).unwrap().to_vec();
@@ -293,7 +293,7 @@ fn skipping_too_many_keys_is_incomplete() {
         if let Err(e) = it.status() {
             assert_eq!(e.kind(), ErrorKind::Incomplete);
         }
-        // Positioning it again gives it new life.
+        // It can be positioned again after the failure.
         it.seek(b"z");
         assert_eq!(it.key(), Some(&b"z"[..]));
         assert_eq!(it.status(), Ok(()));
@@ -307,7 +307,7 @@ fn a_seek_that_a_bound_answers_tells_no_old_failure() {
         (b"c", 1, ValueType::Value, b"2"),
         (b"d", 1, ValueType::Value, b"3"),
     ];
-    // Fails at every third movement.
+    // Every third movement fails.
     let failing = FailingIterator::new(source(&entries), 3);
     let source = merging_iterator(InternalComparator::default(), vec![Box::new(failing)]);
     let mut it = DbIter::new(DbIterParts {
@@ -372,7 +372,7 @@ fn operands_need_an_operator() {
     }
 }
 
-/// Counts what it is asked to do.
+/// Counts the calls that it gets.
 struct Counting {
     inner: BoxedIterator,
     moves: Arc<std::sync::atomic::AtomicUsize>,
@@ -461,7 +461,8 @@ fn the_upper_bound_stops_reading() {
     assert_eq!(it.status(), Ok(()));
 }
 
-/// The entries and range tombstones of `history` in sources by age, newest first.
+/// The entries and range tombstones of `history`, distributed over sources by age, newest
+/// first.
 fn by_age(history: &History, rng: &mut StdRng, c: &InternalComparator) -> DbIterParts {
     let mut cuts: Vec<u64> = (0..rng.random_range(1..5))
         .map(|_| rng.random_range(0..=history.last))
@@ -525,7 +526,7 @@ fn walks_that_jump_over_what_is_deleted_match_the_model() {
     }
 }
 
-/// Older sources are sent past it, in both directions.
+/// Older sources are moved past the tombstone, in both directions.
 #[test]
 fn keys_under_a_newer_range_tombstone_are_not_looked_at_one_by_one() {
     let c = InternalComparator::default();
@@ -543,7 +544,7 @@ fn keys_under_a_newer_range_tombstone_are_not_looked_at_one_by_one() {
             Box::new(VecIterator::new(c.clone(), old.clone())),
         ]
     };
-    // Two that lie side by side are passed together, also about a newer key.
+    // Two adjacent tombstones are passed together, also around a newer key.
     let tombstones: Vec<_> = [(100, 300), (300, 900)]
         .map(|(start, end)| RangeTombstone {
             start: key(start),
@@ -582,7 +583,7 @@ fn keys_under_a_newer_range_tombstone_are_not_looked_at_one_by_one() {
     }
 }
 
-/// Though sources that keep to a prefix cannot be sent to its end.
+/// Sources that keep to a prefix cannot be moved to the end of such a stretch.
 #[test]
 fn a_stretch_that_ends_without_a_prefix_is_jumped_over_in_parts() {
     let c = InternalComparator::default();
@@ -624,8 +625,8 @@ fn a_stretch_that_ends_without_a_prefix_is_jumped_over_in_parts() {
     }
 }
 
-/// A source with entries out of order, whose seeks scan one of its blocks, and look at
-/// no key of the next one, as those of tables do.
+/// A source with entries out of order. Its seeks scan one of its blocks and look at no key of
+/// the next one, as the seeks of tables do.
 struct Damaged {
     blocks: Vec<Vec<Vec<u8>>>,
     at: (usize, usize),

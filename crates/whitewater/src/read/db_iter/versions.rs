@@ -1,9 +1,9 @@
 //! Keys with timestamps.
 //!
-//! User keys then end with a timestamp, and of one key the newest version comes
-//! first. An iterator shows, of each key, the newest version that is no newer
-//! than its time, under the key without timestamp; or all versions from one
-//! time to another, deletions too, each under its internal key, as RocksDB does.
+//! A user key then ends with a timestamp, and the newest version of a key comes first. An
+//! iterator shows either the newest version of each key that is no newer than its own time,
+//! under the key without timestamp; or all versions from one time to another, deletions
+//! included, each under its internal key, as RocksDB does.
 
 use super::{DbIter, Position};
 use std::cmp::Ordering;
@@ -12,9 +12,9 @@ use whitewater_storage::key::{SequenceNumber, ValueType, append_internal_key, pa
 /// Which versions an iterator shows.
 #[derive(Debug, Clone)]
 pub(crate) struct VersionRange {
-    /// None with a newer timestamp.
+    /// No version with a newer timestamp is shown.
     pub upto: Vec<u8>,
-    /// All from this timestamp on; without, the newest of each key.
+    /// All versions from this timestamp on are shown; when unset, the newest of each key.
     pub from: Option<Vec<u8>>,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Shown {
     pub internal_key: Vec<u8>,
 }
 
-/// Why an entry is not seen.
+/// Whether an entry is visible, or why it is not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Visibility {
     Visible,
@@ -71,13 +71,13 @@ impl DbIter {
         &user_key[self.comparator.without_timestamp(user_key).len()..]
     }
 
-    /// Whether each version is shown for itself.
+    /// Whether each version is shown separately.
     #[inline]
     pub(super) fn shows_all_versions(&self) -> bool {
         self.versions.as_ref().is_some_and(|r| r.from.is_some())
     }
 
-    /// Orders two stored user keys; equal are those of which one is shown.
+    /// Orders two stored user keys. Keys of which only one is shown are equal.
     #[inline]
     pub(super) fn order(&self, a: &[u8], b: &[u8]) -> Ordering {
         match &self.versions {
@@ -87,8 +87,8 @@ impl DbIter {
         }
     }
 
-    /// Takes the version to be shown: `self.key` becomes its user key, which
-    /// need not have the bytes of its newer versions'.
+    /// Records the version to be shown. `self.key` becomes its user key, whose bytes may differ
+    /// from those of its newer versions.
     #[inline]
     pub(super) fn note_version(&mut self, seq: SequenceNumber, ty: ValueType) {
         if self.comparator.is_builtin() {
@@ -101,7 +101,7 @@ impl DbIter {
         self.key.extend_from_slice(user_key);
     }
 
-    /// Makes the internal key that is shown, if one is.
+    /// Builds the internal key that is shown, if one is.
     #[inline]
     pub(super) fn show_internal_key(&mut self) {
         if self.shows_all_versions() && self.position != Position::Nowhere {
@@ -111,7 +111,7 @@ impl DbIter {
         }
     }
 
-    /// The key to hand out; only while valid.
+    /// The key to return to the caller; only while valid.
     #[inline]
     pub(super) fn key_shown(&self) -> &[u8] {
         match &self.versions {
@@ -121,8 +121,7 @@ impl DbIter {
         }
     }
 
-    /// The timestamp of the version shown; `None` when not valid, or where keys
-    /// have none.
+    /// The timestamp of the version shown; `None` when not valid, or if keys have no timestamps.
     pub fn timestamp(&self) -> Option<&[u8]> {
         (self.valid() && self.versions.is_some()).then(|| self.time_of(&self.key))
     }

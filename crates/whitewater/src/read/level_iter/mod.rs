@@ -1,7 +1,7 @@
 //! One sorted level as one source.
 //!
-//! The files of the level do not overlap and are ordered, so their cursors are
-//! concatenated. One file is open at a time, and only once the walk gets to it.
+//! The files of the level do not overlap and are ordered, so their cursors are concatenated.
+//! One file is open at a time, and only once the walk reaches it.
 
 use crate::version::{TableFile, Version};
 use std::sync::Arc;
@@ -11,18 +11,18 @@ use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
-/// User keys that a walk is over.
+/// The user keys that a walk is limited to.
 #[derive(Debug, Default)]
 pub(crate) struct Bounds {
-    /// The first of them.
+    /// The first user key.
     pub start: Option<Vec<u8>>,
-    /// The first behind them.
+    /// The first user key behind the walk.
     pub end: Option<Vec<u8>>,
 }
 
 impl Bounds {
-    /// Those of a walk over the user keys from `start` on and before `end`, if it has
-    /// any. Where keys have timestamps, which bounds lack, it has none.
+    /// The bounds of a walk over the user keys from `start` on and before `end`, if any. If keys
+    /// have timestamps, which bounds lack, a walk has no bounds.
     pub fn of(
         start: Option<&[u8]>,
         end: Option<&[u8]>,
@@ -37,19 +37,19 @@ impl Bounds {
         })
     }
 
-    /// Whether all of a file lies outside.
+    /// Whether the whole file lies outside the bounds.
     pub fn leave_out(&self, file: &FileMetaData, comparator: &UserComparator) -> bool {
         self.start_after(file, comparator) || !self.end_after_start_of(file, comparator)
     }
 
-    /// Whether they start behind all of a file.
+    /// Whether the bounds start behind the whole file.
     fn start_after(&self, file: &FileMetaData, comparator: &UserComparator) -> bool {
         let largest = user_key(&file.largest);
         let start = self.start.as_ref();
         start.is_some_and(|start| comparator.compare(largest, start).is_lt())
     }
 
-    /// Whether a file starts before they end.
+    /// Whether the file starts before the bounds end.
     fn end_after_start_of(&self, file: &FileMetaData, comparator: &UserComparator) -> bool {
         let smallest = user_key(&file.smallest);
         let end = self.end.as_ref();
@@ -57,15 +57,15 @@ impl Bounds {
     }
 }
 
-/// Makes a cursor over one file's points.
+/// Opens a cursor over the points of one file.
 pub(crate) trait OpenCursor: Send + Sync {
-    /// A cursor, not positioned yet.
+    /// Returns a cursor that is not positioned yet.
     ///
     /// # Errors
-    /// What opening the file reports.
+    /// Errors of opening the file.
     fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator>;
 
-    /// Whether the user key `a` has a prefix, and `b` another one or none.
+    /// Whether the user key `a` has a prefix, and `b` has another one or none.
     fn differ_in_prefix(&self, _a: &[u8], _b: &[u8]) -> bool {
         false
     }
@@ -77,14 +77,14 @@ pub(crate) struct LevelIterator<O> {
     level: usize,
     comparator: InternalComparator,
     opener: O,
-    /// The file the walk is in and its cursor; the cursor is valid unless the
-    /// walk is past an end or failed.
+    /// The current file and its cursor. The cursor is valid unless the walk is past an end or has
+    /// failed.
     current: Option<(usize, BoxedIterator)>,
-    /// Whether nothing outside the prefix of the key sought is looked at.
+    /// Whether to look at nothing outside the prefix of the key sought.
     keeps_to_prefix: bool,
-    /// The level ends where files outside of them would be entered.
+    /// The walk ends before it would enter a file outside the bounds.
     bounds: Option<Arc<Bounds>>,
-    /// Why the last file could not be entered.
+    /// The error of entering the last file.
     error: Option<Error>,
 }
 
@@ -108,14 +108,14 @@ impl<O: OpenCursor> LevelIterator<O> {
         }
     }
 
-    /// Has it enter no file that lies outside of `bounds`. No key outside is sought.
+    /// Makes the iterator enter no file that lies outside of `bounds`. No key outside is sought.
     #[must_use]
     pub fn between(mut self, bounds: Option<Arc<Bounds>>) -> Self {
         self.bounds = bounds;
         self
     }
 
-    /// Whether file `index` and those behind it start beyond the bounds.
+    /// Whether file `index` and those behind it start after the bounds.
     fn starts_beyond(&self, index: usize) -> bool {
         let file = self.files().get(index);
         file.is_some_and(|file| !self.starts_within(&file.meta))
@@ -134,13 +134,13 @@ impl<O: OpenCursor> LevelIterator<O> {
         bounds.start_after(&file.meta, &self.comparator.user)
     }
 
-    /// [`enter`](Self::enter) on the way to greater keys.
+    /// Enters a file while moving to greater keys; see [`enter`](Self::enter).
     fn enter_forward(&mut self, index: usize) -> Option<&mut BoxedIterator> {
         let index = (!self.starts_beyond(index)).then_some(index);
         self.enter(index)
     }
 
-    /// [`enter`](Self::enter) on the way to smaller keys.
+    /// Enters a file while moving to smaller keys; see [`enter`](Self::enter).
     fn enter_backward(&mut self, index: Option<usize>) -> Option<&mut BoxedIterator> {
         let index = index.filter(|index| !self.ends_before(*index));
         self.enter(index)
@@ -150,7 +150,7 @@ impl<O: OpenCursor> LevelIterator<O> {
         &self.version.levels[self.level]
     }
 
-    /// The cursor of file `index`; `None` past the level's ends or on failure.
+    /// The cursor of file `index`; `None` past the level's ends or after a failure.
     fn enter(&mut self, index: Option<usize>) -> Option<&mut BoxedIterator> {
         self.error = None;
         let file = index.and_then(|i| Some((i, self.version.levels[self.level].get(i)?)));
@@ -175,14 +175,14 @@ impl<O: OpenCursor> LevelIterator<O> {
         self.current.as_mut().map(|(_, cursor)| cursor)
     }
 
-    /// The file whose cursor has come to its end without failing.
+    /// The current file, if its cursor has reached its end without failing.
     fn exhausted(&self) -> Option<usize> {
         let (index, cursor) = self.current.as_ref()?;
         (!cursor.valid() && cursor.status().is_ok()).then_some(*index)
     }
 
-    /// Whether a walk that keeps to the prefix of `target` has nothing to look
-    /// for in file `index` and behind it: the `nearest` key there has another.
+    /// Whether a walk that keeps to the prefix of `target` has nothing to find in file `index` and
+    /// behind it, because the `nearest` key there has another prefix.
     fn prefix_ends_before(
         &self,
         index: Option<usize>,
@@ -197,7 +197,7 @@ impl<O: OpenCursor> LevelIterator<O> {
             })
     }
 
-    /// Goes on to the files behind while the current one has no more.
+    /// Moves on to the following files as long as the current one is exhausted.
     fn skip_forward(&mut self) {
         while let Some(index) = self.exhausted() {
             if let Some(cursor) = self.enter_forward(index + 1) {
@@ -206,7 +206,7 @@ impl<O: OpenCursor> LevelIterator<O> {
         }
     }
 
-    /// Goes on to the files before while the current one has no more.
+    /// Moves on to the preceding files as long as the current one is exhausted.
     fn skip_backward(&mut self) {
         while let Some(index) = self.exhausted() {
             if let Some(cursor) = self.enter_backward(index.checked_sub(1)) {
@@ -246,7 +246,7 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         }
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
-        // One that starts at the end of the bounds has nothing to show.
+        // A file that starts at the end of the bounds has nothing to show.
         let upto = |f: &Arc<TableFile>| {
             self.comparator.compare(&f.meta.smallest, target).is_le() && self.starts_within(&f.meta)
         };

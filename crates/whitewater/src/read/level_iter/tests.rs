@@ -8,7 +8,7 @@ use whitewater_storage::key::{ValueType, internal_key};
 
 type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
-/// Files in memory by number; those without entries here fail to open.
+/// Files in memory, by number. A file without entries here cannot be opened.
 #[derive(Clone)]
 struct Memory {
     comparator: InternalComparator,
@@ -43,7 +43,7 @@ fn level(rng: &mut StdRng, c: &InternalComparator) -> (Arc<Version>, Memory, Ent
         let number = files.len() as u64 + 1;
         let (smallest, largest) = (&file[0].0, &file[file.len() - 1].0);
         version.levels[1].push(table_file(number, smallest, largest));
-        // A file of range tombstones only has bounds but no points.
+        // A file with only range tombstones has bounds but no points.
         let points = rng.random_ratio(4, 5);
         files.insert(number, if points { file.to_vec() } else { Vec::new() });
     }
@@ -93,7 +93,7 @@ fn random_walks_match_the_concatenation() {
     }
 }
 
-/// Both ways, and without a file that has none of its keys.
+/// The walk goes both ways, and opens no file that has none of its keys.
 #[test]
 fn a_walk_within_bounds_shows_all_that_is_there() {
     for seed in 0..1000 {
@@ -147,7 +147,7 @@ fn a_walk_within_bounds_shows_all_that_is_there() {
     }
 }
 
-/// Over files of one key each, of which the first `readable` can be opened.
+/// An iterator over files of one key each, of which only the first `readable` can be opened.
 fn one_key_each(users: &[&[u8]], readable: usize) -> LevelIterator<Memory> {
     let mut version = Version::empty(2, Default::default());
     let mut files = HashMap::new();
