@@ -1,21 +1,20 @@
 //! The blob files of a version.
 //!
-//! A table says which is the oldest blob file that it refers to, and no more.
-//! RocksDB's rule of which blob files there still are follows from that, and it
-//! checks it when it opens the database:
+//! A table names only the oldest blob file that it refers to. From that follows RocksDB's rule
+//! for which blob files still exist, which RocksDB checks when it opens the database:
 //!
-//! * a file older than the oldest that any table names is not referred to, and
-//!   goes (so all go when no table refers to any);
-//! * a file all of whose blobs are garbage goes, unless a table names it as its
-//!   oldest one;
-//! * every other file stays: any table that names an older one may refer to it.
+//! * a file older than the oldest that any table names is not referred to, and is removed (so
+//!   all are removed when no table refers to any);
+//! * a file all of whose blobs are garbage is removed, unless a table names it as its oldest
+//!   one;
+//! * every other file stays, because any table that names an older one may refer to it.
 //!
-//! A table that names a file nobody knows counts here, too, on the safe side; it
-//! does not in RocksDB.
+//! A table that names an unknown file counts here, too, to be on the safe side; it does not in
+//! RocksDB.
 //!
-//! Blobs become garbage when a compaction drops the entry that refers to them,
-//! which its edit records. Tables that are deleted as they are record nothing:
-//! their blobs stay until the first rule applies.
+//! Blobs become garbage when a compaction drops the entry that refers to them, which its edit
+//! records. Tables that are deleted without being rewritten record nothing: their blobs stay
+//! until the first rule applies.
 
 use super::{FileHold, ObsoleteFiles, TableFile};
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,18 +24,18 @@ use whitewater_storage::blob::format::{FOOTER_LEN, HEADER_LEN};
 use whitewater_storage::manifest::{BlobFileMetaData, BlobGarbage};
 use whitewater_storage::{Error, Result};
 
-/// A blob file while any version names it. Shared by versions.
+/// A blob file that some version names. Shared by versions.
 #[derive(Debug)]
 pub(crate) struct BlobFile {
     pub meta: BlobFileMetaData,
-    /// The open file when files are kept open without limit.
+    /// The open file, if files are kept open without limit.
     pub open: OnceLock<Arc<BlobFileReader>>,
-    /// Says when the file can be deleted.
+    /// Keeps the file from being deleted.
     _hold: FileHold,
 }
 
 impl BlobFile {
-    /// Bytes of the file.
+    /// The size of the file. Bytes.
     pub fn size(&self) -> u64 {
         (self.meta.bytes).saturating_add(HEADER_LEN + FOOTER_LEN)
     }
@@ -46,14 +45,14 @@ impl BlobFile {
 #[derive(Debug, Clone)]
 pub(crate) struct KnownBlobFile {
     pub file: Arc<BlobFile>,
-    /// Blobs that nothing refers to.
+    /// The number of blobs that nothing refers to.
     pub garbage_count: u64,
-    /// Bytes of their records.
+    /// The size of these blobs' records. Bytes.
     pub garbage_bytes: u64,
 }
 
 impl KnownBlobFile {
-    /// What the manifest says of the garbage, if there is any.
+    /// The manifest's record of the garbage, if there is any.
     pub fn garbage(&self) -> Option<BlobGarbage> {
         (self.garbage_count > 0).then(|| BlobGarbage {
             number: self.file.meta.number,
@@ -77,19 +76,19 @@ impl BlobFiles {
     pub fn iter(&self) -> impl Iterator<Item = &KnownBlobFile> {
         self.0.values()
     }
-    /// Number of files.
+    /// The number of files.
     pub fn count(&self) -> usize {
         self.0.len()
     }
-    /// Bytes of all files.
+    /// The size of all files. Bytes.
     pub fn bytes(&self) -> u64 {
         self.iter().map(|b| b.file.size()).sum()
     }
-    /// Bytes of garbage in all files.
+    /// The size of the garbage in all files. Bytes.
     pub fn garbage_bytes(&self) -> u64 {
         self.iter().map(|b| b.garbage_bytes).sum()
     }
-    /// The same files; those that `before` has, too, with what it has open.
+    /// The same files. A file that `before` has, too, is shared with it, including what is open.
     #[must_use]
     pub fn shared_with(&self, before: &BlobFiles) -> BlobFiles {
         let share = |(number, known): (&u64, &KnownBlobFile)| {
@@ -107,7 +106,7 @@ impl BlobFiles {
     }
 }
 
-/// Collects what edits say of blob files, on top of those of a version.
+/// Collects what edits say about blob files, starting from the files of a version.
 #[derive(Debug, Clone, Default)]
 pub(super) struct BlobBuilder {
     files: BTreeMap<u64, Pending>,
@@ -116,7 +115,7 @@ pub(super) struct BlobBuilder {
 #[derive(Debug, Clone)]
 struct Pending {
     meta: BlobFileMetaData,
-    /// The file of the base version.
+    /// The file of the base version, if it is in there.
     known: Option<Arc<BlobFile>>,
     garbage_count: u64,
     garbage_bytes: u64,
@@ -139,10 +138,10 @@ impl BlobBuilder {
         }
     }
 
-    /// Takes in a file that came.
+    /// Adds a file.
     ///
     /// # Errors
-    /// `Corruption` when it is there already.
+    /// `Corruption` if the file is there already.
     pub fn add(&mut self, meta: &BlobFileMetaData) -> Result<()> {
         let pending = Pending {
             meta: meta.clone(),
@@ -159,10 +158,10 @@ impl BlobBuilder {
         }
     }
 
-    /// Takes in garbage.
+    /// Adds garbage.
     ///
     /// # Errors
-    /// `Corruption` for a file that is not there, and for more than there is.
+    /// `Corruption` for a file that does not exist, and for more garbage than the file has blobs.
     pub fn add_garbage(&mut self, garbage: &BlobGarbage) -> Result<()> {
         let number = garbage.number;
         let Some(file) = self.files.get_mut(&number) else {
@@ -183,8 +182,7 @@ impl BlobBuilder {
         }
     }
 
-    /// The files that there still are for these tables, by the rules of this
-    /// module.
+    /// The files that still exist given these tables, by the rules of this module.
     pub fn finish<'a>(
         self,
         tables: impl Iterator<Item = &'a Arc<TableFile>>,
@@ -241,8 +239,8 @@ mod tests {
         }
     }
 
-    /// The numbers left of blob files 5, 6, 7 and 8 of 10 blobs each, of which
-    /// 6 and 7 are all garbage, for tables with these oldest ones.
+    /// The numbers of the blob files that remain for tables with these oldest ones. There are blob
+    /// files 5, 6, 7 and 8 of 10 blobs each, of which 6 and 7 are all garbage.
     fn left(oldest: &[u64]) -> Vec<u64> {
         let obsolete = Arc::new(ObsoleteFiles::default());
         let mut builder = BlobBuilder::default();
@@ -273,7 +271,7 @@ mod tests {
         assert_eq!(left(&[0, 7]), [7, 8]);
         assert_eq!(left(&[6, 8]), [6, 8]);
         assert_eq!(left(&[8, 5]), [5, 8]);
-        // A table of a file that nobody knows may refer to newer ones.
+        // A table that names an unknown file may also refer to newer ones.
         assert_eq!(left(&[4]), [5, 8]);
         assert_eq!(left(&[9]), [0; 0]);
         assert_eq!(left(&[0]), [0; 0]);

@@ -8,14 +8,14 @@ use std::time::Instant;
 use whitewater_storage::Result;
 use whitewater_storage::fs::RandomAccessFile;
 
-/// Where reads are counted.
+/// Describes a file for the statistics that count its reads.
 #[derive(Debug)]
 pub(super) struct Counted {
     pub statistics: Arc<Statistics>,
     pub latencies: Arc<ReadLatencies>,
     /// The level of the table when it was opened.
     pub level: usize,
-    /// Whether there is none below.
+    /// Whether there is no deeper level.
     pub is_last: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct CountedFile {
 }
 
 impl CountedFile {
-    /// A `read` of so many bytes, counted if it succeeds.
+    /// Runs `read`, and counts it as a read of `bytes` bytes if it succeeds.
     fn counting<T>(&self, bytes: usize, read: impl FnOnce() -> Result<T>) -> Result<T> {
         let timed = self.counted.statistics.wants(Histogram::SstReadMicros);
         let start = timed.then(Instant::now);

@@ -1,12 +1,12 @@
 //! Which tables make up a column family, at one moment and over time.
 //!
 //! * [`Version`]: an immutable set of tables per level. Readers pin one.
-//! * [`range`]: ranges of user keys, as files and jobs cover them.
+//! * [`range`]: ranges of user keys, as covered by files and jobs.
 //! * [`blobs`]: the blob files of a version.
-//! * [`builder`]: a version and edits make the next version.
-//! * [`set`]: all column families' current versions and the manifest;
-//!   `replay` reads it back; [`tracked`]: the logs that it names.
-//! * [`table_cache`]: open tables by file; [`counted_file`]: their files, whose reads are
+//! * [`builder`]: builds the next version from a version and edits.
+//! * [`set`]: all column families' current versions and the manifest; `replay` reads the
+//!   manifest back; [`tracked`]: the logs that it names.
+//! * [`table_cache`]: open tables by file; [`counted_file`]: table files whose reads are
 //!   counted.
 
 pub(crate) mod blobs;
@@ -34,63 +34,64 @@ use whitewater_storage::manifest::FileMetaData;
 
 use crate::version::table_cache::OpenTable;
 
-/// A table file while any version names it. Shared by versions.
+/// A table file that some version names. Shared by versions.
 #[derive(Debug)]
 pub(crate) struct TableFile {
     pub meta: FileMetaData,
-    /// The level on which a version named the file first, since the database was
-    /// opened.
+    /// The level on which a version first named the file since the database was opened.
     pub first_level: usize,
-    /// The compaction that was picked and reads the file, by the number of its
-    /// first input; 0 is none. Written by: picks and the end of compactions,
-    /// under the database mutex. Read by: picks. Publishes nothing (relaxed).
+    /// The compaction that was picked and reads the file, identified by the number of its first
+    /// input; 0 is none.
+    /// Written by: picks and the end of compactions, under the database mutex. Read by: picks.
+    /// Publishes nothing (relaxed).
     job: AtomicU64,
-    /// The level that compaction writes to. As `job`.
+    /// The level that this compaction writes to. Written and read as `job`.
     job_output: AtomicUsize,
-    /// The level it was put into last. Written by: whoever makes a version.
-    /// Read by: statistics. Publishes nothing (relaxed).
+    /// The level that the file was put into last.
+    /// Written by: threads that make a version. Read by: statistics. Publishes nothing (relaxed).
     level: AtomicUsize,
-    /// The open table when tables are kept open without limit.
+    /// The open table, if tables are kept open without limit.
     pub open: OnceLock<Arc<OpenTable>>,
-    /// Whether it is known to have no range tombstones. Written by: whoever opens
-    /// it. Read by: iterators, which need not open it for them then. Publishes
-    /// nothing (relaxed).
+    /// Whether the file is known to have no range tombstones.
+    /// Written by: threads that open the file. Read by: iterators, which then need not open the
+    /// file for its tombstones. Publishes nothing (relaxed).
     has_no_tombstones: AtomicBool,
-    /// Says when the file can be deleted.
+    /// Keeps the file from being deleted.
     hold: FileHold,
 }
 
-/// Table and blob files that no version names any more.
+/// Table and blob files that no version names any longer.
 #[derive(Debug, Default)]
 pub(crate) struct ObsoleteFiles {
     state: system::Mutex<ObsoleteState>,
-    /// Whether something came that nobody has taken yet. Written by: whoever lets
-    /// go of it, and whoever takes it, under the lock. Read by: those who would
-    /// (relaxed; what is missed is taken later). Publishes nothing.
+    /// Whether something was added and has not been taken yet.
+    /// Written by: threads that drop the last hold of a file, and threads that take what was added,
+    /// both under the lock. Read by: threads that might take it (relaxed; what one misses is taken
+    /// later). Publishes nothing.
     came: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct ObsoleteState {
-    /// Holds per file number; no entry is none.
+    /// The number of holds per file number. A missing entry means no holds.
     holds: HashMap<u64, usize>,
-    /// Tables that nobody holds any more.
+    /// Tables without holds.
     numbers: Vec<u64>,
-    /// Blob files that nobody holds any more.
+    /// Blob files without holds.
     blobs: Vec<u64>,
-    /// Open tables that nobody reads any more.
+    /// Open tables without readers.
     tables: Vec<Arc<OpenTable>>,
 }
 
 impl ObsoleteFiles {
-    /// Takes the open tables collected so far. Their files need not be among the
-    /// tables to delete yet.
+    /// Takes the open tables collected so far. Their files may not be among the tables to delete
+    /// yet.
     pub fn take_open(&self) -> Vec<Arc<OpenTable>> {
         let mut state = self.state.lock();
         self.came.store(false, Ordering::Relaxed);
         std::mem::take(&mut state.tables)
     }
-    /// Whether anything has come since the last [`ObsoleteFiles::take_open`].
+    /// Whether anything was added since the last [`ObsoleteFiles::take_open`].
     pub fn have_come(&self) -> bool {
         self.came.load(Ordering::Relaxed)
     }
@@ -102,11 +103,11 @@ impl ObsoleteFiles {
     pub fn take_blobs(&self) -> Vec<u64> {
         std::mem::take(&mut self.state.lock().blobs)
     }
-    /// Puts numbers of tables back whose files could not be deleted yet.
+    /// Puts back the numbers of tables whose files could not be deleted yet.
     pub fn put_back(&self, numbers: impl IntoIterator<Item = u64>) {
         self.state.lock().numbers.extend(numbers);
     }
-    /// Puts numbers of blob files back that could not be deleted yet.
+    /// Puts back the numbers of blob files that could not be deleted yet.
     pub fn put_back_blobs(&self, numbers: impl IntoIterator<Item = u64>) {
         self.state.lock().blobs.extend(numbers);
     }
@@ -128,19 +129,18 @@ impl ObsoleteFiles {
     }
 }
 
-/// Tables and blob files share their numbers, so that a number says which file
-/// it is, but not of what kind.
+/// The kind of a file. Tables and blob files share one sequence of numbers, so a number
+/// identifies a file, but does not tell its kind.
 #[derive(Debug, Clone, Copy)]
 enum Kind {
     Table,
     Blob,
 }
 
-/// One reason not to delete a file. Holds are counted by number, not by
-/// object: a file may pass from one [`TableFile`] to another, and a failed
-/// manifest write may have to keep files that no version names. When the last
-/// hold goes, the number is sent to the deletion queue. At close all versions
-/// go; the queue is not read any more then.
+/// A reason not to delete a file. Holds are counted by number, not by object: a file may pass
+/// from one [`TableFile`] to another, and a failed manifest write may have to keep files that
+/// no version names. When the last hold is dropped, the number is added to the deletion queue.
+/// When the database is closed, all versions are dropped, but the queue is no longer read.
 #[derive(Debug)]
 struct FileHold {
     kind: Kind,
@@ -165,10 +165,11 @@ impl Drop for FileHold {
     }
 }
 
-/// Who drops a version may be in a hurry; who deletes files sees to the table.
+/// A thread that drops a version may be in a hurry, so an open table is left to the threads
+/// that delete files.
 impl Drop for TableFile {
     fn drop(&mut self) {
-        // A secondary may have passed it on.
+        // A secondary instance may have passed the table on.
         if let Some(open) = self.open.take()
             && Arc::strong_count(&open) == 1
         {
@@ -178,7 +179,7 @@ impl Drop for TableFile {
 }
 
 impl TableFile {
-    /// A file that versions are about to name, on `level`.
+    /// A file that versions are about to name on `level`.
     pub fn new(meta: FileMetaData, level: usize, obsolete: Arc<ObsoleteFiles>) -> Arc<Self> {
         let hold = obsolete.hold(meta.number);
         Arc::new(TableFile {
@@ -192,22 +193,23 @@ impl TableFile {
             hold,
         })
     }
-    /// The level it was put into last.
+    /// The level that the file was put into last.
     pub fn level(&self) -> usize {
         self.level.load(Ordering::Relaxed)
     }
-    /// The file is put into `level`.
+    /// Records that the file was put into `level`.
     pub fn set_level(&self, level: usize) {
         self.level.store(level, Ordering::Relaxed);
     }
-    /// Whether it is known to have no range tombstones.
+    /// Whether the file is known to have no range tombstones.
     #[inline]
     pub fn is_free_of_tombstones(&self) -> bool {
         self.has_no_tombstones.load(Ordering::Relaxed)
     }
-    /// It was opened, and has no range tombstones.
+    /// Records that the file was opened and has no range tombstones.
     pub fn note_no_tombstones(&self) {
-        // Most find it noted, and leave the memory to those who read it.
+        // Most callers find this already recorded. They do not write, and so do not disturb the
+        // threads that read this memory.
         if !self.is_free_of_tombstones() {
             self.has_no_tombstones.store(true, Ordering::Relaxed);
         }
@@ -227,10 +229,10 @@ impl TableFile {
         self.job_output.store(output, Ordering::Relaxed);
         self.job.store(job, Ordering::Relaxed);
     }
-    /// Bytes, deletions counting for about what they delete elsewhere, which
-    /// is known of tables that are open. RocksDB's rule.
+    /// The size of the file, to which deletions add about the size of what they delete elsewhere.
+    /// The number of deletions is only known of open tables. RocksDB's rule.
     pub fn compensated_size(&self) -> u64 {
-        /// How much more than its size a deleted entry counts.
+        /// The weight of a deleted entry, relative to its size.
         const WEIGHT: u64 = 2;
         let size = (self.meta.size).saturating_add(self.meta.compensated_range_deletion_size);
         let Some(open) = self.open.get() else {
@@ -258,8 +260,8 @@ pub(crate) fn range_of<'a>(smallest: &'a [u8], largest: &'a [u8]) -> KeyRange<'a
     }
 }
 
-/// The user key at which a file with this largest internal key ends. The end
-/// of a range tombstone is itself not in the file.
+/// The user key at which a file with this largest internal key ends. The exclusive end of a
+/// range tombstone is not in the file.
 fn end_bound(largest: &[u8]) -> Bound<&[u8]> {
     const SENTINEL: u64 = key::pack_tag(MAX_SEQUENCE, ValueType::RangeDeletion as u8);
     let user_key = key::user_key(largest);
@@ -271,28 +273,28 @@ fn end_bound(largest: &[u8]) -> Bound<&[u8]> {
 
 /// The tables of one column family at one moment.
 ///
-/// Level 0 is ordered newest first; deeper levels by smallest key, and their
-/// files do not overlap.
+/// Level 0 is ordered newest first. Deeper levels are ordered by smallest key, and their files
+/// do not overlap.
 #[derive(Debug, Default)]
 pub(crate) struct Version {
     pub levels: Vec<Vec<Arc<TableFile>>>,
-    /// The files with values that tables refer to.
+    /// The blob files with the values that tables refer to.
     pub blobs: BlobFiles,
-    /// For opening tables on behalf of this column family.
+    /// What it takes to open tables of this column family.
     pub open_with: OpenWith,
-    /// Versions of keys with older timestamps may have been collapsed; empty
-    /// where none were. RocksDB's `full_history_ts_low`.
+    /// RocksDB's `full_history_ts_low`: versions of keys with older timestamps may have been
+    /// collapsed. Empty if none were.
     pub history_low: Vec<u8>,
-    /// How many files at the start of each level are known to have no range
-    /// tombstones. Written by: iterators, as more are opened. Read by: iterators;
-    /// one that reads too little has more to look at (relaxed). Publishes nothing.
+    /// The number of files at the start of each level that are known to have no range tombstones.
+    /// Written by: iterators, as more files are opened. Read by: iterators; one that reads too
+    /// small a number has more to look at (relaxed). Publishes nothing.
     tombstone_free: OnceLock<Box<[AtomicUsize]>>,
-    /// Bytes per level.
+    /// The size of each level. Bytes.
     bytes: Vec<u64>,
 }
 
 impl Version {
-    /// A version of these levels, which must be in order, without blob files.
+    /// A version with these levels, which must be in order, and without blob files.
     pub fn new(levels: Vec<Vec<Arc<TableFile>>>, open_with: OpenWith) -> Self {
         let size = |files: &Vec<Arc<TableFile>>| total_bytes(files);
         Version {
@@ -314,8 +316,7 @@ impl Version {
     pub fn empty(num_levels: usize, open_with: OpenWith) -> Self {
         Version::new(vec![Vec::new(); num_levels], open_with)
     }
-    /// Whether no file of `level` has range tombstones, as far as is known without
-    /// opening one.
+    /// Whether no file of `level` has range tombstones, as far as is known without opening a file.
     pub fn is_free_of_tombstones(&self, level: usize) -> bool {
         let Some(files) = self.levels.get(level) else {
             return true;
@@ -335,11 +336,11 @@ impl Version {
         }
         now == files.len()
     }
-    /// Bytes of the files of `level`.
+    /// The size of all files of `level`. Bytes.
     pub fn level_bytes(&self, level: usize) -> u64 {
         self.bytes[level]
     }
-    /// Number of files of `level`.
+    /// The number of files in `level`.
     pub fn num_files(&self, level: usize) -> usize {
         self.levels[level].len()
     }
@@ -347,13 +348,13 @@ impl Version {
     pub fn last_level(&self) -> usize {
         self.last_of(self.levels.len())
     }
-    /// The deepest of the first `count` levels with files; 0 when there are none.
+    /// The deepest level with files among the first `count` levels; 0 when there are none.
     pub fn last_of(&self, count: usize) -> usize {
         let levels = &self.levels[..count.min(self.levels.len())];
         let last = levels.iter().rposition(|files| !files.is_empty());
         last.unwrap_or(0)
     }
-    /// Where the files of `level` (not 0) that overlap `range` stand.
+    /// The positions in `level` (not 0) of the files that overlap `range`.
     pub fn overlapping_span(
         &self,
         level: usize,
@@ -382,7 +383,7 @@ impl Version {
         let overlaps = |f: &&Arc<TableFile>| f.range().overlaps(comparator, &range);
         self.levels[0].iter().filter(overlaps).cloned().collect()
     }
-    /// Bytes of the files of `level` (not 0) that overlap `range`.
+    /// The size of the files of `level` (not 0) that overlap `range`. Bytes.
     pub fn overlapping_bytes(
         &self,
         level: usize,
@@ -402,7 +403,7 @@ impl Version {
     }
 }
 
-/// Bytes of `files`.
+/// The size of all `files`. Bytes.
 pub(crate) fn total_bytes(files: &[Arc<TableFile>]) -> u64 {
     files.iter().map(|f| f.meta.size).sum()
 }
@@ -416,8 +417,8 @@ pub(crate) fn hull<'a>(
     ranges.reduce(|a, b| a.hull(comparator, &b))
 }
 
-/// Orders level-0 files newest first by sequence numbers, for files written
-/// before there were epoch numbers.
+/// Orders level-0 files newest first by sequence numbers, for files written before epoch
+/// numbers existed.
 fn newest_first_by_seqno(a: &FileMetaData, b: &FileMetaData) -> std::cmp::Ordering {
     b.largest_seqno
         .cmp(&a.largest_seqno)

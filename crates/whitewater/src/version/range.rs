@@ -1,10 +1,10 @@
 //! Ranges of user keys.
 //!
-//! A file's range is closed at both ends, unless a range tombstone reaches to
-//! its end: then the end is exclusive, and a neighbour may start there.
+//! A file's range is closed at both ends, unless a range tombstone reaches to its end. Then the
+//! end is exclusive, and a neighbour may start there.
 //!
-//! Where keys have timestamps, all versions of a key are one key here: ranges
-//! that hold versions of the same key overlap.
+//! With timestamps, all versions of a key count as one key here: ranges that hold versions of
+//! the same key overlap.
 
 use std::cmp::Ordering::{Equal, Greater, Less};
 use std::ops::Bound;
@@ -13,14 +13,14 @@ use whitewater_storage::key::UserComparator;
 /// A range of user keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct KeyRange<'a> {
-    /// First key; `None` is open.
+    /// The first key; `None` is unbounded.
     pub start: Option<&'a [u8]>,
-    /// Where it ends.
+    /// The end of the range.
     pub end: Bound<&'a [u8]>,
 }
 
 impl<'a> KeyRange<'a> {
-    /// All keys from `start` to `end`, both included; `None` is open.
+    /// All keys from `start` to `end`, both included; `None` is unbounded.
     pub fn closed(start: Option<&'a [u8]>, end: Option<&'a [u8]>) -> Self {
         KeyRange {
             start,
@@ -37,7 +37,7 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// Whether the range starts at or before a range that ends at `end` ends.
+    /// Whether the range starts at or before the end `end` of another range.
     pub fn starts_within(&self, comparator: &UserComparator, end: Bound<&[u8]>) -> bool {
         let Some(start) = self.start else { return true };
         match end {
@@ -47,12 +47,12 @@ impl<'a> KeyRange<'a> {
         }
     }
 
-    /// Whether the two share a key.
+    /// Whether the two ranges share a key.
     pub fn overlaps(&self, comparator: &UserComparator, other: &KeyRange<'_>) -> bool {
         self.starts_within(comparator, other.end) && other.starts_within(comparator, self.end)
     }
 
-    /// The smallest range that holds both.
+    /// The smallest range that contains both ranges.
     pub fn hull(&self, comparator: &UserComparator, other: &KeyRange<'a>) -> KeyRange<'a> {
         let start = match (self.start, other.start) {
             (Some(a), Some(b)) if comparator.compare_keys(b, a) == Less => Some(b),

@@ -1,8 +1,8 @@
-//! Reading the manifest back: edits, from the first to the last, add up to the
-//! column families and their files.
+//! Reading the manifest back: its edits, from the first to the last, add up to the column
+//! families and their files.
 //!
-//! Nothing is created here but values; [`super::set`] turns them into versions. One
-//! who follows a database keeps a [`ManifestTail`], and replays what comes.
+//! This module only makes descriptions; [`super::set`] turns them into versions. A reader that
+//! follows a growing database keeps a [`ManifestTail`], and replays what is added.
 
 use super::builder::VersionBuilder;
 use super::tracked::TrackedLogs;
@@ -16,14 +16,14 @@ use whitewater_storage::key::{MAX_SEQUENCE_AT_OPEN, SequenceNumber};
 use whitewater_storage::manifest::{ManifestReader, VersionEdit, read_current};
 use whitewater_storage::{Error, Result};
 
-/// The column family every database has; it is never added or dropped.
+/// The name of the column family that every database has. It is never added or dropped.
 pub(super) const DEFAULT_COLUMN_FAMILY: &str = "default";
 
 /// A column family as the edits so far describe it.
 #[derive(Debug, Clone)]
 pub(super) struct ReplayedFamily {
     pub name: String,
-    /// The comparator's name, when the manifest gives it.
+    /// The comparator's name, if the manifest has it.
     pub comparator: Option<String>,
     pub log_number: u64,
     pub files: VersionBuilder,
@@ -40,7 +40,7 @@ impl ReplayedFamily {
     }
 }
 
-/// What the edits so far add up to.
+/// The result of the edits so far.
 #[derive(Debug, Clone)]
 pub(super) struct Replay {
     pub families: BTreeMap<u32, ReplayedFamily>,
@@ -52,7 +52,7 @@ pub(super) struct Replay {
     next_file_number: Option<u64>,
     last_sequence: Option<SequenceNumber>,
     any_log_number: bool,
-    /// The largest number of a table, blob file or log met.
+    /// The largest number of a table, blob file or log seen so far.
     largest_number: u64,
 }
 
@@ -80,7 +80,7 @@ impl Replay {
         }
     }
 
-    /// The first file number not used yet, as far as the manifest knows.
+    /// The first file number that is unused as far as the manifest knows.
     pub fn next_file_number(&self) -> u64 {
         let seen = self.largest_number.max(self.manifest_number);
         self.next_file_number
@@ -134,7 +134,7 @@ impl Replay {
         Ok(())
     }
 
-    /// Fields that count whatever else the edit is about.
+    /// Applies the fields that count regardless of what else is in the edit.
     fn apply_database_fields(&mut self, edit: &VersionEdit) {
         if let Some(id) = &edit.db_id {
             self.db_id = Some(id.clone());
@@ -181,7 +181,7 @@ impl Replay {
     }
 }
 
-/// A manifest that was replayed, and may grow.
+/// A manifest that was replayed and may still grow.
 #[derive(Debug)]
 pub(crate) struct ManifestTail {
     path: PathBuf,
@@ -213,16 +213,16 @@ impl ManifestTail {
         Ok(tail)
     }
 
-    /// The manifest.
+    /// The path of the manifest.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Replays what the manifest has got since it was read last. After an error it
-    /// has to be read anew.
+    /// Replays what was added to the manifest since it was last read. After an error, the manifest
+    /// must be read from the beginning.
     ///
     /// # Errors
-    /// As [`ManifestTail::read`].
+    /// The same as [`ManifestTail::read`].
     pub fn go_on(&mut self, fs: &dyn Fs) -> Result<()> {
         let file = fs.open_random(&self.path)?;
         let (from, to) = (self.reader.resume_from(), file.len()?);
@@ -242,18 +242,18 @@ impl ManifestTail {
     }
 }
 
-/// What is done about column families that the opener did not list.
+/// What happens to column families that the opener did not list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unlisted {
-    /// The database is not opened: their data could not be kept.
+    /// The database is not opened, because their data could not be kept.
     Refuse,
-    /// They are passed over: nothing is written.
+    /// They are ignored. Nothing is written then.
     Skip,
 }
 
-/// Checks that the opener knows every column family, unless others are
-/// skipped, and orders keys as the database does. Gives the options of those
-/// that were listed.
+/// Checks that the opener lists every column family, unless unlisted ones are skipped, and that
+/// its comparators are those of the database. Returns the options of the column families that
+/// were listed.
 ///
 /// # Errors
 /// `InvalidArgument` naming the column families.
@@ -290,16 +290,16 @@ pub(super) fn check_options(
     Ok(found)
 }
 
-/// Names of the column families of the database in `dir`, by id.
+/// The names of the column families of the database in `dir`, ordered by id.
 ///
 /// # Errors
-/// Those of reading the manifest.
+/// Errors of reading the manifest.
 pub(crate) fn list_column_families(fs: &dyn Fs, dir: &Path) -> Result<Vec<String>> {
     let replay = Replay::read(fs, dir)?;
     Ok(replay.families.into_values().map(|f| f.name).collect())
 }
 
-/// The number in a manifest's name; `read_current` lets no other name pass.
+/// The number in a manifest's name. `read_current` accepts no other name.
 fn number_of(manifest: &Path) -> u64 {
     let name = manifest.file_name().and_then(|n| n.to_str());
     match name.and_then(filename::parse) {

@@ -1,7 +1,7 @@
 //! Open tables and blob files by file.
 //!
-//! With a negative `max_open_files` a table, once opened, stays open in its
-//! [`TableFile`] and goes with it, also when the option changes later. Otherwise the least used
+//! With a negative `max_open_files` a table, once opened, stays open in its [`TableFile`] and
+//! is closed with it, even if the option changes later. Otherwise the least recently used
 //! tables are closed; readers that still hold one keep it alive.
 
 use super::counted_file::{Counted, CountedFile};
@@ -39,9 +39,9 @@ pub(crate) struct OpenTable {
     pub tombstones: Option<Arc<FragmentedTombstones>>,
 }
 
-/// An open table for as long as its file is borrowed: the one that the
-/// [`TableFile`] has, without a share of it, whose count is memory that all readers
-/// would write to; or a share of one that may be closed meanwhile.
+/// An open table, for as long as its file is borrowed. It is either the one in the
+/// [`TableFile`], without a reference of its own, whose count is memory that all readers would
+/// write to; or a reference to a table that may be closed in the meantime.
 #[derive(Debug)]
 pub(crate) enum Opened<'a> {
     InFile(&'a Arc<OpenTable>),
@@ -49,7 +49,7 @@ pub(crate) enum Opened<'a> {
 }
 
 impl Opened<'_> {
-    /// A share, to be kept.
+    /// A reference that can be kept.
     pub fn share(self) -> Arc<OpenTable> {
         match self {
             Opened::InFile(open) => open.clone(),
@@ -70,11 +70,11 @@ impl Deref for Opened<'_> {
     }
 }
 
-/// Open files by number. Which of them share a shard, and so push each other
-/// out, does not change from run to run: simulations can be repeated.
+/// Open files by number. Which of them share a shard, and so evict each other, does not change
+/// from run to run: simulations can be repeated.
 type ByNumber<T> = Cache<u64, T, UnitWeighter, BuildHasherDefault<DefaultHasher>>;
 
-/// Up to `most` open files.
+/// A cache of up to `most` open files.
 fn by_number<T: Clone>(most: usize) -> ByNumber<T> {
     let (hasher, lifecycle) = (BuildHasherDefault::new(), DefaultLifecycle::default());
     Cache::with(most, most as u64, UnitWeighter, hasher, lifecycle)
@@ -85,34 +85,35 @@ fn by_number<T: Clone>(most: usize) -> ByNumber<T> {
 pub(crate) struct TableCache {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
-    /// Read past the system's page cache.
+    /// Whether files are read with direct I/O, past the page cache.
     direct: bool,
     /// Whether tables that are opened now stay open, in their [`TableFile`].
-    /// Written by: changes of options. Read by: whoever opens one (relaxed).
+    /// Written by: changes of options. Read by: threads that open a table (relaxed). Publishes
+    /// nothing.
     keeps_all: AtomicBool,
-    /// Other open tables by file number.
+    /// The other open tables, by file number.
     limited: ByNumber<Arc<OpenTable>>,
-    /// Other open blob files by file number; as many as tables.
+    /// The other open blob files, by file number; the limit is that of tables.
     limited_blobs: ByNumber<Arc<BlobFileReader>>,
-    /// Where tables count what they do.
+    /// The statistics that tables report to.
     statistics: Option<Arc<Statistics>>,
 }
 
-/// What opening the tables of a column family takes besides their files.
+/// What it takes to open the tables of a column family, besides their files.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenWith {
     pub block_cache: Option<BlockCache>,
-    /// What prefixes to ask filters for.
+    /// The extractor of the prefixes that filters are asked for.
     pub prefix_extractor: Option<Arc<dyn PrefixTransform>>,
-    /// Where reads of the tables are timed, by level, if statistics are on.
+    /// The histograms of reads of the tables, by level, for when statistics are on.
     pub latencies: Arc<ReadLatencies>,
     pub num_levels: usize,
-    /// Where index and filter blocks go, of flushed tables and of others.
+    /// Where index and filter blocks are kept: of flushed tables, and of other tables.
     metadata: [MetadataPlacement; 2],
-    /// Bytes that the largest table has which counts as flushed.
+    /// The largest size of a table that counts as flushed. Bytes.
     max_flushed: u64,
-    /// As [`CfOptions::runs_user_code`] when the database was opened: memtables and
-    /// tables keep that prefix extractor, whatever becomes of the option.
+    /// [`CfOptions::runs_user_code`] at the time when the database was opened. Memtables and tables
+    /// keep that prefix extractor, even if the option changes.
     pub runs_user_code: bool,
 }
 
@@ -129,8 +130,8 @@ impl OpenWith {
         }
     }
 
-    /// Where the index and filter blocks of a table go that was first seen on
-    /// `level`. RocksDB's guess which tables flushes wrote.
+    /// Where the index and filter blocks of a table are kept that was first seen on `level`. As in
+    /// RocksDB, which tables were flushed is a guess.
     fn metadata(&self, level: usize, size: u64) -> MetadataPlacement {
         let [flushed, other] = self.metadata;
         if level == 0 && size <= self.max_flushed {
@@ -142,8 +143,8 @@ impl OpenWith {
 }
 
 impl TableCache {
-    /// A cache for the tables in `dir`. A negative `max_open_files` keeps all
-    /// of them open, in their [`TableFile`]s.
+    /// A cache for the tables in `dir`. With a negative `max_open_files`, all of them stay open, in
+    /// their [`TableFile`]s.
     pub fn new(fs: Arc<dyn Fs>, dir: PathBuf, max_open_files: i32) -> Self {
         let most = usize::try_from(max_open_files).unwrap_or(0).max(1);
         TableCache {
@@ -157,21 +158,21 @@ impl TableCache {
         }
     }
 
-    /// Whether tables are read past the system's page cache; not by default.
+    /// Sets whether tables are read with direct I/O; by default they are not.
     #[must_use]
     pub fn with_direct_reads(mut self, direct: bool) -> Self {
         self.direct = direct;
         self
     }
 
-    /// The same cache, whose tables count what they do.
+    /// The same cache, whose tables report to `statistics`.
     #[must_use]
     pub fn counting(mut self, statistics: Option<&Arc<Statistics>>) -> Self {
         self.statistics = statistics.cloned();
         self
     }
 
-    /// Changes `max_open_files`. Tables that were opened to stay open do.
+    /// Changes `max_open_files`. Tables that were opened to stay open do so.
     pub fn set_max_open_files(&self, max_open_files: i32) {
         self.keeps_all.store(max_open_files < 0, Ordering::Relaxed);
         if let Ok(n) = u64::try_from(max_open_files) {
@@ -180,11 +181,11 @@ impl TableCache {
         }
     }
 
-    /// The open table of `file`. Threads that open the same file at once may
-    /// each read it; all get one of the results.
+    /// The open table of `file`. Threads that open the same file at once may each read it; all get
+    /// the same one of the results.
     ///
     /// # Errors
-    /// What opening it reports: a missing, short or damaged file by name.
+    /// Errors of opening the file: a missing, short or damaged file by name.
     pub fn open(
         &self,
         file: &TableFile,
@@ -196,11 +197,11 @@ impl TableCache {
             .map(Opened::share)
     }
 
-    /// [`TableCache::open`] within limits.
+    /// The same as [`TableCache::open`], within limits.
     ///
     /// # Errors
-    /// As [`TableCache::open`], and those of [`ReadLimits::run`] for a table
-    /// that is not open yet.
+    /// The same as [`TableCache::open`], and those of [`ReadLimits::run`] if the table is not open
+    /// yet.
     pub fn open_within<'a>(
         &self,
         file: &'a TableFile,
@@ -220,17 +221,17 @@ impl TableCache {
         once(&self.limited, file.meta.number, read).map(Opened::Shared)
     }
 
-    /// Bytes of memory that the table of `file` takes, if it is open.
+    /// The memory that the table of `file` takes, if it is open. Bytes.
     pub fn memory_usage(&self, file: &TableFile) -> usize {
         let open = file.open.get().cloned();
         let open = open.or_else(|| self.limited.peek(&file.meta.number));
         open.map_or(0, |open| open.table.memory_usage())
     }
 
-    /// The open blob file `file`, as [`TableCache::open`].
+    /// The open blob file `file`; otherwise the same as [`TableCache::open`].
     ///
     /// # Errors
-    /// What opening it reports: a missing, short or damaged file by name.
+    /// Errors of opening the file: a missing, short or damaged file by name.
     pub fn open_blob(&self, file: &BlobFile) -> Result<Arc<BlobFileReader>> {
         let read = || {
             let path = filename::blob(&self.dir, file.meta.number);
@@ -251,8 +252,8 @@ impl TableCache {
         once(&self.limited_blobs, file.meta.number, read)
     }
 
-    /// Forgets the table or blob file `number`, which is being deleted, and what
-    /// the block cache has of it.
+    /// Removes the table or blob file `number`, which is being deleted, and its blocks in the block
+    /// cache.
     pub fn evict(&self, number: u64) {
         if let Some((_, open)) = self.limited.remove(&number) {
             open.table.evict_blocks();
@@ -323,13 +324,13 @@ impl TableCache {
     }
 }
 
-/// The file `number` as `cache` holds it, or as `read` brings it there. Threads that
-/// miss it together wait for one of them to read it.
+/// The file `number` as it is in `cache`, or as `read` adds it. Threads that miss it at the
+/// same time wait for one of them to read it.
 fn once<T: Clone>(cache: &ByNumber<T>, number: u64, read: impl FnOnce() -> Result<T>) -> Result<T> {
     if !system::is_simulated() {
         return cache.get_or_insert_with(&number, read);
     }
-    // A simulation does not know how threads wait for each other in the cache.
+    // A simulation does not control how threads wait for each other in the cache.
     if let Some(open) = cache.get(&number) {
         return Ok(open);
     }
@@ -338,10 +339,10 @@ fn once<T: Clone>(cache: &ByNumber<T>, number: u64, read: impl FnOnce() -> Resul
     Ok(open)
 }
 
-/// Opens the table in the file `path`, for who reads it through once.
+/// Opens the table in the file `path`, for a caller that reads it through once.
 ///
 /// # Errors
-/// `Corruption` for what is no table; those of the file system.
+/// `Corruption` for a file that is not a table; errors of the file system.
 pub(crate) fn open_alone(
     fs: &dyn Fs,
     path: &Path,
@@ -351,11 +352,11 @@ pub(crate) fn open_alone(
     open_as(fs, path, number, None, comparator)
 }
 
-/// [`open_alone`] of a table whose entries count as `largest_seqno` if it was
+/// The same as [`open_alone`], for a table whose entries count as `largest_seqno` if it was
 /// ingested.
 ///
 /// # Errors
-/// As [`open_alone`].
+/// The same as [`open_alone`].
 pub(crate) fn open_as(
     fs: &dyn Fs,
     path: &Path,
@@ -374,8 +375,8 @@ pub(crate) fn open_as(
     Ok(Arc::new(Table::open(file, size, options)?))
 }
 
-/// Opens the file of a table, under its old suffix if need be, and checks its
-/// size against the manifest's.
+/// Opens the file of a table, under its old suffix if necessary, and checks its size against
+/// the manifest's.
 fn open_file(
     fs: &dyn Fs,
     dir: &Path,
@@ -419,7 +420,7 @@ mod tests {
     use whitewater_storage::ErrorKind;
     use whitewater_storage::fs::{FileLock, SequentialFile, WritableFile};
 
-    /// Files that can only be opened for positioned reads: path and length.
+    /// Files that can only be opened for positioned reads, by path, with their lengths.
     #[derive(Debug)]
     struct Files(Vec<(&'static str, u64)>);
 

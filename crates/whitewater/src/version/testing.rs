@@ -1,10 +1,10 @@
 //! Versions from text, for tests.
 //!
-//! One line per level, `L1: 4:a-c@10 5:d-f)@20#7?!`: file 4 from user key `a` to
-//! `c` with 10 bytes, file 5 from `d` to the exclusive end `f` with 20 bytes,
-//! from the second 7, made with a request for compaction, being compacted. The
-//! size is 10 and the time unknown when left out. Level 0 is written newest
-//! first; sequence and epoch numbers follow from that.
+//! There is one line per level. `L1: 4:a-c@10 5:d-f)@20#7?!` means: file 4 from user key `a` to
+//! `c` with 10 bytes; file 5 from `d` to the exclusive end `f` with 20 bytes, written at the
+//! second 7, made with a request for compaction, being compacted. The size is 10 and the time
+//! unknown when left out. Level 0 is written newest first; sequence and epoch numbers follow
+//! from that.
 
 use super::range::KeyRange;
 use super::{ObsoleteFiles, TableFile, Version};
@@ -44,7 +44,7 @@ pub(crate) fn range_of(text: &str) -> OwnedRange {
     }
 }
 
-/// What the manifest would say of a file with this range.
+/// The manifest's description of a file with this range.
 pub(crate) fn file_meta(number: u64, range: &str, size: u64, seq: u64) -> FileMetaData {
     let r = range_of(range);
     let largest = if r.exclusive {
@@ -64,12 +64,12 @@ pub(crate) fn file_meta(number: u64, range: &str, size: u64, seq: u64) -> FileMe
     }
 }
 
-/// A version of 7 levels.
+/// A version with 7 levels.
 pub(crate) fn parse_version(text: &str) -> Arc<Version> {
     parse_version_with(text, 7)
 }
 
-/// A version of `num_levels` levels.
+/// A version with `num_levels` levels.
 pub(crate) fn parse_version_with(text: &str, num_levels: usize) -> Arc<Version> {
     let obsolete = Arc::new(ObsoleteFiles::default());
     let mut levels = vec![Vec::new(); num_levels];

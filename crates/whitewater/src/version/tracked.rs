@@ -1,16 +1,16 @@
-//! Logs that the manifest says must be there, or may be elsewhere.
+//! Logs that the manifest says must exist, or that may be elsewhere.
 //!
-//! With `track_and_verify_wals_in_manifest`, a log that was switched out and
-//! synced to its end is added with its size, and logs that recovery does not
-//! need are deleted, both in the manifest. RocksDB's rule for an addition that
-//! comes after the deletion of its log: it does not count.
+//! With `track_and_verify_wals_in_manifest`, two facts are recorded in the manifest: a log that
+//! was switched out and synced to its end, with its size; and that logs are deleted which
+//! recovery does not need. As in RocksDB, an addition that comes after the deletion of its log
+//! does not count.
 //!
-//! An opening that finds no log where the manifest needs some goes on without,
-//! as in RocksDB, but records their numbers as *missed*: with another `wal_dir`,
-//! or once a file system is mounted again, they may be there after all.
+//! An opening that finds no log where the manifest needs some continues without it, as in
+//! RocksDB, but records their numbers as *missed*: with another `wal_dir`, or once a file
+//! system is mounted again, they may turn up.
 //!
-//! Invariant T1: a log whose number was missed is never deleted as obsolete. It
-//! is replayed, or the opening that finds it fails.
+//! Invariant T1: a log whose number was missed is never deleted as obsolete. It is replayed, or
+//! the opening that finds it fails.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -18,23 +18,23 @@ use whitewater_storage::fs::Fs;
 use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::{Error, Result, filename};
 
-/// Ranges of missed logs that are remembered: whoever deletes the logs before
-/// each opening makes one each time. The oldest are forgotten first.
+/// The largest number of ranges of missed logs that are remembered. A user who deletes the logs
+/// before each opening adds a range each time. The oldest are forgotten first.
 const MAX_RANGES: usize = 1000;
 
-/// What the manifest says about logs.
+/// The manifest's record of logs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct TrackedLogs {
-    /// Number and synced size in bytes.
+    /// The synced size in bytes of each log, by number.
     logs: BTreeMap<u64, u64>,
-    /// Logs below this were deleted.
+    /// Logs with smaller numbers were deleted.
     min: u64,
-    /// Numbers of logs that were missed: the first, and the one behind the last.
+    /// The ranges of missed logs: the first number, and the one behind the last.
     missed: Vec<(u64, u64)>,
 }
 
 impl TrackedLogs {
-    /// Takes in what `edit` says.
+    /// Applies what `edit` says about logs.
     pub fn apply(&mut self, edit: &VersionEdit) {
         for (number, size) in &edit.wal_additions {
             if let Some(size) = *size
@@ -52,7 +52,7 @@ impl TrackedLogs {
         }
     }
 
-    /// The end of the range of missed logs that has `number`.
+    /// The end of the range of missed logs that contains `number`.
     pub fn missed(&self, number: u64) -> Option<u64> {
         let ranges = self.missed.iter();
         let has = ranges.filter(|(first, end)| (*first..*end).contains(&number));
@@ -77,8 +77,8 @@ impl TrackedLogs {
         }
     }
 
-    /// The edit after which `logs`, which have been replayed, and those before
-    /// them in their ranges are not missed any more; none if none was.
+    /// The edit after which `logs`, which have been replayed, and those before them in their ranges
+    /// no longer count as missed; `None` if none did.
     pub fn without(&self, logs: &[u64]) -> Option<VersionEdit> {
         let behind = |&(first, end): &(u64, u64)| {
             let found = logs.iter().filter(|n| (first..end).contains(n)).max();
@@ -92,7 +92,7 @@ impl TrackedLogs {
         })
     }
 
-    /// The edit that says which are missed, if any are.
+    /// The edit that records which logs were missed, if any were.
     pub fn missed_edit(&self) -> Option<VersionEdit> {
         (!self.missed.is_empty()).then(|| VersionEdit {
             logs_missed: Some(self.missed.clone()),
@@ -100,12 +100,12 @@ impl TrackedLogs {
         })
     }
 
-    /// For a copy of the database that has all its logs with it.
+    /// Forgets the missed logs, for a copy of the database that has all its logs with it.
     pub fn forget_missed(&mut self) {
         self.missed.clear();
     }
 
-    /// Takes in that logs below `min` were deleted.
+    /// Records that logs below `min` were deleted.
     pub fn delete_below(&mut self, min: u64) {
         self.min = self.min.max(min);
         self.logs = self.logs.split_off(&self.min);
@@ -116,12 +116,12 @@ impl TrackedLogs {
         number >= self.min
     }
 
-    /// Whether there are none.
+    /// Whether there are no tracked logs.
     pub fn is_empty(&self) -> bool {
         self.logs.is_empty()
     }
 
-    /// The edit that says all of it.
+    /// The edits that record the whole state.
     pub fn snapshot(&self) -> Option<[VersionEdit; 3]> {
         (*self != TrackedLogs::default()).then(|| {
             let logs = self.logs.iter();
@@ -141,10 +141,10 @@ impl TrackedLogs {
         })
     }
 
-    /// Checks that the logs are in `dir`, as long as they were.
+    /// Checks that each log is in `dir` and has at least its recorded size.
     ///
     /// # Errors
-    /// `Corruption` naming the first log that is not.
+    /// `Corruption` naming the first log that is missing or too short.
     pub fn verify(&self, fs: &dyn Fs, dir: &Path) -> Result<()> {
         for (number, synced) in &self.logs {
             let path = filename::wal(dir, *number);

@@ -1,12 +1,12 @@
-//! A version and edits make the next version.
+//! Builds the next version from a version and edits.
 //!
-//! The builder collects what edits say as descriptions of files; only
-//! [`VersionBuilder::finish`] turns new ones into [`TableFile`]s, so that a
-//! replayed history leaves no trace of files that came and went.
+//! The builder collects what edits say as descriptions of files. Only
+//! [`VersionBuilder::finish`] turns new ones into [`TableFile`]s, so a replayed history leaves
+//! no trace of files that were added and deleted again.
 //!
 //! Invariants of a finished version, checked here:
-//! * I1: level 0 is ordered newest first, and overlapping neighbours there do
-//!   not share an epoch number.
+//! * I1: level 0 is ordered newest first, and overlapping neighbours there do not share an
+//!   epoch number.
 //! * I2: deeper levels are ordered by smallest key and do not overlap.
 //! * I3: every file has an epoch number.
 
@@ -25,19 +25,19 @@ use whitewater_storage::{Error, Result};
 #[derive(Debug, Clone)]
 pub(crate) struct VersionBuilder {
     base: Option<Arc<Version>>,
-    /// The level of every file there is now.
+    /// The current level of every file.
     location: HashMap<u64, u32>,
-    /// Files of the base that left their level.
+    /// Files of the base version that left their level.
     removed: HashSet<u64>,
-    /// Files that came, by level and number.
+    /// Added files, by level and number.
     added: BTreeMap<(u32, u64), FileMetaData>,
     blobs: BlobBuilder,
-    /// The last `full_history_ts_low`.
+    /// The last value of `full_history_ts_low`.
     history_low: Vec<u8>,
 }
 
 impl VersionBuilder {
-    /// A builder that starts from nothing, for replaying a manifest.
+    /// A builder that starts empty, for replaying a manifest.
     pub fn empty() -> Self {
         VersionBuilder {
             base: None,
@@ -62,14 +62,12 @@ impl VersionBuilder {
         builder
     }
 
-    /// Applies the files of `edit`: blob files and their garbage, then deletions
-    /// of tables, then additions, so that one edit can move a table; and its limit
-    /// of the history.
+    /// Applies `edit`: first blob files and their garbage, then deletions of tables, then
+    /// additions, so that one edit can move a table; and the limit of the history.
     ///
     /// # Errors
-    /// `Corruption` for a file that is deleted but absent or added but present,
-    /// or whose description makes no sense; `NotSupported` for files outside
-    /// the database directory.
+    /// `Corruption` for a file that is deleted but absent, or added but present, or whose
+    /// description makes no sense; `NotSupported` for files outside the database directory.
     pub fn apply(&mut self, edit: &VersionEdit) -> Result<()> {
         for file in &edit.blob_files {
             self.blobs.add(file)?;
@@ -121,12 +119,12 @@ impl VersionBuilder {
         Ok(())
     }
 
-    /// The version the edits add up to, with `num_levels` levels.
+    /// The version that the edits add up to, with `num_levels` levels.
     ///
     /// # Errors
-    /// `InvalidArgument` when a file is on a level that does not exist,
-    /// `NotSupported` for one whose keys lack the timestamps of `comparator`,
-    /// `Corruption` when an invariant of this module does not hold.
+    /// `InvalidArgument` if a file is on a level that does not exist; `NotSupported` if a file's
+    /// keys lack the timestamps of `comparator`; `Corruption` if an invariant of this module does
+    /// not hold.
     pub fn finish(
         mut self,
         comparator: &InternalComparator,
@@ -162,7 +160,7 @@ impl VersionBuilder {
         Ok(version)
     }
 
-    /// Files of the base that an edit removed: they may have been moved.
+    /// Files of the base version that an edit removed. They may have been moved.
     fn base_files(&self) -> HashMap<u64, Arc<TableFile>> {
         let Some(base) = &self.base else {
             return HashMap::new();
@@ -187,7 +185,7 @@ impl VersionBuilder {
         }
     }
 
-    /// Refuses tables without the timestamps that the order takes keys to have.
+    /// Refuses tables whose keys lack the timestamps that the comparator expects.
     fn check_timestamps(&self, comparator: &InternalComparator) -> Result<()> {
         let stripped = |meta: &&FileMetaData| meta.timestamps_stripped;
         match self.added.values().find(stripped) {
@@ -201,9 +199,9 @@ impl VersionBuilder {
         }
     }
 
-    /// Upholds I3. Files written before RocksDB 7.10 have no epoch numbers: if
-    /// one lacks it, all are numbered anew, deeper levels first, then level 0
-    /// from the oldest by sequence numbers.
+    /// Upholds I3. Files written before RocksDB 7.10 have no epoch numbers. If a file lacks one,
+    /// all files are renumbered: deeper levels first, then level 0 from the oldest by sequence
+    /// numbers.
     fn number_epochs(&mut self, num_levels: usize) -> Result<()> {
         let Some(missing) = self.added.values().find(|m| m.epoch_number == 0) else {
             return Ok(());
@@ -233,10 +231,10 @@ impl VersionBuilder {
     }
 }
 
-/// No table is larger: sums of sizes do not overflow. Bytes.
+/// An upper limit to the size of a table, so that sums of sizes do not overflow. Bytes.
 const MAX_TABLE_SIZE: u64 = 1 << 48;
 
-/// Refuses descriptions of files the engine cannot read or that are nonsense.
+/// Refuses descriptions of files that the engine cannot read or that make no sense.
 fn check_file(meta: &FileMetaData) -> Result<()> {
     let number = meta.number;
     if meta.path_id != 0 {
@@ -271,7 +269,7 @@ fn sort_and_check(
     files: &mut [Arc<TableFile>],
 ) -> Result<()> {
     let inverted = |f: &&Arc<TableFile>| {
-        // A table of one entry is in order whatever the comparator is.
+        // A table of one entry is in order with any comparator.
         f.meta.smallest != f.meta.largest
             && comparator.compare(&f.meta.smallest, &f.meta.largest) == Ordering::Greater
     };

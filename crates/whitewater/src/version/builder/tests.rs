@@ -134,10 +134,10 @@ fn impossible_edits_are_corruption() {
         assert_eq!(e.kind(), ErrorKind::Corruption);
         assert!(e.to_string().contains(expected), "{e}");
     }
-    // Touching is fine where the first file ends exclusively.
+    // Files may touch if the first one ends exclusively.
     let touching = add(&[(1, meta(2, "0-a)", 1))]);
     assert!(build(None, &[base(), touching]).is_ok());
-    // So is one epoch for files of one ingestion that do not overlap.
+    // Files of one ingestion that do not overlap may share an epoch number.
     let ingested = add(&[(0, meta(2, "a-c", 4)), (0, meta(3, "d-e", 4))]);
     assert!(build(None, &[base(), ingested]).is_ok());
 }
@@ -191,7 +191,7 @@ fn epochs_are_inferred_when_one_is_missing() {
         .map(|files| files.iter().map(|f| f.meta.epoch_number).collect())
         .collect();
     assert_eq!(epochs, [vec![5, 4, 3], vec![2], vec![1, 1]]);
-    // Once open, every new file must bring its own.
+    // After the database was opened, every new file must have its own.
     let e = build(Some(Arc::new(v)), &[add(&[(0, meta(9, "a-b", 0))])]).unwrap_err();
     assert!(e.to_string().contains("#9 has no epoch number"), "{e}");
 }

@@ -1,16 +1,15 @@
-//! All column families' current versions and the manifest that records them.
+//! All column families' current versions, and the manifest that records them.
 //!
-//! The manifest is written by [`VersionSet::log_and_apply`] alone, under the
-//! manifest lock. It does not decide what changes; flush, compaction and the
-//! column-family calls do.
+//! Only [`VersionSet::log_and_apply`] writes the manifest, under the manifest lock. It does not
+//! decide what changes; flushes, compactions and the column-family calls do.
 //!
 //! Invariants:
-//! * I1: a version is installed only after the edit that makes it is durable
-//!   in the manifest that CURRENT names.
-//! * I2: while it is unknown whether a failed write reached the disk, the files
-//!   it names stay, and so does every manifest that CURRENT may name.
-//! * I3: numbers recorded (next file, last sequence, log numbers, largest
-//!   column family) never go down.
+//! * I1: a version is installed only after the edit that makes it is durable in the manifest
+//!   that CURRENT names.
+//! * I2: while it is unknown whether a failed write reached the disk, the files it names stay,
+//!   and so does every manifest that CURRENT may name.
+//! * I3: numbers recorded (next file, last sequence, log numbers, largest column family) never
+//!   go down.
 
 use super::builder::VersionBuilder;
 use super::replay::{self, Replay, Unlisted};
@@ -33,21 +32,21 @@ use whitewater_storage::{Error, Result, filename};
 
 pub(crate) use super::replay::{ManifestTail, list_column_families};
 
-/// One column family as the manifest knows it.
+/// One column family as the manifest describes it.
 #[derive(Clone, Debug)]
 pub(crate) struct CfVersion {
     pub id: u32,
     pub name: String,
     pub comparator: String,
-    /// WALs with smaller numbers hold nothing of this column family.
+    /// WALs with smaller numbers contain nothing of this column family.
     pub log_number: u64,
     pub current: Arc<Version>,
 }
 
-/// What the manifest said at open.
+/// The state in the manifest when the database was opened.
 #[derive(Debug, Clone)]
 pub(crate) struct Recovered {
-    /// By id, dropped column families left out.
+    /// The column families by id, without dropped ones.
     pub column_families: BTreeMap<u32, CfVersion>,
     pub last_sequence: SequenceNumber,
     pub min_log_number_to_keep: u64,
@@ -66,43 +65,46 @@ impl Recovered {
 
 /// The current versions and the manifest.
 ///
-/// Lock order: the manifest lock inside is taken before the database mutex.
-/// `log_and_apply` holds it from reading the current versions until the new
-/// ones are installed, so edits apply in the order they are recorded. The lock
-/// of `next_epoch` is a leaf: it is held for a look-up, never across I/O.
+/// Lock order: the manifest lock inside is taken before the database mutex. `log_and_apply`
+/// holds it from reading the current versions until the new ones are installed, so edits apply
+/// in the order in which they are recorded. The lock of `next_epoch` is a leaf: it is held for
+/// a look-up, never across I/O.
 #[derive(Debug)]
 pub(crate) struct VersionSet {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
     max_manifest_file_size: u64,
-    /// Whether it knows all column families, and so may write a manifest.
+    /// Whether the set knows all column families, and so may write a manifest.
     writes: bool,
-    /// Where syncs of the manifest are timed.
+    /// The statistics that time syncs of the manifest.
     statistics: Option<Arc<Statistics>>,
     obsolete: Arc<ObsoleteFiles>,
-    /// Numbers all files. Written by: `new_file_number` (any thread) and
-    /// recovery. Read by: the same and manifest writes. Publishes nothing.
+    /// The next number for a file of any kind.
+    /// Written by: `new_file_number` (any thread) and recovery. Read by: the same and manifest
+    /// writes. Publishes nothing.
     next_file: AtomicU64,
-    /// Written by: rollover, under the manifest lock. Read by: anyone.
-    /// Publishes nothing.
+    /// The number of the manifest in force.
+    /// Written by: rollover, under the manifest lock. Read by: any thread. Publishes nothing.
     manifest_number: AtomicU64,
-    /// Written by: `new_column_family_id` (any thread) and, under the manifest
-    /// lock, additions. Read by: the same. Publishes nothing.
+    /// The largest column family id ever used.
+    /// Written by: `new_column_family_id` (any thread) and, under the manifest lock, additions.
+    /// Read by: the same. Publishes nothing.
     max_column_family: AtomicU32,
-    /// Written by: `log_and_apply`, under the manifest lock. Read by: whoever
-    /// deletes logs; a stale value deletes less. Publishes nothing.
+    /// Logs with smaller numbers may be deleted.
+    /// Written by: `log_and_apply`, under the manifest lock. Read by: threads that delete logs; one
+    /// that reads a stale value deletes less. Publishes nothing.
     min_log_number_to_keep: AtomicU64,
-    /// The next epoch number of each column family; asked for while a manifest
-    /// write runs.
+    /// The next epoch number of each column family. It may be requested while a manifest write
+    /// runs.
     next_epoch: Mutex<BTreeMap<u32, u64>>,
     manifest: Mutex<Manifest>,
 }
 
-/// What the manifest lock guards.
+/// The state that the manifest lock guards.
 #[derive(Debug)]
 struct Manifest {
-    /// `None` until the first write after open and after a failed one: the
-    /// next write starts a new file.
+    /// `None` until the first write after open, and after a failed write: the next write then
+    /// starts a new file.
     writer: Option<LogWriter>,
     families: BTreeMap<u32, Family>,
     last_sequence: SequenceNumber,
@@ -110,7 +112,7 @@ struct Manifest {
     tracked: TrackedLogs,
     /// Manifests to delete once a newer one is in force (upholds I2).
     stale: Vec<u64>,
-    /// Files named by writes that failed (upholds I2).
+    /// Holds of the files that failed writes named (upholds I2).
     quarantine: Vec<FileHold>,
 }
 
@@ -126,7 +128,7 @@ struct Family {
 /// A change that was checked and can be recorded and installed.
 struct Change {
     edits: Vec<VersionEdit>,
-    /// Families with a new state; `None` is dropped.
+    /// Families with their new states; `None` is a dropped one.
     families: BTreeMap<u32, Option<Family>>,
     last_sequence: SequenceNumber,
 }
@@ -149,13 +151,12 @@ impl VersionSet {
         set_current(&**fs, dir, 1)
     }
 
-    /// Replays the manifest that CURRENT names. `options_of` gives the options
-    /// of a column family by name, or `None` if the opener did not list it.
+    /// Replays the manifest that CURRENT names. `options_of` returns the options of a column family
+    /// by name, or `None` if the opener did not list it.
     ///
     /// # Errors
-    /// `InvalidArgument` naming column families that were not listed, or whose
-    /// comparator differs; `Corruption` with file and offset; `NotSupported`
-    /// for databases with path ids.
+    /// `InvalidArgument` naming column families that were not listed, or whose comparator differs;
+    /// `Corruption` with file and offset; `NotSupported` for databases with path ids.
     pub fn recover(
         fs: Arc<dyn Fs>,
         dir: PathBuf,
@@ -176,11 +177,11 @@ impl VersionSet {
         )
     }
 
-    /// [`VersionSet::recover`] for one who only reads: column families that were
-    /// not listed are passed over, and nothing is ever recorded.
+    /// The same as [`VersionSet::recover`] for a reader: column families that were not listed are
+    /// skipped, and nothing is ever recorded.
     ///
     /// # Errors
-    /// As [`VersionSet::recover`].
+    /// The same as [`VersionSet::recover`].
     pub fn recover_to_read(
         fs: Arc<dyn Fs>,
         dir: PathBuf,
@@ -191,10 +192,10 @@ impl VersionSet {
         Self::at(&tail, fs, dir, obsolete, options_of)
     }
 
-    /// [`VersionSet::recover_to_read`] from what was replayed.
+    /// The same as [`VersionSet::recover_to_read`], from a manifest that was already replayed.
     ///
     /// # Errors
-    /// As [`VersionSet::recover`].
+    /// The same as [`VersionSet::recover`].
     pub fn at(
         tail: &ManifestTail,
         fs: Arc<dyn Fs>,
@@ -269,34 +270,34 @@ impl VersionSet {
         Ok((set, recovered))
     }
 
-    /// The next unused file number.
+    /// Allocates the next unused file number.
     pub fn new_file_number(&self) -> u64 {
         self.next_file.fetch_add(1, Relaxed)
     }
 
-    /// No file has this number or a larger one yet.
+    /// The next unused file number: no file has this number or a larger one yet.
     pub fn next_file_number(&self) -> u64 {
         self.next_file.load(Relaxed)
     }
 
-    /// Makes sure that numbers handed out from now on exceed `number`.
+    /// Makes sure that file numbers allocated from now on exceed `number`.
     pub fn mark_file_number_used(&self, number: u64) {
         self.next_file.fetch_max(number.saturating_add(1), Relaxed);
     }
 
-    /// Number of the manifest in force.
+    /// The number of the manifest in force.
     pub fn manifest_number(&self) -> u64 {
         self.manifest_number.load(Relaxed)
     }
 
-    /// Times syncs of the manifest from now on.
+    /// Makes the set time syncs of the manifest from now on.
     #[must_use]
     pub fn counting(mut self, statistics: Option<&Arc<Statistics>>) -> Self {
         self.statistics = statistics.cloned();
         self
     }
 
-    /// The next epoch number for a level-0 table of column family `cf`.
+    /// Allocates the next epoch number for a level-0 table of column family `cf`.
     pub fn new_epoch_number(&self, cf: u32) -> u64 {
         match self.next_epoch.lock().get_mut(&cf) {
             Some(next) => {
@@ -304,15 +305,15 @@ impl VersionSet {
                 *next = epoch.saturating_add(1);
                 epoch
             }
-            // Dropped in the meantime: nothing will be recorded.
+            // The column family was dropped in the meantime, so nothing will be recorded.
             None => 1,
         }
     }
 
-    /// The id for a column family about to be added. Ids are never used twice.
+    /// Allocates the id of a column family that is about to be added. Ids are never reused.
     ///
     /// # Errors
-    /// `Aborted` when there is none left.
+    /// `Aborted` when no id is left.
     pub fn new_column_family_id(&self) -> Result<u32> {
         self.max_column_family
             .fetch_update(Relaxed, Relaxed, |max| max.checked_add(1))
@@ -328,24 +329,23 @@ impl VersionSet {
         self.max_column_family.load(Relaxed)
     }
 
-    /// Logs with smaller numbers may be deleted: the manifest says so.
+    /// The number below which logs may be deleted, as recorded in the manifest.
     pub fn min_log_number_to_keep(&self) -> u64 {
         self.min_log_number_to_keep.load(Relaxed)
     }
 
-    /// Records `edits` (as an atomic group when there are several), syncs,
-    /// builds the next versions and hands them to `install` while still
-    /// holding the manifest lock; a dropped column family is not among them.
-    /// `last_sequence` is written into the record. Rolls the manifest over when
-    /// it has grown past its limit, and on the first call after open. A
-    /// column-family add edit creates the family with the options in `new_cf`.
+    /// Records `edits` (as an atomic group when there are several), syncs, builds the next versions
+    /// and passes them to `install` while still holding the manifest lock; a dropped column family
+    /// is not among them. `last_sequence` is written into the record. Rolls the manifest over when
+    /// it has grown past its limit, and on the first call after open. An edit that adds a column
+    /// family creates the family with the options in `new_cf`.
     ///
-    /// The files that edits add are this call's from its beginning: on an
-    /// error it retires them through the queue of obsolete files, as soon as no
-    /// manifest on disk can name them. The caller must not delete them.
+    /// This call owns the files that edits add from its beginning. On an error, it retires them
+    /// through the queue of obsolete files as soon as no manifest on disk can name them. The caller
+    /// must not delete them.
     ///
     /// # Errors
-    /// When nothing was installed; after a failed append or sync the next call
+    /// An error means that nothing was installed. After a failed append or sync the next call
     /// starts a new manifest, since the old one's tail is unknown.
     pub fn log_and_apply(
         &self,
@@ -375,7 +375,7 @@ impl VersionSet {
         Ok(())
     }
 
-    /// Checks edits and builds the versions they make; nothing is written.
+    /// Checks edits and builds the versions that they make. Nothing is written.
     fn prepare(
         &self,
         manifest: &Manifest,
@@ -396,7 +396,7 @@ impl VersionSet {
             if edit.is_about_logs() {
                 edit.wal_additions
                     .retain(|(number, _)| manifest.tracked.counts(*number));
-                continue; // readers do not look for anything else in it
+                continue; // readers ignore all other fields of such an edit
             }
             if edit.column_family_add.is_some() || edit.column_family_drop {
                 if grouped {
@@ -440,7 +440,7 @@ impl VersionSet {
         })
     }
 
-    /// Makes `edits` durable, in a new manifest when one is due.
+    /// Makes `edits` durable, in a new manifest if one is due.
     fn record(&self, manifest: &mut Manifest, edits: &[VersionEdit]) -> Result<()> {
         match &mut manifest.writer {
             Some(writer) if writer.len() < self.max_manifest_file_size => {
@@ -464,15 +464,15 @@ impl VersionSet {
         writer.sync()
     }
 
-    /// Writes a new manifest (the state before `edits`, then `edits`) and puts
-    /// it in force. The old ones are deleted after that.
+    /// Writes a new manifest (the state before `edits`, then `edits`) and puts it in force. The old
+    /// manifests are deleted after that.
     fn roll_over(&self, manifest: &mut Manifest, edits: &[VersionEdit]) -> Result<()> {
         let number = self.new_file_number();
         let path = filename::manifest(&self.dir, number);
         let writer = match self.write_manifest(&path, manifest, edits) {
             Ok(writer) => writer,
             Err(e) => {
-                // CURRENT does not name it; a leftover is harmless.
+                // CURRENT does not name the new manifest, so a leftover is harmless.
                 let _ = self.fs.remove(&path);
                 return Err(e);
             }
@@ -485,7 +485,7 @@ impl VersionSet {
         manifest
             .stale
             .push(self.manifest_number.swap(number, Relaxed));
-        // One that cannot be deleted now is tried again at the next rollover.
+        // A manifest that cannot be deleted now is tried again at the next rollover.
         let left = |number: &u64| {
             let path = filename::manifest(&self.dir, *number);
             matches!(self.fs.remove(&path), Err(e) if !e.is_missing_file())
@@ -502,19 +502,19 @@ impl VersionSet {
         edits: &[VersionEdit],
     ) -> Result<LogWriter> {
         let writer = self.write_state(path, manifest, &manifest.tracked, edits)?;
-        // The file must have its name before CURRENT can mention it.
+        // The file's name must be durable before CURRENT can mention it.
         if !planted(Bug::ManifestNameNotSynced) {
             self.fs.sync_dir(&self.dir)?;
         }
         Ok(writer)
     }
 
-    /// Writes a manifest of the state there is now into another directory,
-    /// durably but for its name. Returns its number and the versions in it.
-    /// Logs below `min_log` are not in that directory, and need not be.
+    /// Writes a manifest of the current state into another directory, durably except for its name.
+    /// Returns its number and the versions in it. Logs below `min_log` are not in that directory,
+    /// and need not be.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn write_copy(&self, dir: &Path, min_log: u64) -> Result<(u64, Vec<Arc<Version>>)> {
         let manifest = self.manifest.lock();
         let number = self.manifest_number();
@@ -536,8 +536,8 @@ impl VersionSet {
         ))
     }
 
-    /// Writes a manifest of the state before `edits`, with the logs in `tracked`,
-    /// then `edits`, to `path`, durably but for its name.
+    /// Writes a manifest of the state before `edits`, with the logs in `tracked`, then `edits`, to
+    /// `path`, durably except for its name.
     fn write_state(
         &self,
         path: &Path,
@@ -573,7 +573,7 @@ impl VersionSet {
         Ok(writer)
     }
 
-    /// Makes a recorded change the current state and returns what is new.
+    /// Makes a recorded change the current state and returns the new versions.
     fn adopt(&self, manifest: &mut Manifest, change: Change) -> Vec<CfVersion> {
         manifest.last_sequence = change.last_sequence;
         for edit in &change.edits {
@@ -647,7 +647,7 @@ impl Family {
         largest.saturating_add(1)
     }
 
-    /// The edits that make this family out of nothing.
+    /// The edits that create this family from nothing.
     fn snapshot(&self, min_log: u64, last_sequence: SequenceNumber) -> [VersionEdit; 2] {
         let v = &self.version;
         let identity = VersionEdit {
@@ -682,7 +682,7 @@ impl Family {
     }
 }
 
-/// Whether `edit` makes another version.
+/// Whether `edit` leads to a new version.
 fn changes_files(edit: &VersionEdit) -> bool {
     !edit.new_files.is_empty()
         || !edit.deleted_files.is_empty()
@@ -690,7 +690,7 @@ fn changes_files(edit: &VersionEdit) -> bool {
         || !edit.blob_garbage.is_empty()
 }
 
-/// Refuses to move the limit of a history back.
+/// Refuses to move the limit of the history back.
 fn check_history(comparator: &InternalComparator, current: &[u8], low: &[u8]) -> Result<()> {
     if !current.is_empty() && comparator.user.compare_timestamps(low, current).is_lt() {
         return Err(Error::invalid(format_args!(

@@ -142,7 +142,7 @@ fn what_is_applied_is_there_after_reopening() {
         set
     };
     let set = reopen();
-    // The first write after open starts a manifest that says the same.
+    // The first write after open starts a manifest with the same content.
     let before = set.manifest_number();
     apply(&set, Vec::new(), 0).unwrap();
     assert!(set.manifest_number() > before);
@@ -187,7 +187,7 @@ fn column_families_come_and_go() {
     let (set, recovered) = open(&fs);
     let found: Vec<u32> = recovered.column_families.keys().copied().collect();
     assert_eq!(found, [0, two]);
-    // Ids are not used again, not even after the largest was dropped.
+    // Ids are not reused, not even after the family with the largest one was dropped.
     apply(&set, vec![drop_edit(two)], 0).unwrap();
     assert!(open(&fs).0.new_column_family_id().unwrap() > two);
 }
@@ -249,7 +249,7 @@ fn the_manifest_rolls_over_when_it_has_grown() {
     assert_eq!(recovered.last_sequence, 199);
 }
 
-/// A set whose file system fails by rule, and its queue of obsolete files.
+/// A set whose file system fails by rules, and its queue of obsolete files.
 fn faulty() -> (Arc<FaultFs>, VersionSet, Arc<ObsoleteFiles>) {
     let fs = new_database();
     let faulty = Arc::new(FaultFs::new(fs));
@@ -275,7 +275,7 @@ fn a_failed_write_changes_nothing_and_starts_a_new_manifest() {
         let e = apply(&set, vec![add(0, 1, meta(51, "c-d", 2))], 9).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::IOError, "{op:?}");
         fs.remove_rule(rule);
-        // The failed record may be on disk: its table must stay for now.
+        // The failed record may be on disk, so its table must stay for now.
         assert!(obsolete.take().is_empty(), "{op:?}");
         assert_eq!(set.manifest_number(), before);
         let installed = apply(&set, vec![add(0, 1, meta(52, "e-f", 3))], 7).unwrap();
@@ -310,7 +310,7 @@ fn every_failure_point_of_a_rollover_leaves_a_database() {
             faulty.add_rule(rule);
             let failed = apply(&set, vec![add(0, 1, meta(51, "c-d", 2))], 9).is_err();
             faulty.clear_rules();
-            // Whatever CURRENT names now can be read.
+            // Whichever manifest CURRENT names now can be read.
             let (_, recovered) = open(&fs);
             let found = files(&recovered.column_families[&0].current);
             assert!(found.is_empty() || found == [(1, 51)], "{op:?} {n}");
@@ -373,8 +373,8 @@ fn numbers_never_go_down() {
     );
 }
 
-/// Writes a manifest of these edits and reads it.
-/// A database whose manifest is of `edits`.
+/// Writes a manifest of `edits` as the manifest of a database, and returns the file system with
+/// it.
 fn manifest_of(edits: &[VersionEdit]) -> Result<Arc<dyn Fs>> {
     let fs = new_database();
     let path = filename::manifest(Path::new(DIR), 1);
@@ -450,7 +450,7 @@ fn incomplete_and_impossible_manifests_are_corruption() {
     };
     let e = recover_from(&[start.clone(), add(0, 0, elsewhere)]).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::NotSupported);
-    // Numbers from disk do not overflow.
+    // Numbers read from disk do not overflow.
     let huge = add(0, 0, meta(u64::MAX, "a-b", 1));
     let e = recover_from(&[start.clone(), huge]).unwrap_err();
     assert!(e.to_string().contains("out of range"), "{e}");
@@ -468,7 +468,7 @@ fn incomplete_and_impossible_manifests_are_corruption() {
     );
 }
 
-/// RocksDB also says of tables whose keys have no timestamps that none are there.
+/// RocksDB also marks tables as stripped whose keys never had timestamps.
 #[test]
 fn tables_that_lack_the_timestamps_of_their_keys_are_not_supported() {
     let stripped = FileMetaData {
@@ -537,7 +537,7 @@ fn a_power_cut_at_any_sync_keeps_what_was_acknowledged() {
         fs.sync_dir(Path::new("/")).unwrap();
         VersionSet::create_database(&fs, Path::new(DIR), "some-id").unwrap();
         let (set, _) = open_limited(&fs, 400).unwrap();
-        // How many edits were acknowledged, and the disks at every sync.
+        // The number of acknowledged edits, and the state of the disk at every sync.
         let acknowledged = Arc::new(AtomicU64::new(0));
         let cuts = Arc::new(Mutex::new(Vec::new()));
         let (counter, found, disk) = (acknowledged.clone(), cuts.clone(), mem.clone());
