@@ -1,11 +1,11 @@
-//! What time it is.
+//! The time of day, and CPU time.
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use whitewater_concurrent::system;
 
-/// Tells the time.
+/// The clock that tells the time of day.
 #[derive(Clone)]
 pub(crate) struct Clock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
 
@@ -40,8 +40,8 @@ pub(crate) fn unix_seconds() -> u64 {
         .map_or(0, |since| since.as_secs())
 }
 
-/// CPU time of the calling thread so far; none passes in a simulation, whose
-/// runs would not be the same.
+/// The CPU time of the calling thread so far. In a simulation it stands still, since runs would
+/// otherwise differ.
 #[cfg(unix)]
 pub(crate) fn cpu_time() -> Duration {
     use rustix::time::{ClockId, clock_gettime};
@@ -52,13 +52,13 @@ pub(crate) fn cpu_time() -> Duration {
     Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
 }
 
-/// CPU time of the calling thread so far: unknown on this system.
+/// The CPU time of the calling thread so far: unknown on this system.
 #[cfg(not(unix))]
 pub(crate) fn cpu_time() -> Duration {
     Duration::ZERO
 }
 
-/// Microseconds, as many as fit.
+/// A duration in microseconds, saturating.
 pub(crate) fn micros(time: Duration) -> u64 {
     u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
 }

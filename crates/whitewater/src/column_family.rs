@@ -1,4 +1,4 @@
-//! Column families of an open database, and the view readers pin.
+//! Column families of an open database, and the super versions that readers pin.
 
 use crate::memtable::Memtable;
 use crate::options::CfOptions;
@@ -11,34 +11,35 @@ use whitewater_storage::key::InternalComparator;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
-/// Everything a reader of one column family needs, immutable: the active
-/// memtable, older ones not flushed yet, and the tables.
+/// Everything that a reader of one column family needs, immutable: the active memtable, older
+/// ones that are not flushed yet, and the tables.
 ///
-/// Invariant V1: a super version holds every entry of its column family up to
-/// the visible sequence number at the moment it was installed, and gets every
-/// later one until the next is installed. A reader therefore pins the super
-/// version first and loads the visible number after.
+/// Invariant V1: a super version holds every entry of its column family up to the visible
+/// sequence number at the moment it was installed, and gets every later one until the next is
+/// installed. A reader therefore pins the super version first and loads the visible number
+/// afterwards.
 pub(crate) struct SuperVersion {
     pub mem: Arc<Memtable>,
-    /// Newest first.
+    /// Memtables that are not flushed yet, newest first.
     pub imm: Vec<Arc<Memtable>>,
     pub version: Arc<Version>,
-    /// The options at present.
+    /// The options at the time of installation.
     pub options: Arc<CfOptions>,
     pub number: u64,
 }
 
-/// A column family while the database is open. Handles keep it alive after it
-/// was dropped; writes to it then fail, reads go on.
+/// A column family while the database is open. Handles keep it alive after it was dropped;
+/// writes to it then fail, and reads go on.
 pub(crate) struct ColumnFamilyData {
     pub id: u32,
     pub name: String,
     pub comparator: InternalComparator,
     super_version: ArcSwap<SuperVersion>,
-    /// Written by: drop, under the database mutex. Read by: writers and jobs
-    /// (relaxed; the memtable map decides). Publishes nothing.
+    /// Whether the column family was dropped.
+    /// Written by: drop, under the database mutex. Read by: writers and jobs (relaxed; the memtable
+    /// map decides). Publishes nothing.
     dropped: AtomicBool,
-    /// Times `publish` was called. Statistics.
+    /// The number of calls of `publish`, for statistics.
     publications: AtomicU64,
 }
 
@@ -78,23 +79,22 @@ impl ColumnFamilyData {
         })
     }
 
-    /// The view now, pinned while the guard lives; cheaper than an `Arc`.
+    /// The current super version, pinned while the guard lives. This is cheaper than an `Arc`.
     pub fn pin(&self) -> arc_swap::Guard<Arc<SuperVersion>> {
         self.super_version.load()
     }
 
-    /// The view now, to be kept.
+    /// The current super version, for keeping.
     pub fn pin_owned(&self) -> Arc<SuperVersion> {
         self.super_version.load_full()
     }
 
-    /// The options at present. They stay what they are for whoever holds
-    /// them; a change makes others.
+    /// The current options. They are immutable; a change installs new ones.
     pub fn options(&self) -> Arc<CfOptions> {
         self.pin().options.clone()
     }
 
-    /// Installs a new view. Called under the database mutex.
+    /// Installs a new super version. Called under the database mutex.
     pub fn publish(
         &self,
         mem: &Arc<Memtable>,
@@ -116,29 +116,30 @@ impl ColumnFamilyData {
         }));
     }
 
-    /// Whether it was dropped.
+    /// Whether the column family was dropped.
     pub fn is_dropped(&self) -> bool {
         self.dropped.load(Ordering::Relaxed)
     }
 
-    /// Marks it dropped.
+    /// Marks the column family as dropped.
     pub fn set_dropped(&self) {
         self.dropped.store(true, Ordering::Relaxed);
     }
 }
 
-/// A call without a timestamp on a column family whose keys have them.
+/// The error for a call without a timestamp on a column family whose keys have timestamps.
 pub(crate) fn no_timestamp(family: &str) -> Error {
     Error::invalid(format_args!(
         "cannot call this method on column family {family} that enables timestamp"
     ))
 }
 
-/// Checks the size of a timestamp `given` for a column family whose keys have
-/// some of `size` bytes.
+/// Checks the size `given` of a timestamp, for a column family whose keys have timestamps of
+/// `size` bytes.
 ///
 /// # Errors
-/// `InvalidArgument`, in RocksDB's words, when they have none or of another size.
+/// `InvalidArgument`, in RocksDB's words, if the keys have no timestamps or timestamps of
+/// another size.
 pub(crate) fn check_timestamp(family: &str, size: usize, given: usize) -> Result<()> {
     if size == 0 {
         return Err(Error::invalid(format_args!(

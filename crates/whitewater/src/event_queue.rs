@@ -1,13 +1,13 @@
-//! From who notices an event to the thread that tells listeners.
+//! The queue from the threads that notice events to the thread that calls listeners.
 //!
-//! An event is noted wherever it happens, under whatever locks: that is a push
-//! to a channel. The thread has no locks. It ends when told to, after all that
-//! was noted before.
+//! An event can be queued anywhere and under any locks, because that is only a push to a
+//! channel. The listeners' thread holds no locks. It ends when told to, after it has delivered
+//! all events that were queued before.
 //!
-//! The channel has no bound. Nobody who notes an event can wait: writers must
-//! not, those who hold the database mutex cannot, and jobs that waited for a
-//! listener would be waited for by listeners, who may use the database in any
-//! way. So events that wait are counted, and a backlog is warned of.
+//! The channel has no bound, because no thread that queues an event may wait. Writers must not
+//! wait, and threads that hold the database mutex cannot. Jobs that waited for a listener would
+//! in turn be waited for by listeners, who may use the database in any way. So waiting events
+//! are counted, and a growing backlog leads to a warning.
 
 use crate::listener::EventListener;
 use crate::listener::event::Happened;
@@ -30,38 +30,39 @@ impl fmt::Debug for Listeners {
     }
 }
 
-/// Events that wait from which on a warning is worth it, once for each time that
-/// they are twice as many.
+/// The number of waiting events from which on there is a warning. There is another one each
+/// time that the number has doubled.
 pub(crate) const BACKLOG: usize = 1024;
 
-/// What the thread has to say.
+/// A problem that the thread reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// A listener has panicked.
     Panicked,
-    /// So many events wait behind one that was just told.
+    /// This many events wait behind the one that was just delivered.
     Backlog(usize),
 }
 
-/// The way to the thread; there is none without listeners.
+/// The sending end of the queue. There is no thread if there are no listeners.
 #[derive(Debug, Default)]
 pub(crate) struct EventQueue {
     sender: Option<Sender<Option<Happened>>>,
-    /// Events noted and not told yet, the one being told included.
-    /// Written by: who notes one, before it is sent, and the thread when it was
-    /// told. Read by: a property, and the thread. Publishes nothing: relaxed.
+    /// The number of events that were queued and not delivered yet, including the one that is being
+    /// delivered.
+    /// Written by: threads that queue an event, before they send it, and the listeners' thread,
+    /// after delivery. Read by: a property, and the listeners' thread. Publishes nothing: relaxed.
     waiting: Arc<AtomicUsize>,
-    /// There are listeners; `tracing` may listen in any case.
+    /// Whether there are listeners. `tracing` may receive events in any case.
     has_listeners: bool,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl EventQueue {
-    /// Starts the thread for `listeners` of the database in `dir`, if there are any
-    /// or `tracing` is built in. `warn` is called on it when something is wrong.
+    /// Starts the thread for `listeners` of the database in `dir`, if there are any or `tracing` is
+    /// built in. The thread calls `warn` when there is a problem.
     ///
     /// # Errors
-    /// `Aborted` when it cannot be started.
+    /// `Aborted` if the thread cannot be started.
     pub fn start(
         dir: &Path,
         listeners: &Listeners,
@@ -92,46 +93,46 @@ impl EventQueue {
         })
     }
 
-    /// Whether anybody listens.
+    /// Whether there are receivers of events.
     pub fn is_heard(&self) -> bool {
         self.sender.is_some() && (self.has_listeners || crate::trace::is_on())
     }
 
-    /// Notes what `event` describes, if anybody listens.
+    /// Queues the event that `event` returns, if there are receivers.
     pub fn note(&self, event: impl FnOnce() -> Happened) {
         if let Some(sender) = &self.sender
             && (self.has_listeners || crate::trace::is_on())
         {
             self.waiting.fetch_add(1, Relaxed);
             if sender.send(Some(event())).is_err() {
-                // After the end nobody listens any more.
+                // The thread has ended, so the event will not be delivered.
                 self.waiting.fetch_sub(1, Relaxed);
             }
         }
     }
 
-    /// Events that are not told yet.
+    /// The number of events that are not delivered yet.
     pub fn waiting(&self) -> usize {
         self.waiting.load(Relaxed)
     }
 
-    /// Has all events told that were noted, and ends the thread. By a listener,
-    /// that is, on the thread itself, nothing is waited for.
+    /// Has all queued events delivered, and ends the thread. A call by a listener is on that
+    /// thread, and does not wait.
     pub fn end(&self) {
         let Some(sender) = &self.sender else { return };
         let thread = self.thread.lock().take();
-        // It may have ended already.
+        // The thread may have ended already.
         let _ = sender.send(None);
         if let Some(thread) = thread
             && thread.thread().id() != std::thread::current().id()
         {
-            // Panics of listeners are caught.
+            // Panics of listeners are caught on the thread, so it does not panic.
             let _ = thread.join();
         }
     }
 }
 
-/// What the thread works with.
+/// The state of the listeners' thread.
 struct Teller<W> {
     /// The database's directory, for `tracing`.
     #[cfg_attr(not(feature = "tracing"), expect(dead_code, reason = "only it asks"))]

@@ -78,16 +78,16 @@
 //! * Additions: [`Options::set_fs`] and the [`fs`] module,
 //!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,
 //!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], and setters
-//!   of write-path options that crate lacks.
+//!   of write-path options that the `rocksdb` crate lacks.
 //!
 //! # Cargo features
 //!
 //! * `snappy`, `lz4`, `zstd`, `zlib`, `bzip2`: codecs; all of them by default.
 //! * `multi-threaded-cf`: [`DB`] is the multi-threaded form.
-//! * `metrics`: figures for the `metrics` facade
+//! * `metrics`: statistics for the `metrics` facade
 //!   (`DB::publish_metrics`, `Options::set_metrics_publish_period_sec`).
-//! * `tracing`: what databases do, for the current `tracing` subscriber.
-//! * `jemalloc`: the allocator `Jemalloc` to choose in programs, and its figures
+//! * `tracing`: events of databases, for the current `tracing` subscriber.
+//! * `jemalloc`: the allocator `Jemalloc`, which a program can choose, and its statistics
 //!   in LOG ([`Options::set_dump_malloc_stats`]). The `rocksdb` crate's feature
 //!   replaces the allocator by itself.
 //! * `serde1`: `Serialize` and `Deserialize` of [`DBCompressionType`],
@@ -168,8 +168,8 @@ pub use api::{
     WriteBufferManager, WriteOptions,
 };
 
-/// The allocator jemalloc (cargo feature `jemalloc`), for programs to choose; this
-/// crate does not. C code in the process goes on with the system's.
+/// The allocator jemalloc (cargo feature `jemalloc`). The program chooses it; this crate does
+/// not. C code in the process continues to use the system's allocator.
 ///
 /// ```
 /// #[global_allocator]

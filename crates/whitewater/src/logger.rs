@@ -1,29 +1,29 @@
-//! Loggers of the user, in place of the file LOG, and how much a line matters.
+//! The user's loggers, which replace the file LOG, and the levels of its lines.
 
 use std::fmt;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How much a line of the info log matters.
+/// The severity of a line of the info log.
 #[derive(Debug, Copy, Clone, PartialEq, Eq)]
 #[repr(i32)]
 pub enum LogLevel {
-    /// For those who look for errors in the engine.
+    /// For finding errors in the engine.
     Debug = 0,
-    /// What happens: flushes, compactions, changes.
+    /// Normal activity: flushes, compactions, changes.
     Info,
-    /// Something is not as it should be, and the database goes on.
+    /// Something is not as it should be, but the database goes on.
     Warn,
     /// Something has failed.
     Error,
     /// The database cannot go on.
     Fatal,
-    /// What begins every log: version and options. Always logged.
+    /// The beginning of every log: version and options. Always logged.
     Header,
 }
 
 impl LogLevel {
-    /// What a line of this level begins with.
+    /// The mark at the beginning of a line of this level.
     pub(crate) fn mark(self) -> &'static str {
         match self {
             LogLevel::Debug => "[DEBUG] ",
@@ -37,20 +37,20 @@ impl LogLevel {
 
 type Callback = dyn Fn(LogLevel, &str) + Send + Sync;
 
-/// A logger of the user, with the level that it begins at.
+/// A logger that the user supplies, with its lowest level.
 pub(crate) struct Logger {
     level: LogLevel,
     target: Target,
 }
 
 enum Target {
-    /// The standard error stream, with a prefix.
+    /// The standard error stream; every line starts with this prefix.
     Stderr(String),
     Callback(Box<Callback>),
 }
 
 impl Logger {
-    /// Lines go to the standard error stream.
+    /// A logger that writes lines to the standard error stream.
     pub fn stderr(level: LogLevel, prefix: String) -> Self {
         Logger {
             level,
@@ -58,7 +58,7 @@ impl Logger {
         }
     }
 
-    /// Lines go to `callback`.
+    /// A logger that passes lines to `callback`.
     pub fn callback(level: LogLevel, callback: Box<Callback>) -> Self {
         Logger {
             level,
@@ -71,15 +71,15 @@ impl Logger {
         self.level
     }
 
-    /// Takes one line.
+    /// Logs one line.
     pub fn log(&self, level: LogLevel, text: &str) {
         match &self.target {
             Target::Stderr(prefix) => {
                 let line = format!("{prefix}{}{text}\n", level.mark());
-                // Nobody is left to tell.
+                // An error here cannot be reported to anyone.
                 let _ = std::io::stderr().write_all(line.as_bytes());
             }
-            // A panic must not end a job, nor leave a caller half done.
+            // A panic must not end a job, nor leave a caller's work half done.
             Target::Callback(callback) => {
                 let _ = catch_unwind(AssertUnwindSafe(|| callback(level, text)));
             }

@@ -1,7 +1,7 @@
 //! The allocator jemalloc (cargo feature `jemalloc`).
 //!
-//! The program chooses the allocator, not this crate: [`Jemalloc`] is there to be
-//! chosen, and the figures are there to be read.
+//! The program chooses its allocator, not this crate. [`Jemalloc`] can be chosen, and its
+//! statistics can be read.
 
 use std::fmt::Write;
 use tikv_jemalloc_ctl::{epoch, stats};
@@ -10,7 +10,7 @@ pub use tikv_jemallocator::Jemalloc;
 
 type Figure = (&'static str, fn() -> tikv_jemalloc_ctl::Result<usize>);
 
-/// What jemalloc has, in its own words. Bytes.
+/// jemalloc's statistics, by jemalloc's own names. Bytes.
 const FIGURES: [Figure; 6] = [
     ("allocated", stats::allocated::read),
     ("active", stats::active::read),
@@ -20,10 +20,10 @@ const FIGURES: [Figure; 6] = [
     ("retained", stats::retained::read),
 ];
 
-/// A line with the figures of this moment.
+/// A line with the current statistics.
 pub(crate) fn stats_text() -> String {
     let mut text = "MALLOC STATS (jemalloc, bytes):".to_owned();
-    // Figures are those of the last epoch.
+    // Statistics are those of the last epoch.
     let outcome = epoch::advance().and_then(|_| {
         FIGURES.iter().try_for_each(|(name, read)| {
             // Writing to a string cannot fail.

@@ -1,20 +1,20 @@
-//! Panics of the user's code, and of jobs, become errors.
+//! Turns panics of the user's code, and of jobs, into errors.
 //!
-//! Comparators and prefix extractors of the user may panic: an insert, a look-up, a step of
-//! an iterator or an addition to a table outside ends with an error then. Merge operators,
-//! filters and listeners are caught where they are called.
+//! Comparators and prefix extractors of the user may panic. The insert, look-up, iterator step
+//! or addition to an external table in which they panic then ends with an error. Panics of
+//! merge operators, filters and listeners are caught where these are called.
 
 use std::any::Any;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// Code in which the user's code may panic, as errors name it.
+/// Code in which the user's code may panic, as it is named in errors.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Guarded {
-    /// A comparator or a prefix extractor, called during this.
+    /// A comparator or a prefix extractor, called during this operation.
     Comparator(&'static str),
-    /// A background job: a merge operator, say.
+    /// A background job, in which a merge operator may panic, for example.
     Job,
 }
 
@@ -32,10 +32,10 @@ impl fmt::Display for Guarded {
     }
 }
 
-/// Runs `work`; a panic becomes an error.
+/// Runs `work` and turns a panic into an error.
 ///
 /// # Errors
-/// Those of `work`; `Aborted` when it panics.
+/// Errors of `work`; `Aborted` if it panics.
 #[inline]
 pub(crate) fn caught<T>(what: Guarded, work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
@@ -47,7 +47,7 @@ pub(crate) fn caught<T>(what: Guarded, work: impl FnOnce() -> Result<T>) -> Resu
     })
 }
 
-/// What a panic said, if it said something.
+/// The message of a panic, if it has one.
 pub(crate) fn text_of(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))

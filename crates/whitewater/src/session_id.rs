@@ -1,8 +1,8 @@
-//! Random identifiers, of databases and of their sessions.
+//! Random identifiers for databases and their sessions.
 
 use whitewater_concurrent::system;
 
-/// Random bits; a simulation's are the same each time.
+/// A random UUID; in a simulation it depends only on the seed.
 pub(crate) fn new_uuid() -> uuid::Uuid {
     let simulated = system::random();
     simulated.map_or_else(uuid::Uuid::new_v4, |bits| {
@@ -10,7 +10,7 @@ pub(crate) fn new_uuid() -> uuid::Uuid {
     })
 }
 
-/// 20 base-36 characters, different for every opening.
+/// 20 base-36 characters that differ for every opening of a database.
 pub(crate) fn new_session_id() -> String {
     const DIGITS: &[u8; 36] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     let mut random = new_uuid().as_u128();

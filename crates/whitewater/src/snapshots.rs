@@ -1,18 +1,18 @@
 //! Live snapshots.
 //!
-//! Taking and releasing one touches no lock that all threads share: the list
-//! is in shards, and a thread uses one of its own (RocksDB takes the database
-//! mutex for either; its issue 5083).
+//! Taking or releasing a snapshot touches no lock that all threads share: the list is in
+//! shards, and each thread uses a shard of its own (RocksDB takes the database mutex for
+//! either; its issue 5083).
 //!
-//! Invariant S1: while a [`SnapshotGuard`] lives, no flush or compaction drops
-//! the newest version of any key at or below its sequence number. What these
-//! rewrite was visible before they asked for the live snapshots. One that
-//! registers in a shard after that was listed reads the visible number later
-//! still (the shard's lock orders the two), so it sees nothing older than the
-//! newest versions of what is rewritten, and those are kept in any case.
+//! Invariant S1: while a [`SnapshotGuard`] lives, no flush or compaction drops the newest
+//! version of any key at or below its sequence number. Everything that a flush or compaction
+//! rewrites was visible before it asked for the live snapshots. A snapshot that registers in a
+//! shard after that shard was listed reads the visible number later still (the shard's lock
+//! orders the two). So it sees nothing older than the newest versions of what is rewritten, and
+//! those are kept in any case.
 //!
-//! A release takes the database mutex only when the snapshot keeps something
-//! that compactions could drop ([`SnapshotList::watch`]).
+//! A release takes the database mutex only when the snapshot keeps something that compactions
+//! could drop ([`SnapshotList::watch`]).
 
 use crossbeam_utils::CachePadded;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,27 +25,28 @@ use whitewater_concurrent::system::Mutex;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted::{Bug, planted};
 
-/// Shards of the list; more threads than this share some.
+/// The number of shards. If there are more threads, some share a shard.
 const SHARDS: usize = 16;
 
-/// Holders per sequence number, and the unix second of the first of them.
+/// For each sequence number, the number of snapshots, and the Unix time in seconds of the first
+/// of them.
 type Shard = BTreeMap<SequenceNumber, (usize, u64)>;
 
 /// The sequence numbers that live snapshots read at.
 #[derive(Default)]
 pub(crate) struct SnapshotList {
     shards: [CachePadded<Mutex<Shard>>; SHARDS],
-    /// Snapshots below this keep something that compactions would drop.
-    /// Written by: whoever finds out what is due, under the database mutex.
-    /// Read by: releases. Publishes nothing (relaxed): a release that misses a
-    /// new value was noticed by the compaction it comes from.
+    /// Snapshots below this number keep something that compactions would drop.
+    /// Written by: threads that determine what is due, under the database mutex. Read by: releases.
+    /// Publishes nothing (relaxed): a release that misses a new value was noticed by the compaction
+    /// that the value comes from.
     watched: AtomicU64,
-    /// One below `watched` was released and nobody has looked since. Written
-    /// by: releases (`note_release`, Release). Taken by: compaction threads
-    /// (`take_released`, Acquire), under the database mutex, which the waker
-    /// takes after the write. Publishes the end of the snapshot.
+    /// Whether a snapshot below `watched` was released and this has not been handled yet.
+    /// Written by: releases (`note_release`, Release). Taken by: compaction threads
+    /// (`take_released`, Acquire), under the database mutex, which the waker takes after the write.
+    /// Publishes the end of the snapshot.
     released: AtomicBool,
-    /// Wakes who takes it.
+    /// Wakes a thread that takes `released`.
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
 
@@ -56,8 +57,8 @@ impl fmt::Debug for SnapshotList {
 }
 
 impl SnapshotList {
-    /// Registers a snapshot at the number `latest` returns. The number is read
-    /// under the shard's lock (upholds S1).
+    /// Registers a snapshot at the number that `latest` returns. The number is read under the
+    /// shard's lock (upholds S1).
     pub fn take(
         self: &Arc<Self>,
         now: u64,
@@ -74,7 +75,7 @@ impl SnapshotList {
         }
     }
 
-    /// Live sequence numbers, ascending, without repeats.
+    /// The sequence numbers of live snapshots, ascending, without duplicates.
     pub fn sequences(&self) -> Vec<SequenceNumber> {
         let mut all = BTreeSet::new();
         for shard in &self.shards {
@@ -83,13 +84,13 @@ impl SnapshotList {
         all.into_iter().collect()
     }
 
-    /// Number of live snapshots.
+    /// The number of live snapshots.
     pub fn count(&self) -> usize {
         let holders = |shard: &Shard| shard.values().map(|(n, _)| n).sum::<usize>();
         self.shards.iter().map(|shard| holders(&shard.lock())).sum()
     }
 
-    /// Unix second at which the oldest live snapshot was taken; 0 for none.
+    /// The Unix time in seconds when the oldest live snapshot was taken; 0 if there is none.
     pub fn oldest_time(&self) -> u64 {
         let first = |shard: &Shard| {
             shard
@@ -100,24 +101,24 @@ impl SnapshotList {
         oldest.min().map_or(0, |(_, time)| time)
     }
 
-    /// Releases of snapshots below `sequence` are to be noted.
+    /// Makes releases of snapshots below `sequence` be recorded from now on.
     pub fn watch(&self, sequence: SequenceNumber) {
         self.watched.store(sequence, Relaxed);
     }
 
-    /// Whether a release was noted since the last call.
+    /// Whether a release was recorded since the last call.
     pub fn take_released(&self) -> bool {
         self.released.load(Relaxed) && self.released.swap(false, Acquire)
     }
 
-    /// Calls `waker` after a release was noted.
+    /// Sets the function to call after a release was recorded.
     pub fn on_release(&self, waker: impl Fn() + Send + Sync + 'static) {
-        // The first one stays.
+        // Only the first call has an effect.
         let _ = self.waker.set(Box::new(waker));
     }
 
-    /// Notes a release if one of `sequences`, ascending, is not live any more:
-    /// a compaction kept what it would not have needed to.
+    /// Records a release if one of `sequences`, ascending, is no longer live. A compaction has then
+    /// kept something that it could have dropped.
     pub fn note_gone(&self, sequences: &[SequenceNumber]) {
         if sequences.is_empty() {
             return;
@@ -156,7 +157,7 @@ impl SnapshotList {
 #[derive(Debug)]
 pub(crate) struct SnapshotGuard {
     seq: SequenceNumber,
-    /// Where it is registered.
+    /// The shard that the snapshot is registered in.
     shard: usize,
     list: Arc<SnapshotList>,
 }
@@ -167,7 +168,7 @@ impl SnapshotGuard {
         self.seq
     }
 
-    /// Whether it is registered in `list`, for else nothing keeps what it sees.
+    /// Whether the snapshot is registered in `list`. Otherwise nothing keeps what it sees.
     pub fn is_of(&self, list: &Arc<SnapshotList>) -> bool {
         Arc::ptr_eq(&self.list, list)
     }

@@ -59,7 +59,7 @@ impl SyncPointHook {
         SyncPointHook { call: Some(call) }
     }
 
-    /// Calls the hook, if there is one.
+    /// Calls the hook, if there is one, for a write or a switch that has reached `point`.
     #[cfg(feature = "failpoints")]
     pub fn hit(&self, point: Point, number: SequenceNumber) {
         if let Some(call) = &self.call {
@@ -67,7 +67,7 @@ impl SyncPointHook {
         }
     }
 
-    /// No-op without the `failpoints` feature.
+    /// Does nothing without the `failpoints` feature.
     #[cfg(not(feature = "failpoints"))]
     #[inline(always)]
     pub fn hit(&self, _: Point, _: SequenceNumber) {}

@@ -1,39 +1,37 @@
-//! A budget of memory that the memtables of several column families and
-//! databases share: RocksDB's write buffer manager.
+//! A budget of memory that the memtables of several column families and databases share:
+//! RocksDB's write buffer manager.
 //!
-//! A [`Budget`] has [`BudgetClient`]s, one for each database, and these have
+//! A [`Budget`] has [`BudgetClient`]s, one for each database. A client has
 //! [`MemoryCharge`]s, one for each memtable. A charge grows in steps as the memtable
-//! takes memory, so that writers do not meet at the counters: of 4 KiB at first, so
-//! that it is little for a memtable of few entries, and of a sixteenth of what is
-//! charged later on, up to 256 KiB. It is
-//! *active* until the memtable is sealed (gets no more entries), and ends when
-//! the memtable is freed, which may be long after its flush if a reader holds
-//! it. Memtables without entries are not charged.
+//! takes memory, so that writers do not contend for the counters. The first steps are 4 KiB,
+//! so that little is charged for a memtable of few entries. Later steps are a sixteenth
+//! of the charge, up to 256 KiB. A charge is *active* until the memtable is sealed (gets no
+//! more entries), and ends when the memtable is freed, which may be long after its flush if a
+//! reader holds it. Memtables without entries are not charged.
 //!
-//! With limit `s`, a memtable is to be flushed when more than 7/8 of `s` is
-//! active, or when `s` is used and half of it is active (RocksDB's rule). The
-//! database with the most active memory does it, be it the one that writes or
-//! another. If writers may be stalled, they wait while `s` is used, and a
-//! memtable is flushed whenever what is on its way out is not enough to let
-//! them go on.
+//! With limit `s`, a memtable is to be flushed when more than 7/8 of `s` is active, or when `s`
+//! is used and half of it is active (RocksDB's rule). The database with the most active memory
+//! does the flush, whether it is the one that writes or another. If writers may be stalled,
+//! they wait while `s` is used, and a memtable is flushed whenever the memory that is already
+//! being freed is not enough to let them continue.
 //!
-//! What is outside the budget: the memory that is kept for later memtables
-//! (`art::pool_bytes`), for seconds, no more than the write buffers of live ones
-//! may grow to and than `art::pool_limit`. It belongs to no database, and is
-//! charged again when a memtable takes it.
+//! Memory that is kept for later memtables (`art::pool_bytes`) is outside the budget. It is
+//! kept for seconds, and is no more than the write buffers of live memtables may grow to, and
+//! no more than `art::pool_limit`. It belongs to no database, and is charged again when a
+//! memtable takes it.
 //!
 //! Invariants:
-//! * B1: `used` is the sum of all charges, `active` that of the active ones;
-//!   a client's `active` is its part of it.
+//! * B1: `used` is the sum of all charges, `active` that of the active ones; a client's
+//!   `active` is its part of it.
 //! * B2: a stalled writer holds no lock and no place in a queue.
-//! * B3: whatever may end a stall (memory freed, another limit, the end of a
-//!   database) changes the epoch after it has taken effect. So does the end of a
-//!   flush that has freed nothing, because a reader holds what was flushed or
-//!   because it failed: another database has to be asked then.
+//! * B3: every change that may end a stall (memory freed, another limit, the end of a database)
+//!   increments the epoch after it has taken effect. So does the end of a flush that has freed
+//!   nothing, because a reader holds what was flushed or because the flush failed: another
+//!   database must be asked then.
 //!
-//! Locks: `clients`, `epoch` and a cache's charge are leaves. The engine's
-//! own lock is taken by [`Flusher::flush_soon`], so nobody calls that with a
-//! lock of the engine, or of this module, held.
+//! Locks: `clients`, `epoch` and a cache's charge are leaves. [`Flusher::flush_soon`] takes the
+//! engine's own lock, so it must not be called with a lock of the engine, or of this module,
+//! held.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -45,15 +43,15 @@ use whitewater_storage::{Error, ErrorKind, Result};
 
 use crossbeam_utils::CachePadded;
 
-/// Bytes by which a charge grows at first: a page.
+/// The first step by which a charge grows: a page. Bytes.
 const FIRST_STEP: usize = 4 << 10;
 
-/// Steps in which a cache is charged. RocksDB's size of a dummy entry.
+/// The step in which a cache is charged: the size of RocksDB's dummy entries. Bytes.
 const CACHE_STEP: usize = 256 << 10;
 
-/// Whoever can free a client's memory.
+/// An object that can free a client's memory.
 pub(crate) trait Flusher: Send + Sync {
-    /// Has a memtable flushed if that helps the budget. Does not wait for it.
+    /// Requests the flush of a memtable, if that helps the budget. Does not wait for it.
     fn flush_soon(&self);
 }
 
@@ -66,18 +64,19 @@ pub(crate) struct Budget {
     /// Written by: [`Budget::set_allow_stall`]. Read by: writers. Publishes
     /// nothing.
     allow_stall: AtomicBool,
-    /// See B1. Written by: writers, once per step, and whoever seals or frees
-    /// a memtable (relaxed). Read by: every writer. Publish nothing.
+    /// See B1.
+    /// Written by: writers, once per step, and threads that seal or free a memtable (relaxed). Read
+    /// by: every writer. Publish nothing.
     used: CachePadded<AtomicUsize>,
     active: AtomicUsize,
     cache: Option<CacheCharge>,
     clients: Mutex<Vec<Weak<BudgetClient>>>,
-    /// Counts what may end a stall (B3).
+    /// The number of changes so far that may have ended a stall (B3).
     epoch: Mutex<u64>,
     changed: Condvar,
 }
 
-/// What a cache is charged: `used`, rounded up to steps.
+/// The amount that a cache is charged: `used`, rounded up to steps.
 struct CacheCharge {
     cache: BlockCache,
     charged: Mutex<usize>,
@@ -118,17 +117,17 @@ impl Budget {
         self.wake();
     }
 
-    /// Bytes of all memtables.
+    /// The memory of all memtables. Bytes.
     pub fn used(&self) -> usize {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// Bytes of memtables that still get entries.
+    /// The memory of memtables that still get entries. Bytes.
     pub fn active(&self) -> usize {
         self.active.load(Ordering::Relaxed)
     }
 
-    /// Whether a memtable is to be flushed.
+    /// Whether a memtable should be flushed.
     #[inline]
     pub fn should_flush(&self) -> bool {
         let limit = self.limit();
@@ -139,14 +138,14 @@ impl Budget {
         active > limit / 8 * 7 || (self.used() >= limit && active >= limit / 2)
     }
 
-    /// Whether writers are to wait.
+    /// Whether writers should wait.
     #[inline]
     pub fn should_stall(&self) -> bool {
         let limit = self.limit();
         limit > 0 && self.used() >= limit && self.allow_stall.load(Ordering::Relaxed)
     }
 
-    /// The database with the most active memory that can be flushed.
+    /// The client with the most active memory, among the databases that still flush.
     pub fn heaviest(&self) -> Option<Arc<BudgetClient>> {
         let mut clients = self.clients.lock();
         clients.retain(|client| client.strong_count() > 0);
@@ -155,7 +154,7 @@ impl Budget {
             .max_by_key(|client| client.active.load(Ordering::Relaxed))
     }
 
-    /// Lets stalled writers look again (B3).
+    /// Makes stalled writers check again (B3).
     pub fn wake(&self) {
         *self.epoch.lock() += 1;
         self.changed.notify_all();
@@ -178,7 +177,8 @@ impl Budget {
             return;
         };
         let mut charged = charged.lock();
-        // Read under the lock: whoever comes last sees all changes before.
+        // `used` is read under the lock, so the last thread to take the lock sees all earlier
+        // changes.
         let wanted = self.used().next_multiple_of(CACHE_STEP);
         if wanted != *charged {
             cache.charge(wanted, *charged);
@@ -201,12 +201,13 @@ impl fmt::Debug for Budget {
 /// A database's part of a budget.
 pub(crate) struct BudgetClient {
     budget: Arc<Budget>,
-    /// See B1. Written by: writers, once per step, and whoever seals or frees a
-    /// memtable. Read by: [`Budget::heaviest`]. Publishes nothing.
+    /// The client's part of the active memory; see B1.
+    /// Written by: writers, once per step, and threads that seal or free a memtable. Read by:
+    /// [`Budget::heaviest`]. Publishes nothing.
     active: AtomicUsize,
-    /// The database has failed or is closing: it flushes nothing more.
-    /// Written by: [`BudgetClient::set_out`]. Read by: [`Budget::heaviest`] and stalled
-    /// writers, which look again after the epoch has changed. Publishes nothing.
+    /// Whether the database has failed or is closing, and so flushes nothing more.
+    /// Written by: [`BudgetClient::set_out`]. Read by: [`Budget::heaviest`] and stalled writers,
+    /// which look again after the epoch has changed. Publishes nothing.
     out: AtomicBool,
     flusher: OnceLock<Weak<dyn Flusher>>,
 }
@@ -224,9 +225,9 @@ impl BudgetClient {
         client
     }
 
-    /// Says who flushes; only the first call has an effect.
+    /// Sets the object that flushes. Only the first call has an effect.
     pub fn set_flusher(&self, flusher: Weak<dyn Flusher>) {
-        // A second one is not made: a client is one database's.
+        // There is no second call: a client belongs to one database.
         let _ = self.flusher.set(flusher);
     }
 
@@ -235,9 +236,8 @@ impl BudgetClient {
         &self.budget
     }
 
-    /// The database has failed or is closing, or its flushes fail again and
-    /// again: nobody waits in its name, and nothing is expected of it. Or it
-    /// goes on.
+    /// With `out`, the database has failed or is closing, or its flushes fail again and again: none
+    /// of its writers waits, and it is not asked to flush. Without `out`, it takes part again.
     pub fn set_out(&self, out: bool) {
         self.out.store(out, Ordering::Relaxed);
         self.budget.wake();
@@ -248,15 +248,15 @@ impl BudgetClient {
         self.out.load(Ordering::Relaxed)
     }
 
-    /// Has the database flush a memtable.
+    /// Requests that the database flush a memtable.
     pub fn flush_soon(&self) {
         if let Some(flusher) = self.flusher.get().and_then(Weak::upgrade) {
             flusher.flush_soon();
         }
     }
 
-    /// Whether this database is to flush a memtable for the budget. If another
-    /// one is, that one is asked to.
+    /// Whether this database should flush a memtable for the budget. If another database should,
+    /// that one is asked to.
     pub fn is_to_flush(self: &Arc<Self>) -> bool {
         if !self.budget.should_flush() {
             return false;
@@ -270,11 +270,11 @@ impl BudgetClient {
         }
     }
 
-    /// Waits while writers are stalled; returns for how long. Ends when the
-    /// client leaves.
+    /// Waits while writers are stalled, and returns for how long. The wait ends when the client is
+    /// out.
     ///
     /// # Errors
-    /// `Incomplete` at once with `no_slowdown` when it would have to wait.
+    /// `Incomplete` at once with `no_slowdown`, if it would have to wait.
     #[inline]
     pub fn pass(&self, no_slowdown: bool) -> Result<Duration> {
         if !self.budget.should_stall() {
@@ -292,7 +292,7 @@ impl BudgetClient {
         let budget = &self.budget;
         let mut seen = *budget.epoch.lock();
         while budget.should_stall() && !self.out.load(Ordering::Relaxed) {
-            // What is freed or changed from here on changes the epoch (B3).
+            // Whatever is freed or changed from here on changes the epoch (B3).
             if let Some(heaviest) = budget.heaviest() {
                 heaviest.flush_soon();
             }
@@ -318,19 +318,19 @@ impl fmt::Debug for BudgetClient {
 #[derive(Debug)]
 pub(super) struct MemoryCharge {
     client: Arc<BudgetClient>,
-    /// Bytes by which it grows at most.
+    /// The largest step by which the charge grows. Bytes.
     step: usize,
-    /// Written by: writers, once per step (relaxed). Read by: writers, and
-    /// whoever seals or frees the memtable, when there are no writers any
-    /// more. Publishes nothing.
+    /// The charge, in bytes.
+    /// Written by: writers, once per step (relaxed). Read by: writers, and threads that seal the
+    /// memtable, or that free it when it has no more writers. Publishes nothing.
     bytes: AtomicUsize,
-    /// Whether it counts as active no more. Held while it grows, so that what
-    /// comes late is not counted as active for good.
+    /// Whether the charge no longer counts as active. Locked while the charge grows, so that a late
+    /// increase does not stay active forever.
     sealed: Mutex<bool>,
 }
 
 impl MemoryCharge {
-    /// A charge of nothing, for a memtable of about `size` bytes.
+    /// An empty charge, for a memtable of about `size` bytes.
     pub fn new(client: Arc<BudgetClient>, size: usize) -> Self {
         MemoryCharge {
             client,
@@ -342,12 +342,12 @@ impl MemoryCharge {
         }
     }
 
-    /// Bytes charged.
+    /// The charge. Bytes.
     pub fn bytes(&self) -> usize {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Makes it cover `bytes`, rounded up to a step.
+    /// Makes the charge cover `bytes`, rounded up to a step.
     #[inline]
     pub fn cover(&self, bytes: usize) {
         if bytes > self.bytes() {
@@ -371,16 +371,16 @@ impl MemoryCharge {
         }
     }
 
-    /// `bytes` are not among those that a switch would turn into tables.
+    /// Removes `bytes` from the active memory: a switch would no longer turn them into tables.
     fn deactivate(&self, bytes: usize) {
         let BudgetClient { budget, active, .. } = &*self.client;
-        // In this order: nobody is taken for the heaviest because the one
-        // that is has just done its part.
+        // The order matters: no other client is taken for the heaviest because the heaviest one has
+        // just done its part.
         budget.active.fetch_sub(bytes, Ordering::Relaxed);
         active.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// The memtable was switched out. Writers in it may still take memory.
+    /// Records that the memtable was switched out. Writers in it may still take memory.
     pub fn seal(&self) {
         let mut sealed = self.sealed.lock();
         if !std::mem::replace(&mut sealed, true) {
@@ -517,7 +517,7 @@ mod tests {
         drop(a);
     }
 
-    /// Runs `end` once a writer of `client` is stalled, and expects it to go on.
+    /// Runs `end` once a writer of `client` is stalled, and expects the writer to continue.
     fn stalled(client: &Arc<BudgetClient>, bell: &Bell, end: impl FnOnce()) {
         assert_eq!(client.pass(true).unwrap_err().kind(), ErrorKind::Incomplete);
         let rung = bell.0.load(Ordering::Relaxed);
