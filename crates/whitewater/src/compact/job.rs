@@ -1,8 +1,8 @@
 //! Runs a picked compaction.
 //!
-//! The inputs are read as a version of their own, past the block cache. Every
-//! entry the tables claim to hold must have been read; a table that loses
-//! entries unnoticed would lose them for good here.
+//! The inputs are read as a version of their own, past the block cache. The job must read every
+//! entry that the tables claim to hold: a table that loses entries unnoticed would lose them
+//! for good here.
 
 use super::part_events::PartEvents;
 use super::pick::Compaction;
@@ -35,27 +35,27 @@ use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{ReadLimits, TableReadOptions};
 use whitewater_storage::{Error, Result, filename};
 
-/// What a compaction did.
+/// The result of a compaction.
 #[derive(Debug, Default)]
 pub(crate) struct CompactionResult {
-    /// Deleted inputs and new outputs, ready to be recorded.
+    /// Deletes the inputs and adds the outputs; ready to be recorded.
     pub edit: VersionEdit,
-    /// The files were only moved to another level.
+    /// Whether the files were only moved to another level.
     pub moved: bool,
-    /// For statistics; what it took is the caller's to say.
+    /// For statistics. The caller adds the time that the compaction took.
     pub stats: JobStats,
     /// Entries that were not written again.
     pub drops: Drops,
-    /// Parts that ran at the same time.
+    /// The number of parts that ran at the same time.
     pub parts: u64,
 }
 
-/// Runs `compaction` (or moves or deletes its files, when that is enough). Nothing is
-/// recorded: the caller does. Its parts are told to `events`.
+/// Runs `compaction` (or only moves or deletes its files, if that is enough). The caller must
+/// record the result. `events` is notified of the compaction's parts.
 ///
 /// # Errors
-/// Those of reading and writing tables; `Corruption` when the tables hold more
-/// or fewer entries than they say. No output is left behind then.
+/// Errors of reading and writing tables; `Corruption` if the tables hold more or fewer entries
+/// than they claim. No output is left behind in that case.
 pub(crate) fn run(
     compaction: &Compaction,
     ctx: &OutputContext<'_>,
@@ -78,12 +78,12 @@ pub(crate) fn run(
     if compaction.deletes {
         return Ok(result);
     }
-    // Who asks for a compaction wants the filter asked.
+    // A caller who requests a compaction wants the filter to be asked.
     let filters = is_manual(compaction) && ctx.options.filter_source().is_some();
     if compaction.trivial_move && !filters {
         result.moved = true;
         result.parts = 1;
-        // As in RocksDB, nothing but the bytes counts.
+        // As in RocksDB, a move counts as nothing but its bytes.
         result.stats = JobStats {
             bytes_moved: inputs(compaction).map(|(_, f)| f.meta.size).sum(),
             ..JobStats::default()
@@ -132,7 +132,8 @@ fn rewrite(
     let times = inputs(compaction).map(|(_, f)| f.meta.oldest_ancester_time);
     let known_times = times.filter(|&t| t > 0);
     let taken_for = match ctx.options.compaction_style {
-        // Goes as a whole when it is too old: so old as the youngest in it.
+        // A FIFO table is deleted as a whole when it is too old, so it is as old as the youngest
+        // data in it.
         CompactionStyle::Fifo => known_times.max(),
         _ => known_times.min(),
     };
@@ -205,7 +206,7 @@ fn rewrite(
     for part in parts {
         whole.extend(part);
     }
-    // Nobody counts blobs of files that nobody knows.
+    // Garbage is not recorded for blob files that the version does not know.
     (whole.garbage).retain(|g| version.blobs.get(g.number).is_some());
     if let Err(e) = check_count(&source, ctx, tables, whole.input_entries) {
         remove(ctx, &whole.files);
@@ -214,8 +215,8 @@ fn rewrite(
     Ok(whole)
 }
 
-/// Values in older blob files than this one leave them: with garbage collection,
-/// those of the oldest part of the files.
+/// Values in blob files that are older than this one are moved out of them. With garbage
+/// collection, these are the oldest part of the files.
 fn inline_below(version: &Version, options: &CfOptions) -> u64 {
     if !options.enable_blob_garbage_collection {
         return 0;
@@ -251,20 +252,20 @@ fn open_inputs(
     Ok((merged, tombstones))
 }
 
-/// Removes tables that are not to be recorded. One that cannot be removed is
-/// found as an orphan at the next open.
+/// Removes tables that will not be recorded. A table that cannot be removed is found as an
+/// orphan at the next open.
 fn remove(ctx: &OutputContext<'_>, files: &[FileMetaData]) {
     for f in files {
         let _ = ctx.fs.remove(&filename::table(ctx.dir, f.number));
     }
 }
 
-/// Whether a caller asked for it.
+/// Whether the compaction was requested by a caller.
 pub(super) fn is_manual(compaction: &Compaction) -> bool {
     compaction.reason == CompactionReason::ManualCompaction
 }
 
-/// A filter for the entries of `compaction`, if its column family has any.
+/// A filter for the entries of `compaction`, if its column family has a compaction filter.
 fn start_filter<'a>(
     compaction: &Compaction,
     ctx: &OutputContext<'a>,
@@ -290,7 +291,7 @@ pub(super) fn input_version(compaction: &Compaction) -> Arc<Version> {
     Arc::new(Version::new(levels, compaction.version.open_with.clone()))
 }
 
-/// Checks that `read` entries are what the tables of `source` say they hold.
+/// Checks that the tables of `source` claim to hold `read` entries.
 pub(super) fn check_count(
     source: &Version,
     ctx: &OutputContext<'_>,

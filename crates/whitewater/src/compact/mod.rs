@@ -1,13 +1,12 @@
 //! Compaction: which tables to merge, and merging them.
 //!
 //! * [`score`]: whether a compaction is due.
-//! * [`pick`]: automatic and manual picks, by compaction style. Pure functions
-//!   over a version.
+//! * [`pick`]: automatic and manual picks, by compaction style. Pure functions over a version.
 //! * [`reason`]: why a compaction was picked.
 //! * [`job`]: runs a picked compaction; `subcompaction`: its parts, side by side;
-//!   [`part_events`]: what listeners are told of them.
+//!   [`part_events`]: the parts' events for listeners.
 //!
-//! What is written, and into which tables, is decided by [`table_writer`](crate::table_writer).
+//! [`table_writer`](crate::table_writer) decides what is written, and into which tables.
 
 pub(crate) mod job;
 pub(crate) mod part_events;

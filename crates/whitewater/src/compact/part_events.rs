@@ -1,4 +1,4 @@
-//! What listeners are told of the parts of a compaction.
+//! The events that listeners get about the parts of a compaction.
 
 use crate::clock::micros;
 use crate::event_queue::EventQueue;
@@ -9,7 +9,7 @@ use crate::table_writer::Written;
 use whitewater_concurrent::system;
 use whitewater_storage::Result;
 
-/// Notes the parts of one compaction. There is none when nobody listens.
+/// Queues the events of one compaction's parts. It does not exist when there are no listeners.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PartEvents<'a> {
     events: &'a EventQueue,
@@ -17,7 +17,7 @@ pub(crate) struct PartEvents<'a> {
 }
 
 impl<'a> PartEvents<'a> {
-    /// For the compaction that began as `compaction` says.
+    /// Events for the compaction that began as described by `compaction`.
     pub fn new(events: &'a EventQueue, compaction: &'a CompactionJobInfo) -> Self {
         PartEvents { events, compaction }
     }
@@ -25,7 +25,7 @@ impl<'a> PartEvents<'a> {
     /// Runs `work`, which is part `number`, between its two events.
     ///
     /// # Errors
-    /// Those of `work`; `Aborted` if it panicked.
+    /// Errors of `work`; `Aborted` if it panicked.
     pub(super) fn tell(
         self,
         number: usize,

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-/// Why a compaction was picked. Some of it decides how it is run.
+/// Why a compaction was picked. Some reasons affect how it is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CompactionReason {
     /// Level 0 has too many files.
     LevelL0FilesNum,
     /// A level is larger than its target.
     LevelMaxLevelSize,
-    /// Deeper data comes to too small a part of all.
+    /// The newer data is too large in relation to the oldest run.
     UniversalSizeAmplification,
     /// Neighbouring sorted runs are of similar size.
     UniversalSizeRatio,
@@ -17,26 +17,26 @@ pub(crate) enum CompactionReason {
     UniversalSortedRunNum,
     /// All files together are too large.
     FifoMaxSize,
-    /// Small files are merged.
+    /// Small files are merged to reduce their number.
     FifoReduceNumFiles,
     /// Files are older than their age limit, and are deleted.
     FifoTtl,
-    /// A caller asked for it.
+    /// A caller requested it.
     ManualCompaction,
-    /// A caller asked for another level.
+    /// A caller requested a move to another level.
     ChangeLevel,
-    /// Files were marked, for the deletions in them, say.
+    /// Files were marked for compaction, for example because of the deletions in them.
     FilesMarkedForCompaction,
-    /// Files of the last level hold what only snapshots that are gone kept.
+    /// Files of the last level hold entries that were kept only for snapshots that are gone.
     BottommostFiles,
     /// The data of files is older than its age limit.
     Ttl,
-    /// Files have not been written anew for long.
+    /// Files have not been rewritten for a long time.
     PeriodicCompaction,
 }
 
 impl CompactionReason {
-    /// RocksDB's word for it, which listeners, LOG and properties show.
+    /// RocksDB's name of the reason, which listeners, LOG and properties show.
     pub fn as_str(self) -> &'static str {
         match self {
             CompactionReason::LevelL0FilesNum => "LevelL0FilesNum",

@@ -1,16 +1,15 @@
 //! Parts of one compaction that run at the same time.
 //!
-//! The user keys of the inputs are cut into ranges of about equal bytes, at
-//! keys that the indexes of the tables know. Every part merges its range into
-//! tables of its own; in key order, the tables of all parts are those of the
-//! compaction.
+//! The user keys of the inputs are cut into ranges of about equal bytes, at keys that the
+//! indexes of the tables contain. Every part merges its range into tables of its own; in key
+//! order, the tables of all parts are those of the compaction.
 //!
 //! Invariants:
-//! * I1: a cut falls between two user keys, so that the drop rules, which look
-//!   at one user key at a time, decide the same as without it.
-//! * I2: range tombstones are split at cuts, as they are where tables are cut:
-//!   a part's tables do not reach into the next part.
-//! * I3: where one part fails, the others end early, and no table is left.
+//! * I1: a cut falls between two user keys, so that the drop rules, which look at one user key
+//!   at a time, decide the same as without it.
+//! * I2: range tombstones are split at cuts, as they are where tables are cut: a part's tables
+//!   do not reach into the next part.
+//! * I3: if one part fails, the others end early, and no table is left.
 
 use super::job::is_manual;
 use super::pick::Compaction;
@@ -27,17 +26,16 @@ use whitewater_storage::key::{UserComparator, user_key};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
 
-/// Places of a table that its parts can be cut at, at most.
+/// The largest number of places per table at which parts can be cut.
 const ANCHORS_PER_TABLE: usize = 128;
 
-/// The keys to cut `compaction` at, ascending: up to one less than
-/// `max_subcompactions`, and none that would leave parts smaller than a table.
-/// With levels of growing size only level 0 and what a caller asked for is worth
-/// it: other compactions are small, and run beside each other. What universal
-/// compaction merges may be all there is.
+/// The keys at which to cut `compaction`, ascending. There are fewer than `max_subcompactions`,
+/// and no part gets smaller than a table. With leveled compaction, only compactions of level 0
+/// and those requested by a caller are worth cutting: others are small, and run beside each
+/// other. A universal compaction may merge all data there is.
 ///
 /// # Errors
-/// Those of opening tables and reading their indexes.
+/// Errors of opening tables and reading their indexes.
 pub(super) fn cuts(
     compaction: &Compaction,
     ctx: &OutputContext<'_>,
@@ -56,14 +54,14 @@ pub(super) fn cuts(
     for file in compaction.inputs.iter().flat_map(|(_, files)| files) {
         let open = tables.open(file, ctx.comparator, &version.open_with)?;
         anchors.extend(open.table.anchors(ANCHORS_PER_TABLE)?);
-        // What is in no data block has no weight: filters, range tombstones.
+        // What is not in data blocks has no weight: filters and range tombstones.
         anchors.push((user_key(&file.meta.largest).to_vec(), 0));
     }
     let least = ctx.options.target_file_size(compaction.output_level);
     let user = &ctx.comparator.user;
     let mut cuts = even_cuts(anchors, max, least, user);
     if user.timestamp_size() > 0 {
-        // No cut between the versions of a key: what becomes of the older ones
+        // No cut may fall between the versions of a key, since what happens to the older ones
         // depends on the newer ones.
         for cut in &mut cuts {
             *cut = user.first_version(user.without_timestamp(cut));
@@ -73,9 +71,9 @@ pub(super) fn cuts(
     Ok(cuts)
 }
 
-/// Keys that cut what `anchors` stand for into at most `max` parts of about
-/// equal weight, and of `least` or more. An anchor is a key and the bytes that
-/// lie before it and after the anchor before it.
+/// The keys that cut what `anchors` represent into at most `max` parts of about equal weight,
+/// each of at least `least`. An anchor is a key and the number of bytes between the previous
+/// anchor and this key.
 fn even_cuts(
     mut anchors: Vec<(Vec<u8>, u64)>,
     max: usize,
@@ -128,13 +126,13 @@ pub(super) fn clip(
     before(&tombstone.start, &tombstone.end).then_some(tombstone)
 }
 
-/// Runs `work` for each part between `cuts`, each but the first on a thread of
-/// its own, and returns what each made, in key order. `work` is handed which part
-/// it is, from 0 on, and a flag that says when it need not go on. `undo` is called with what parts
-/// made, if one of them fails.
+/// Runs `work` for each part between `cuts`, each but the first on a thread of its own, and
+/// returns the results in key order. The arguments of `work` include the part's number, from 0
+/// on, and a flag that is set when the work need not continue. If a part fails, `undo` is
+/// called with what the parts have made.
 ///
 /// # Errors
-/// That of the part that failed first; `Aborted` if it panicked.
+/// The error of the part that failed first; `Aborted` if it panicked.
 pub(super) fn run<T: Send>(
     cuts: &[Vec<u8>],
     work: impl Fn(usize, Part<'_>, &AtomicBool) -> Result<T> + Sync,
@@ -178,9 +176,9 @@ pub(super) fn run<T: Send>(
         let mut made = vec![run_one(0, first)];
         for (number, part, thread) in threads {
             made.push(match thread {
-                // Panics of the work are caught inside.
+                // Panics of the work are caught inside the thread.
                 Ok(thread) => thread.join().unwrap_or_default(),
-                // No thread is to be had.
+                // No thread could be started.
                 Err(_) => run_one(number, part),
             });
         }
@@ -221,7 +219,7 @@ mod tests {
         assert_eq!(cut(&even, 4, 80), [""; 0]);
         assert_eq!(cut(&even, 100, 1).len(), 7);
         assert_eq!(cut(&[], 4, 1), [""; 0]);
-        // All weight in one place, and equal keys.
+        // All weight is in one place, and keys are equal.
         assert_eq!(cut(&[("a", 1), ("b", 90), ("b", 90)], 4, 1), [""; 0]);
         assert_eq!(cut(&[("c", 5), ("b", 90), ("b", 90)], 4, 1), ["b"]);
     }
@@ -275,7 +273,7 @@ mod tests {
                     assert!(!panics, "expected by the test");
                     return Err(Error::new(ErrorKind::Busy, "no"));
                 }
-                // The others learn of it.
+                // The other parts learn of the failure.
                 while !abandoned.load(Relaxed) {
                     std::thread::yield_now();
                 }

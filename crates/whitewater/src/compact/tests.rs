@@ -1,8 +1,7 @@
 //! Compactions of real tables through the version set.
 //!
-//! A small engine without memtables and logs: batches of writes become level-0
-//! tables, compactions are picked and run, and what every live snapshot reads
-//! must not change.
+//! The tests use a small engine without memtables and logs: batches of writes become level-0
+//! tables, compactions are picked and run, and what every live snapshot reads must not change.
 
 use super::job;
 use super::pick::{CompactCursor, Compaction, Moment, level_state, pick_automatic, pick_manual};
@@ -57,7 +56,7 @@ struct Small {
     cancel: AtomicBool,
     last: u64,
     state: State,
-    /// What live snapshots read.
+    /// The state that each live snapshot reads.
     snapshots: BTreeMap<u64, State>,
 }
 
@@ -249,7 +248,7 @@ impl Small {
         self.purge();
     }
 
-    /// Runs all automatic compactions that are due; returns how many.
+    /// Runs all automatic compactions that are due, and returns their number.
     fn compact(&mut self) -> usize {
         for n in 0.. {
             let mut cursor = std::mem::take(&mut self.cursor);
@@ -434,7 +433,7 @@ fn a_file_holds_whole_user_keys_and_its_share_of_tombstones() {
                 .compare(&pair[0].meta.largest, &pair[1].meta.smallest)
                 .is_lt()
         );
-        // All end at a cut of the long tombstone, exclusively.
+        // All tables end at a cut of the long tombstone, exclusively.
         let next = pair[1].range().start.unwrap();
         assert_eq!(pair[0].range().end, std::ops::Bound::Excluded(next));
     }
@@ -523,7 +522,7 @@ fn failed_jobs_leave_no_files() {
     assert_eq!(e.kind(), ErrorKind::ShutdownInProgress);
     db.check("after a cancelled job");
     db.cancel = AtomicBool::new(false);
-    // An input that is damaged: its blocks do not match their checksums.
+    // A damaged input: its blocks do not match their checksums.
     let victim = db.current.levels[0][1].meta.number;
     let path = filename::table(&db.dir, victim);
     let mut bytes = whitewater_storage::fs::read_file(&*db.fs, &path, 1 << 20).unwrap();
@@ -603,13 +602,13 @@ fn tables_end_where_they_overlap_too_much_of_the_next_level() {
         db.last += 1;
         db.write_level0(entries, Vec::new());
     };
-    // Two tables: one by itself would only be moved.
+    // Two tables are needed: a single one would only be moved.
     write(&mut db, &mut (0..1000));
     write(&mut db, &mut (0..1000));
     db.compact_level(0, 2);
     let below = db.current.levels[2].len();
     assert!(below > 20, "{below} tables");
-    // A few keys over all of that: one small table by its size.
+    // A few keys over the whole range make one small table.
     write(&mut db, &mut (0..1000).step_by(20));
     write(&mut db, &mut (0..1000).step_by(20));
     db.compact_level(0, 1);
@@ -618,7 +617,8 @@ fn tables_end_where_they_overlap_too_much_of_the_next_level() {
     for table in tables {
         let range = table.range();
         let bytes = db.current.overlapping_bytes(2, &db.comparator.user, range);
-        // What it left behind, its own, and the files it begins and ends in.
+        // The files that it has left behind, its own size, and the files in which it begins and
+        // ends.
         assert!(bytes < (12 << 10) + 2 * (6 << 10), "{bytes}");
     }
 }

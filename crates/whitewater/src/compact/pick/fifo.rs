@@ -1,4 +1,4 @@
-//! Picks of FIFO compaction: whole files, the oldest first, are deleted.
+//! Picks of FIFO compaction: whole files are deleted, the oldest first.
 
 use super::{Compaction, Files, Moment, Picker};
 use crate::compact::reason::CompactionReason;
@@ -7,7 +7,7 @@ use crate::version::{TableFile, total_bytes};
 use std::sync::Arc;
 
 impl Picker<'_> {
-    /// Files that are too old, if it is enough that those go; else the oldest,
+    /// Picks files that are too old, if deleting them is enough. Otherwise picks the oldest files
     /// until the rest is small enough. One such compaction runs at a time.
     pub(super) fn fifo(&self, moment: &Moment) -> Option<Compaction> {
         let files = || self.version.levels.iter().flatten();
@@ -35,7 +35,7 @@ impl Picker<'_> {
         if total <= limit {
             return None;
         }
-        // Deeper levels are left from another style, and go first.
+        // Files in deeper levels come from another compaction style, and are deleted first.
         let level = self.version.last_level();
         let files = &self.version.levels[level];
         let mut rest = total;
@@ -51,8 +51,8 @@ impl Picker<'_> {
         self.deletion(level, victims, CompactionReason::FifoMaxSize)
     }
 
-    /// With `allow_compaction`: files that are hardly larger than a memtable.
-    /// Larger ones are left, for they would stay beyond their time.
+    /// With `allow_compaction`: picks files that are hardly larger than a memtable. Larger files
+    /// are left alone, because merged they would stay longer than they should.
     fn small_files(&self, total: u64, limit: u64) -> Option<Compaction> {
         let merges = self.options.compaction_options_fifo.allow_compaction;
         if !merges || total > limit || self.version.last_level() > 0 {

@@ -1,4 +1,4 @@
-//! Picks with levels of growing size.
+//! Picks of leveled compaction.
 
 use super::{CompactCursor, Compaction, Files, LevelState, Picker, any_busy};
 use crate::compact::reason::CompactionReason;
@@ -8,23 +8,23 @@ use std::cmp::Reverse;
 use std::sync::Arc;
 use whitewater_storage::key::InternalComparator;
 
-/// Files of level 0 that are worth merging among themselves.
+/// The smallest number of level-0 files that are worth merging among themselves.
 const MIN_FILES_WITHIN_LEVEL0: usize = 4;
 
-/// Where the files of a level go that are due by themselves.
+/// Where files that are due on their own are compacted to.
 #[derive(Clone, Copy)]
 enum Way {
-    /// To the next level.
+    /// Into the next level.
     Down,
-    /// To the next level, from the last one with data to itself.
+    /// Into the next level, or, from the last level with data, into the same level.
     DownOrStay,
-    /// They are written anew where they are.
+    /// Into the same level: they are rewritten where they are.
     Stay,
 }
 
 impl Picker<'_> {
-    /// The most urgent compaction: levels that are too full by their scores,
-    /// then single files that are due.
+    /// Picks the most urgent compaction: of levels that are too full by their scores, then of
+    /// single files that are due.
     pub(super) fn leveled(
         &self,
         state: &LevelState,
@@ -57,7 +57,7 @@ impl Picker<'_> {
                 }
                 level0_waits = true;
             } else if level0_waits && level == state.base_level {
-                // More work on the base level would make level 0 wait longer.
+                // More work on the base level would make level 0 wait even longer.
             } else if let Some(picked) = self.file_of(level, comparator, cursor) {
                 return Some(picked);
             }
@@ -99,7 +99,7 @@ impl Picker<'_> {
         })
     }
 
-    /// All of level 0 into the base level.
+    /// Picks all of level 0, to compact into the base level.
     fn level0(&self, base_level: usize) -> Option<Compaction> {
         let files = self.version.levels[0].clone();
         if files.is_empty() || any_busy(&files) {
@@ -108,8 +108,8 @@ impl Picker<'_> {
         self.merge_down(0, files, base_level, CompactionReason::LevelL0FilesNum)
     }
 
-    /// The newest files of level 0 among themselves, so that there are fewer
-    /// while level 0 cannot go down.
+    /// Picks the newest files of level 0, to merge them among themselves, so that there are fewer
+    /// files while level 0 cannot be compacted down.
     fn within_level0(&self) -> Option<Compaction> {
         let trigger = self.options.level0_file_num_compaction_trigger.max(1) as usize;
         if self.version.num_files(0) < trigger + 2 {
@@ -119,8 +119,8 @@ impl Picker<'_> {
         self.finish(vec![(0, files)], 0, CompactionReason::LevelL0FilesNum)
     }
 
-    /// A file of `level` and its neighbours into the next level: the first, by
-    /// priority, that can be compacted.
+    /// Picks a file of `level` and its neighbours, to compact into the next level: the first file,
+    /// by priority, that can be compacted.
     fn file_of(
         &self,
         level: usize,
@@ -135,7 +135,7 @@ impl Picker<'_> {
         } else {
             files.partition_point(|f| comparator.compare(&f.meta.largest, &next).is_le())
         };
-        // From the cursor on, so that equals take turns.
+        // Candidates start at the cursor, so that files of equal priority take turns.
         let (before, after) = files.split_at(first);
         let mut candidates: Vec<_> = (after.iter().chain(before))
             .filter(|f| !f.being_compacted())
@@ -171,7 +171,7 @@ impl Picker<'_> {
         picked
     }
 
-    /// Bytes of the next level per byte of `file` that its compaction rewrites.
+    /// The number of bytes of the next level that compacting `file` rewrites, per byte of `file`.
     fn overlap_ratio(&self, level: usize, file: &TableFile) -> f64 {
         let below = (self.version).overlapping_bytes(level + 1, self.user, file.range());
         below as f64 / file.compensated_size().max(1) as f64
@@ -182,7 +182,7 @@ impl Picker<'_> {
         self.merge_down(level, files, level + 1, CompactionReason::LevelMaxLevelSize)
     }
 
-    /// A file that is due by itself, with all it takes along.
+    /// Picks a file that is due on its own, with all files that must go along.
     fn single(
         &self,
         level: usize,
@@ -217,13 +217,13 @@ impl Picker<'_> {
             return None;
         }
         let picked = self.finish(vec![(level, files)], level, reason)?;
-        // With neighbours, what is deeper may be in the way: nothing would be
-        // gained, and the files would be due again.
+        // With the neighbours, data in deeper levels may overlap. Then nothing would be gained, and
+        // the files would be due again.
         let useless = reason == CompactionReason::BottommostFiles && !picked.bottommost;
         (!useless).then_some(picked)
     }
 
-    /// `files` of `level` and what they overlap in `output_level`, deeper.
+    /// Picks `files` of `level` and the files that they overlap in the deeper level `output_level`.
     fn merge_down(
         &self,
         level: usize,
@@ -245,14 +245,14 @@ impl Picker<'_> {
             output_level,
             reason,
         )?;
-        // Where a request can be answered by dropping entries, it is.
+        // If a request can be answered by dropping entries, the file is rewritten and not moved.
         picked.trivial_move =
             moves && !(reason == CompactionReason::FilesMarkedForCompaction && picked.bottommost);
         Some(picked)
     }
 
-    /// Adds files of the start level that the output side covers anyway, as
-    /// long as it stays the same and the whole stays small.
+    /// Adds files of the start level whose range the output level's inputs cover anyway, as long as
+    /// those inputs stay the same and the whole stays small.
     fn grown(&self, level: usize, files: Files, below: Files) -> (Files, Files) {
         let all = hull(self.user, files.iter().chain(&below));
         let (Some(all), false) = (all, below.is_empty()) else {

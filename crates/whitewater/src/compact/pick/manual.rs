@@ -8,11 +8,11 @@ use crate::version::{TableFile, Version, hull};
 use std::sync::Arc;
 use whitewater_storage::key::InternalComparator;
 
-/// Picks the compaction of the files of `level` that overlap `range` into
-/// `output_level`, or into the first level on the way there that overlaps them.
-/// With `older_than`, below level 0, only of the first neighbours with lower
-/// numbers. `None` when there are no such files; `Some(Err(()))` when some are
-/// being compacted: try later.
+/// Picks the compaction of the files of `level` that overlap `range` into `output_level`, or
+/// into the first level on the way there that overlaps them. With `older_than`, below level 0,
+/// picks only the first run of neighbours with lower numbers. Returns `None` when there are no
+/// such files, and `Some(Err(()))` when some are being compacted and the caller should try
+/// later.
 pub(crate) fn pick_manual(
     version: &Arc<Version>,
     options: &CfOptions,
@@ -52,9 +52,9 @@ pub(crate) fn pick_manual(
     Some(picked.ok_or(()))
 }
 
-/// Picks all files of the column family into the last level that compactions
-/// write, for universal compaction. `None` when there are none; `Some(Err(()))` when some are being
-/// compacted: try later.
+/// Picks all files of the column family, to compact into the last level that compactions write,
+/// for universal compaction. Returns `None` when there are none, and `Some(Err(()))` when some
+/// are being compacted and the caller should try later.
 pub(crate) fn pick_all(
     version: &Arc<Version>,
     options: &CfOptions,
@@ -81,9 +81,9 @@ pub(crate) fn pick_all(
     )
 }
 
-/// Picks the move of all files of `from`, none of which overlap, to the
-/// level `to`. Nothing may be in between. `None` when a compaction is running,
-/// which may write there: try later.
+/// Picks the move of all files of `from`, none of which overlap, to the level `to`. There must
+/// be no files in between. Returns `None` when a running compaction may write there and the
+/// caller should try later.
 pub(crate) fn pick_move(
     version: &Arc<Version>,
     options: &CfOptions,

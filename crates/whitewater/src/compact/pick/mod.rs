@@ -1,27 +1,26 @@
 //! Which tables to compact.
 //!
-//! Pure functions over a version; only the marks on picked files are state.
-//! Every pick keeps the order of versions: what stays above is newer than what
-//! goes down, key by key.
+//! Picks are pure functions over a version; only the marks on picked files are state. Every
+//! pick keeps the order of versions: for each key, what stays above is newer than what goes
+//! down.
 //!
-//! * here: [`Compaction`], and what all picks need;
-//! * [`leveled`], [`universal`], [`fifo`]: automatic picks by compaction style;
+//! * This module: [`Compaction`], and what all picks need.
+//! * [`leveled`], [`universal`], [`fifo`]: automatic picks by compaction style.
 //! * [`manual`]: picks on request.
 //!
 //! Invariants of a pick:
 //! * I1: no input was marked before.
-//! * I2: below level 0, a user key at the boundary of two files of a level is in
-//!   both or in neither (a *clean cut*): its versions stay together.
-//! * I3: of the files that overlap, those between the newest and the oldest
-//!   input in age are inputs, too. From level 0 into a deeper level, every
-//!   older file that overlaps an input is one, and with levels of growing size
-//!   one such compaction runs at a time.
-//! * I4: all files of a deeper output level that overlap the inputs are inputs,
-//!   and no other running compaction writes into that range.
-//! * I5: what is written to level 0 has the epoch number of the oldest input,
-//!   which by I3 puts it where its inputs were in age.
-//! * I6: where tables may be ingested behind, no input and no output is on the
-//!   last level, so that all there has the number 0 and stays below the rest.
+//! * I2: below level 0, a user key at the boundary of two files of a level is in both or in
+//!   neither (a *clean cut*): its versions stay together.
+//! * I3: of the files that overlap, those between the newest and the oldest input in age are
+//!   inputs, too. From level 0 into a deeper level, every older file that overlaps an input is
+//!   one, and with leveled compaction one such compaction runs at a time.
+//! * I4: all files of a deeper output level that overlap the inputs are inputs, and no other
+//!   running compaction writes into that range.
+//! * I5: what is written to level 0 has the epoch number of the oldest input, which by I3 puts
+//!   it where its inputs were in age.
+//! * I6: if tables may be ingested behind all others, no input and no output is on the last
+//!   level, so that everything there has the sequence number 0 and stays below the rest.
 
 mod fifo;
 mod leveled;
@@ -48,33 +47,32 @@ type Files = Vec<Arc<TableFile>>;
 /// A compaction that was picked: its input files are marked until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Compaction {
-    /// The version the inputs were picked from.
+    /// The version that the inputs were picked from.
     pub version: Arc<Version>,
     /// Input files by level, from the start level to the output level.
     pub inputs: Vec<(usize, Vec<Arc<TableFile>>)>,
     pub output_level: usize,
-    /// Nothing older than the inputs may hold keys in their range, nor come to
-    /// do so.
+    /// Nothing older than the inputs holds keys in their range, or will come to do so.
     pub bottommost: bool,
-    /// Tables with any key may come in behind everything there is: what hides
-    /// older entries stays.
+    /// Tables with any keys may be ingested behind all others, so entries that hide older ones are
+    /// kept.
     pub open_behind: bool,
     /// The files can become part of the output level as they are.
     pub trivial_move: bool,
     /// The files are deleted, and nothing is written.
     pub deletes: bool,
-    /// What is written is not compressed.
+    /// The outputs are not compressed.
     pub uncompressed: bool,
-    /// Why it was picked.
+    /// Why the compaction was picked.
     pub reason: CompactionReason,
 }
 
 impl Compaction {
-    /// Whether nothing older than the inputs may hold `user_key`.
+    /// Whether nothing older than the inputs holds `user_key`.
     pub fn key_not_below(&self, user: &UserComparator, user_key: &[u8]) -> bool {
         let mut deeper = self.output_level + 1..self.version.levels.len();
         let holds = |level| self.version.may_hold(level, user, user_key);
-        // Beside an output on level 0 there may be older files of that level.
+        // Older files of level 0 may exist beside an output on level 0.
         let mut none_older = || self.output_level > 0 && !deeper.any(holds);
         self.bottommost || (!self.open_behind && none_older())
     }
@@ -91,7 +89,7 @@ impl Drop for Compaction {
 }
 
 impl Compaction {
-    /// What goes in and where it goes, in RocksDB's words: `4@0 + 2@1 files to L1`.
+    /// The inputs and the output level, in RocksDB's words: `4@0 + 2@1 files to L1`.
     pub fn summary(&self) -> String {
         let inputs = self.inputs.iter();
         let inputs: Vec<_> = inputs.map(|(l, f)| format!("{}@{l}", f.len())).collect();
@@ -99,10 +97,10 @@ impl Compaction {
     }
 }
 
-/// Where the next compaction of each level starts (round robin).
+/// The position at which the next compaction of each level starts (round robin).
 #[derive(Debug, Clone, Default)]
 pub(crate) struct CompactCursor {
-    /// Internal key per level, empty for the beginning.
+    /// The internal key for each level; empty for the beginning.
     pub next: Vec<Vec<u8>>,
 }
 
@@ -129,10 +127,10 @@ pub(crate) fn pick_automatic(
     }
 }
 
-/// Picks the files below level 0 that have no user key outside `range`, and
-/// share none with a file that has: their keys' older versions are in them, too,
-/// as far as their level has any. Marks them as a compaction would; files that
-/// one reads are left out. Called with the database mutex held.
+/// Picks the files below level 0 that have no user key outside `range`, and that share no user
+/// key with a file that has one. So they also contain the older versions of their keys, as far
+/// as their level has any. Marks the files as a compaction would. Files that a compaction reads
+/// are left out. Called with the database mutex held.
 pub(crate) fn pick_within(
     version: &Arc<Version>,
     user: &UserComparator,
@@ -144,7 +142,7 @@ pub(crate) fn pick_within(
         let files = &version.levels[level][span];
         let within = |f: &TableFile| !f.being_compacted() && range.hull(user, &f.range()) == range;
         let mut inside: Vec<bool> = files.iter().map(|f| within(f)).collect();
-        // One that stays keeps a neighbour that shares a key with it.
+        // A file that stays keeps a neighbour that shares a key with it.
         let keeps = |i: usize, j: usize, inside: &[bool]| {
             !inside[j] && files[i].range().overlaps(user, &files[j].range())
         };
@@ -166,10 +164,10 @@ fn any_busy(files: &[Arc<TableFile>]) -> bool {
     files.iter().any(|f| f.being_compacted())
 }
 
-/// Whether a running compaction may write a table that overlaps `range` of
-/// the output level. Its tables span all of its inputs, gaps included, and
-/// its inputs are in every version until it is done. What moves up to a level
-/// keeps newer data out of the levels that it passes, too.
+/// Whether a running compaction may write a table that overlaps `range` of the output level. A
+/// compaction's tables span all of its inputs, gaps included, and its inputs are in every
+/// version until it is done. A compaction that moves files up to a level also keeps newer data
+/// out of the levels that it passes.
 pub(crate) fn range_is_busy(
     version: &Version,
     user: &UserComparator,
@@ -200,13 +198,13 @@ impl Picker<'_> {
         self.options.compaction_bytes()
     }
 
-    /// The levels that compactions read and write.
+    /// The number of levels that compactions read and write.
     fn levels(&self) -> usize {
         self.options.compacted_levels(self.version.levels.len())
     }
 
-    /// The files of `level` that overlap `inputs`, cut cleanly; `None` when one
-    /// is being compacted.
+    /// The files of `level` that overlap `inputs`, with a clean cut; `None` when one of them is
+    /// being compacted.
     fn output_inputs(&self, level: usize, inputs: &[Arc<TableFile>]) -> Option<Files> {
         let range = hull(self.user, inputs)?;
         let mut files = self.clean_cut(level, self.version.overlapping(level, self.user, range));
@@ -216,8 +214,7 @@ impl Picker<'_> {
         (!any_busy(&files)).then_some(files)
     }
 
-    /// Adds the neighbours that share a boundary user key (upholds I2).
-    /// `level` is not 0.
+    /// Adds the neighbours that share a boundary user key (upholds I2). `level` must not be 0.
     fn clean_cut(&self, level: usize, files: Files) -> Files {
         let mut files = files;
         loop {
@@ -232,7 +229,8 @@ impl Picker<'_> {
         }
     }
 
-    /// Adds the level-0 files that overlap `files`, and so on (upholds I3).
+    /// Adds the level-0 files that overlap `files`, those that overlap the added ones, and so on
+    /// (upholds I3).
     fn level0_closure(&self, files: Files) -> Files {
         let mut files = files;
         loop {
@@ -250,9 +248,9 @@ impl Picker<'_> {
         }
     }
 
-    /// The files of level 0 from the newest on that intra-level compaction
-    /// should merge: as long as each further one makes less work per file that
-    /// goes. RocksDB's rule.
+    /// The files of level 0, from the newest on, that an intra-level compaction should merge. Files
+    /// are added as long as each further one reduces the work per file that is removed. RocksDB's
+    /// rule.
     fn level0_span(&self, min_files: usize, max_bytes_per_file: u64) -> Option<Files> {
         let files = &self.version.levels[0];
         let idle = files.iter().take_while(|f| !f.being_compacted()).count();
@@ -272,7 +270,7 @@ impl Picker<'_> {
         enough.then(|| files[..end].to_vec())
     }
 
-    /// Checks what is left of I4 and marks the inputs, which are by level.
+    /// Checks the rest of I4 and marks the inputs, which are given by level.
     fn finish(
         &self,
         inputs: Vec<(usize, Files)>,
@@ -310,8 +308,8 @@ impl Picker<'_> {
         Some(compaction)
     }
 
-    /// Whether no file of level 0 is older than what is written. Into deeper
-    /// levels those that overlap are inputs (I3).
+    /// Whether no file of level 0 is older than the output. For outputs in deeper levels, the files
+    /// that overlap are inputs (I3).
     fn ends_level0(&self, inputs: &[(usize, Files)], output_level: usize) -> bool {
         let newest_last = |(level, files): &(usize, Files)| match level {
             0 => files.last().map(|f| f.meta.number),
@@ -321,8 +319,8 @@ impl Picker<'_> {
         output_level > 0 || inputs.first().and_then(newest_last) == oldest
     }
 
-    /// Whether `files` of `level` can become part of `output_level`, where
-    /// nothing overlaps them, as they are.
+    /// Whether `files` of `level` can become part of `output_level` unchanged. Nothing overlaps
+    /// them there.
     fn can_move(&self, level: usize, files: &[Arc<TableFile>], output_level: usize) -> bool {
         if level == output_level || (level == 0 && !self.disjoint(files)) {
             return false;

@@ -14,7 +14,7 @@ fn options() -> CfOptions {
     }
 }
 
-/// `0: 4 3 + 1: 1` and what the pick says besides.
+/// Describes a pick as `0: 4 3 + 1: 1`, followed by its properties.
 fn describe(c: &Compaction) -> String {
     let level = |(level, files): &(usize, Files)| {
         let numbers: Vec<_> = files.iter().map(|f| f.meta.number.to_string()).collect();
@@ -48,13 +48,13 @@ fn automatic_picks() {
     for (text, expected) in [
         ("", "none"),
         ("L0: 3:a-c 2:a-c 1:a-c", "none"),
-        // All of level 0, and what it overlaps below.
+        // All of level 0 is picked, and what it overlaps below.
         (
             "L0: 9:a-c 8:e-f 7:a-b 6:a-b\nL1: 3:b-d 2:g-h\nL2: 1:a-z",
             "0: 9 8 7 6 + 1: 3 -> 1",
         ),
         ("L0: 9:a-c 8:b-f 7:a-b 6:a-b", "0: 9 8 7 6 -> 1, bottom"),
-        // Tables that do not overlap are moved.
+        // Tables that do not overlap anything are moved.
         (
             "L0: 9:g-h 8:e-f 7:c-d 6:a-b",
             "0: 9 8 7 6 -> 1, bottom, move",
@@ -64,7 +64,7 @@ fn automatic_picks() {
             "L0: 9:g-h 8:e-g) 7:c-d 6:a-b",
             "0: 9 8 7 6 -> 1, bottom, move",
         ),
-        // One compaction of level 0 at a time, and none into busy files.
+        // One compaction of level 0 runs at a time, and none into busy files.
         ("L0: 9:g-h 8:e-f 7:c-d 6:a-b 5:a-b!", "none"),
         ("L0: 9:g-h 8:e-f 7:c-d 6:a-b\nL1: 1:a-c!", "none"),
         // The clean cut at the base level: 2 and 3 share `d`.
@@ -76,7 +76,7 @@ fn automatic_picks() {
             "L0: 9:a-b 8:a-b 7:a-b 6:a-b\nL1: 2:b-d) 3:d-f",
             "0: 9 8 7 6 + 1: 2 -> 1, bottom",
         ),
-        // Level 1 is too big: the file that drags the least along.
+        // Level 1 is too large: the file with the smallest overlap is picked.
         (
             "L1: 1:a-c@60 2:d-f@60\nL2: 5:a-c@50 6:d-e@10\nL3: 7:a-b",
             "1: 2 + 2: 6 -> 2, bottom",
@@ -93,12 +93,12 @@ fn automatic_picks() {
             "L1: 1:a-c@160 2:d-f@60!\nL2: 5:a-c@50 6:d-e@10",
             "1: 1 + 2: 5 -> 2, bottom",
         ),
-        // The cheapest is blocked below.
+        // The cheapest file is blocked by the level below.
         (
             "L1: 1:a-c@60 2:d-f@60\nL2: 5:a-c@50 6:d-e@10!",
             "1: 1 + 2: 5 -> 2, bottom",
         ),
-        // The output side covers a second file of the level.
+        // The output side also covers a second file of the level.
         (
             "L1: 1:a-b@60 2:c-d@60\nL2: 5:a-d@5\nL3: 9:x-z",
             "1: 1 2 + 2: 5 -> 2, bottom",
@@ -128,7 +128,7 @@ fn a_running_job_owns_the_gaps_between_its_inputs() {
         )
     };
     assert!(pick().is_none());
-    // Two jobs leave the gap between them free.
+    // The gap between the outputs of two jobs is free.
     v.levels[1][2].set_job(Some((3, 2)));
     assert_eq!(describe(&pick().unwrap()), "1: 2 -> 2, bottom, move");
 }
@@ -260,7 +260,7 @@ fn manual_of(
 fn manual_picks() {
     let text = "L0: 9:a-c 8:e-h 7:b-e\nL1: 3:a-d 2:h-k\nL2: 1:m-p";
     for (level, output, begin, end, expected) in [
-        // Level 0 comes with everything that overlaps it.
+        // Level 0 is picked with everything that overlaps it.
         (0, 1, "a", "a", "0: 9 8 7 + 1: 3 2 -> 1, bottom"),
         (0, 1, "", "", "0: 9 8 7 + 1: 3 2 -> 1, bottom"),
         (0, 1, "x", "", "none"),
@@ -269,7 +269,7 @@ fn manual_picks() {
         (1, 1, "i", "z", "1: 2 -> 1, bottom"),
         (2, 2, "", "", "2: 1 -> 2, bottom"),
         (2, 6, "", "n", "2: 1 -> 6, bottom, move"),
-        // Not past a level that overlaps.
+        // The output does not pass a level that overlaps.
         (0, 6, "", "", "0: 9 8 7 + 1: 3 2 -> 1, bottom"),
         (3, 4, "", "", "none"),
     ] {
@@ -297,7 +297,7 @@ fn manual_picks_of_older_files() {
     assert_eq!(older(text, "g", ""), "1: 3 -> 1, bottom");
     assert_eq!(older(text, "", "b"), "none");
     assert_eq!(older("L1: 5:a-b 6:c-d", "", ""), "none");
-    // Versions of one key stay together, new or not.
+    // Versions of one key stay together, whether new or not.
     let shared = "L1: 8:a-c 1:c-d 9:d-f 7:g-h";
     assert_eq!(older(shared, "", ""), "1: 8 1 9 -> 1, bottom");
     assert_eq!(older("L1: 8:a-b 1:c-d! 2:e-f", "", ""), "later");
@@ -311,8 +311,7 @@ fn exclusive_ends_are_no_shared_keys() {
     assert_eq!(auto(text, &options()), "1: 1 -> 2, bottom, move");
 }
 
-/// What is picked at a moment at which every file older than 100 s is due, and
-/// no snapshot is left.
+/// The pick at a moment at which every file older than 100 s is due and no snapshot is left.
 fn later(text: &str, options: &CfOptions, num_levels: usize) -> String {
     let moment = Moment {
         now: 1000,
@@ -340,11 +339,11 @@ fn level0_is_merged_in_itself_while_its_base_is_busy() {
             "L0: 9:a-c 8:a-c 7:a-c 6:a-c 5:a-c 4:a-c",
             "0: 9 8 7 6 5 4 -> 0",
         ),
-        // Not yet so many, or only few in a row.
+        // There are too few files, or too few in a row.
         ("L0: 9:a-c 8:a-c 7:a-c 6:a-c 5:a-c", "none"),
         ("L0: 9:a-c! 8:a-c 7:a-c 6:a-c 5:a-c 4:a-c", "none"),
         ("L0: 9:a-c 8:a-c 7:a-c 6:a-c! 5:a-c 4:a-c 3:a-c", "none"),
-        // Up to where the next file makes more work than it saves.
+        // Files are merged up to where the next file makes more work than it saves.
         (
             "L0: 9:a-c 8:a-c 7:a-c 6:a-c 5:a-c@90 4:a-c",
             "0: 9 8 7 6 -> 0",
@@ -356,7 +355,7 @@ fn level0_is_merged_in_itself_while_its_base_is_busy() {
             "{text}"
         );
     }
-    // Without anything older, nothing is kept for what is older.
+    // With nothing older, nothing is kept because of older data.
     let text = "L0: 9:a-c 8:a-c 7:a-c 6:a-c 5:a-c 4:a-c\nL1: 1:x-z!";
     let mut o = options();
     o.max_bytes_for_level_base = 10;
@@ -402,7 +401,7 @@ fn priorities_choose_the_file() {
     ] {
         let o = CfOptions {
             compaction_pri: pri,
-            // No file is taken along for being covered.
+            // No file is added because its range is covered.
             max_compaction_bytes: 1,
             ..options()
         };
@@ -417,7 +416,7 @@ fn priorities_choose_the_file() {
 fn files_are_compacted_when_they_are_due() {
     let mut o = options();
     (o.ttl, o.periodic_compaction_seconds) = (100, 0);
-    // By request, then by age; not from the last level with data.
+    // First by request, then by age; not from the last level with data.
     let text = "L1: 1:a-b@1#5 2:c-d@1?\nL2: 3:a-b@1#5";
     assert_eq!(
         later(text, &o, 7),
@@ -426,7 +425,7 @@ fn files_are_compacted_when_they_are_due() {
     let text = "L1: 1:a-b@1#5 2:c-d@1\nL2: 3:b-b@1#5";
     assert_eq!(later(text, &o, 7), "1: 2 -> 1, bottom, BottommostFiles");
     o.ttl = 0;
-    // Snapshots and age aside, nothing is due.
+    // Except for snapshots and age, nothing is due.
     let text = "L1: 70:a-b@1#5\nL2: 71:b-b@1#5";
     assert_eq!(later(text, &o, 7), "none");
     o.ttl = 100;
@@ -442,7 +441,7 @@ fn files_are_compacted_when_they_are_due() {
         later("L6: 71:b-b@1#5", &o, 7),
         "6: 71 -> 6, bottom, PeriodicCompaction"
     );
-    // A neighbour that has older data below keeps the sequence numbers.
+    // Because of a neighbour with older data below, sequence numbers could not become 0.
     let text = "L1: 1:a-c 2:c-e\nL2: 70:d-e";
     assert_eq!(later(text, &options(), 7), "none");
 }
@@ -473,7 +472,8 @@ mod universal {
                 "L0: 9:a-c 8:a-c 7:a-c\nL6: 1:a-c@15",
                 "0: 9 8 7 + 6: 1 -> 6, bottom, UniversalSizeAmplification",
             ),
-            // Alike: 10, 10, 20, and not 500. Above the level that follows.
+            // The runs of 10, 10 and 20 are alike, that of 500 is not. The output goes above the
+            // level that follows.
             (
                 "L0: 9:a-c 8:a-c 7:a-c@20\nL6: 1:a-c@500",
                 "0: 9 8 7 -> 5, UniversalSizeRatio",
@@ -482,12 +482,12 @@ mod universal {
                 "L0: 9:a-c 8:a-c\nL3: 7:a-b 6:c-d\nL6: 1:a-c@500",
                 "0: 9 8 + 3: 7 6 -> 5, UniversalSizeRatio",
             ),
-            // Not the newest, if the next is much larger.
+            // The newest run is left out if the next is much larger.
             (
                 "L0: 9:a-c@1 8:a-c 7:a-c@9 6:a-c@400\nL6: 1:a-c@500",
                 "0: 8 7 -> 0, UniversalSizeRatio",
             ),
-            // Nothing is alike: as many as it takes to be down to four.
+            // No runs are alike, so as many are merged as it takes to be down to four.
             (
                 "L0: 9:a-c@1 8:a-c@10\nL4: 7:a-c@100\nL6: 1:a-c@1000",
                 "none",
@@ -500,7 +500,7 @@ mod universal {
                 "L0: 9:a-c@1 8:a-c@9\nL2: 7:a-c@81\nL4: 6:a-c@729\nL6: 1:a-c@6000",
                 "0: 9 8 -> 1, UniversalSortedRunNum",
             ),
-            // Around what is being compacted.
+            // Runs next to those that are being compacted.
             (
                 "L0: 9:a-c 8:a-c 7:a-c! 6:a-c 5:a-c\nL6: 1:a-c!",
                 "0: 9 8 -> 0, UniversalSizeRatio",
@@ -530,7 +530,7 @@ mod universal {
             later(text, &ratio(20), 7),
             "0: 9 8 -> 0, UniversalSizeRatio"
         );
-        // Each next compared with the one before, in both directions.
+        // Each next run is compared with the one before, in both directions.
         let text = "L0: 9:a-c@30 8:a-c@10 7:a-c@10 6:a-c@15\nL6: 1:a-c@9000";
         let similar = universal(|u| u.stop_style = StopStyle::SimilarSize);
         assert_eq!(later(text, &similar, 7), "0: 8 7 -> 0, UniversalSizeRatio");
@@ -568,7 +568,7 @@ mod universal {
         assert!(!uncompressed(-1, text));
         assert!(uncompressed(60, text));
         assert!(!uncompressed(61, text));
-        // The oldest data always is.
+        // The oldest data is always compressed.
         assert!(!uncompressed(0, "L0: 9:a-c 8:a-c 7:a-c 6:a-c"));
     }
 
@@ -587,7 +587,7 @@ mod universal {
                 "L0: 9:a-c 8:a-c!\nL6: 1:a-c@500#5",
                 "6: 1 -> 6, bottom, PeriodicCompaction",
             ),
-            // A request goes to the next level that has data.
+            // A requested compaction goes to the next level that has data.
             (
                 "L0: 9:a-b? 8:x-z\nL4: 1:a-c",
                 "0: 9 + 4: 1 -> 4, bottom, FilesMarkedForCompaction",
@@ -643,7 +643,8 @@ mod fifo {
             ("L0: 9:a-c 8:a-c 7:a-c", "0: 7 -> 0, bottom, FIFOMaxSize"),
             ("L0: 9:a-c@26 8:a-c", "0: 9 8 -> 0, bottom, FIFOMaxSize"),
             ("L0: 9:a-c 8:a-c! 7:a-c 6:a-c", "none"),
-            // Too old, oldest first; a newer one waits for those before it.
+            // Files that are too old are deleted, oldest first; a newer one waits for those before
+            // it.
             ("L0: 9:a-c#950 8:a-c#5", "0: 8 -> 0, bottom, FIFOTtl"),
             ("L0: 9:a-c#5 8:a-c#950", "none"),
             // If that is not enough, the size decides.
@@ -651,7 +652,7 @@ mod fifo {
                 "L0: 9:a-c@26#950 8:a-c#5",
                 "0: 9 8 -> 0, bottom, FIFOMaxSize",
             ),
-            // What another style has left goes first.
+            // Files left by another compaction style go first.
             (
                 "L0: 9:a-c\nL6: 1:a-c 2:d-e 3:f-g",
                 "6: 1 2 -> 6, bottom, FIFOMaxSize",
@@ -674,7 +675,7 @@ mod fifo {
     }
 }
 
-/// Or what is newer would be below it afterwards.
+/// Otherwise newer data would be below it afterwards.
 #[test]
 fn what_moves_up_keeps_others_out_of_the_levels_it_passes() {
     let comparator = InternalComparator::default();
@@ -726,7 +727,7 @@ fn a_last_level_that_is_kept_free_is_not_compacted() {
             "0: 9 8 7 6 -> 6, bottom",
             "0: 9 8 7 6 -> 5",
         ),
-        // What is on the last level is nobody's business.
+        // Files on the last level are left alone.
         (
             &options(),
             "L5: 2:a-c@99000000\nL6: 1:a-c",
@@ -742,6 +743,6 @@ fn a_last_level_that_is_kept_free_is_not_compacted() {
     let all = pick_all(&v, &reserving(universal), &comparator);
     let all = all.expect("files").expect("idle");
     assert_eq!(describe(&all), "0: 9 + 3: 3 -> 5");
-    // What may have to hide something later stays.
+    // Entries that may have to hide something later are kept.
     assert!(!all.key_not_below(&comparator.user, b"x"));
 }

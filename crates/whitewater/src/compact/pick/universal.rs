@@ -1,9 +1,8 @@
 //! Picks of universal compaction.
 //!
-//! A sorted run is a file of level 0 or all files of a deeper level. Runs are
-//! in the order of age, newest first; a pick takes neighbours, and what it
-//! writes goes as deep as it can without passing an older run. RocksDB's rules,
-//! but for `incremental`.
+//! A sorted run is a file of level 0, or all files of a deeper level. Runs are ordered by age,
+//! newest first. A pick takes neighbouring runs, and its output goes as deep as it can without
+//! passing an older run. The rules are RocksDB's, except for `incremental`.
 
 use super::{Compaction, Files, LevelState, Picker, any_busy};
 use crate::compact::reason::CompactionReason;
@@ -16,7 +15,7 @@ struct Run {
     level: usize,
     files: Files,
     bytes: u64,
-    /// With deletions counting for more.
+    /// The size in bytes, with deletions counting for more.
     compensated: u64,
     busy: bool,
 }
@@ -33,13 +32,13 @@ impl Run {
     }
 }
 
-/// `bytes` and `percent` of it more.
+/// `bytes` increased by `percent`.
 fn plus_percent(bytes: u64, percent: u32) -> f64 {
     bytes as f64 * (100.0 + f64::from(percent)) / 100.0
 }
 
 impl Picker<'_> {
-    /// The compaction of the first rule that finds something to merge.
+    /// The pick of the first rule that finds something to merge.
     pub(super) fn universal(&self, state: &LevelState) -> Option<Compaction> {
         let runs = self.runs();
         let trigger = self.options.level0_file_num_compaction_trigger.max(1) as usize;
@@ -88,12 +87,12 @@ impl Picker<'_> {
             .collect()
     }
 
-    /// Where the idle runs at the end of `runs` begin.
+    /// The index at which the idle runs at the end of `runs` begin.
     fn idle_tail(runs: &[Run]) -> usize {
         runs.iter().rposition(|run| run.busy).map_or(0, |i| i + 1)
     }
 
-    /// All idle runs from the oldest on, because some file is too old.
+    /// Picks all idle runs from the oldest on, because some file is too old.
     fn everything_old(&self, runs: &[Run], state: &LevelState) -> Option<Compaction> {
         let start = Self::idle_tail(runs);
         let is_due = |run: &Run| {
@@ -102,8 +101,8 @@ impl Picker<'_> {
                 run.files.iter().any(|f| f.meta.number == number)
             })
         };
-        // Where newer runs are busy, the due file may be among those; then
-        // the oldest run would be written again for nothing.
+        // If newer runs are busy, the due file may be among those. Then the oldest run would be
+        // rewritten for nothing.
         match &runs[start..] {
             [] => None,
             [only] if !is_due(only) => None,
@@ -115,7 +114,8 @@ impl Picker<'_> {
         }
     }
 
-    /// Everything, when what is newer than the oldest run is too much by it.
+    /// Picks all idle runs from the oldest on, if those newer than the oldest are too large in
+    /// relation to it.
     fn for_space(&self, runs: &[Run]) -> Option<Compaction> {
         let percent = self
             .options
@@ -136,8 +136,8 @@ impl Picker<'_> {
         .flatten()
     }
 
-    /// The first neighbours whose sizes are alike, `ratio` percent allowed;
-    /// `most` runs.
+    /// Picks the first neighbouring runs of similar sizes, with a difference of `ratio` percent
+    /// allowed; at most `most` runs.
     fn neighbours(
         &self,
         runs: &[Run],
@@ -174,9 +174,9 @@ impl Picker<'_> {
         self.merge(runs, span, reason)
     }
 
-    /// Files made with a request. With one level, everything that is older
-    /// than the first of them; else the file with what it overlaps in the next
-    /// level that has data.
+    /// Picks files that were made with a request. With one level, picks everything from the first
+    /// of them on to the oldest. Otherwise picks the file with what it overlaps in the next level
+    /// that has data.
     fn requested(&self, runs: &[Run], state: &LevelState) -> Option<Compaction> {
         if self.levels() == 1 {
             let (_, newer) = runs.split_last()?;
@@ -217,8 +217,8 @@ impl Picker<'_> {
         })
     }
 
-    /// The merge of the runs in `span`, which are idle, into the deepest level
-    /// above the run that follows them.
+    /// Merges the runs in `span`, which are idle, into the deepest level above the run that follows
+    /// them.
     fn merge(
         &self,
         runs: &[Run],
@@ -247,8 +247,8 @@ impl Picker<'_> {
         Some(picked)
     }
 
-    /// Whether what is merged before the run `end` is compressed: not once the
-    /// older runs are all that should be.
+    /// Whether the output of runs before the run `end` is compressed. It is not if the older runs
+    /// are already all the data that should be.
     fn compresses(&self, runs: &[Run], end: usize) -> bool {
         let percent = self
             .options

@@ -1,11 +1,11 @@
-//! How full levels of growing size are: targets, scores, and how much work is
-//! due. RocksDB's rules, static and with dynamic level targets.
+//! How full the levels of leveled compaction are: targets, scores, and how much work is due.
+//! The rules are RocksDB's, with static and with dynamic level targets.
 
 use super::LevelState;
 use crate::options::CfOptions;
 use crate::version::{Version, total_bytes};
 
-/// What a score above 1 is multiplied with when level targets are dynamic.
+/// The factor for scores above 1 when level targets are dynamic.
 const SCORE_SCALE: f64 = 10.0;
 
 /// Computes targets and scores.
@@ -32,9 +32,9 @@ pub(super) fn level_state(version: &Version, options: &CfOptions) -> LevelState 
 
 struct Targets {
     base_level: usize,
-    /// Of each level that compactions read and write.
+    /// The target size of each level that compactions read and write. Bytes.
     bytes: Vec<u64>,
-    /// The deepest level that the data does not need any more.
+    /// The deepest level that the data no longer needs.
     lowest_unnecessary: Option<usize>,
 }
 
@@ -64,8 +64,8 @@ fn static_targets(num_levels: usize, options: &CfOptions) -> Targets {
     }
 }
 
-/// Targets that follow from the largest level upwards, so that the last level
-/// holds most of the data however little there is.
+/// Targets that follow from the largest level upwards, so that the last level holds most of the
+/// data, however little there is.
 fn dynamic_targets(version: &Version, num_levels: usize, options: &CfOptions) -> Targets {
     let mut targets = Targets {
         base_level: num_levels - 1,
@@ -88,7 +88,7 @@ fn dynamic_targets(version: &Version, num_levels: usize, options: &CfOptions) ->
     }
     targets.base_level = first;
     let base_size = if size <= base_min {
-        // The first level that holds data would get a tiny target.
+        // The target of the first level that holds data would be tiny otherwise.
         base_min.saturating_add(1)
     } else {
         while targets.base_level > 1 && size > base_max {
@@ -102,15 +102,15 @@ fn dynamic_targets(version: &Version, num_levels: usize, options: &CfOptions) ->
         if level > targets.base_level {
             size = times(size, factor);
         }
-        // No target below the base size: level 0 would have to wait for
-        // levels that are smaller than itself.
+        // No target is below the base size: level 0 would have to wait for levels that are smaller
+        // than itself.
         targets.bytes[level] = size.max(base_max);
     }
     targets
 }
 
 fn scores(version: &Version, options: &CfOptions, targets: &Targets) -> Vec<(f64, usize)> {
-    // Bytes on their way down from the levels above.
+    // The bytes on their way down from the levels above.
     let mut incoming = version.level_bytes(0) as f64;
     let mut scores = vec![(level0_score(version, options, targets), 0)];
     for level in 1..targets.bytes.len() - 1 {
@@ -166,8 +166,8 @@ fn level_score(
     if !options.level_compaction_dynamic_level_bytes || bytes < target {
         return drained(bytes, targets, level, bytes as f64 / target as f64);
     }
-    // What is about to come down is compacted along: a level that gets much of
-    // it is better left until then.
+    // Data that is about to come down is compacted along with the level, so a level that will get
+    // much of it is better left until then.
     let score = bytes as f64 / (target as f64 + incoming) * SCORE_SCALE;
     drained(bytes, targets, level, score)
 }
@@ -183,8 +183,8 @@ fn drained(bytes: u64, targets: &Targets, level: usize, score: f64) -> f64 {
     }
 }
 
-/// Follows what is over its target down the levels; each part that moves on
-/// rewrites its share of the next level.
+/// Follows the data above each level's target down the levels. Each part that moves on rewrites
+/// its share of the next level.
 fn pending_bytes(version: &Version, options: &CfOptions, targets: &Targets) -> u64 {
     let level0 = version.level_bytes(0);
     let trigger = options.level0_file_num_compaction_trigger.max(1) as usize;
@@ -258,12 +258,12 @@ mod tests {
         for (text, base, targets) in [
             ("", 6, vec![]),
             ("L6: 1:a-b@50", 6, vec![100]),
-            // 900 / 10 is more than 100 / 10: still one level.
+            // 900 / 10 is more than 100 / 10, so this is still one level.
             ("L6: 1:a-b@99", 6, vec![100]),
             ("L6: 1:a-b@900", 5, vec![100, 900]),
             ("L6: 1:a-b@9000", 4, vec![100, 900, 9000]),
             ("L5: 2:a-b@20\nL6: 1:a-b@9000", 4, vec![100, 900, 9000]),
-            // Level 4 holds data though 50 bytes need no level but the last.
+            // Level 4 holds data, although 50 bytes need no level but the last.
             ("L4: 2:a-b@5\nL6: 1:a-b@50", 4, vec![100, 110, 1100]),
         ] {
             let s = state(text, true);
@@ -287,7 +287,7 @@ mod tests {
         assert_eq!(score_of(&state(busy, false), 0), 0.5);
         let big = "L0: 2:a-b@150 1:a-b@100";
         assert_eq!(score_of(&state(big, false), 0), 2.5);
-        // Dynamic: no base level yet, just big enough.
+        // With dynamic targets: there is no base level yet, and level 0 is just large enough.
         assert!((score_of(&state(big, true), 0) - 10.1).abs() < 1e-9);
         let over_base = "L0: 2:a-b@150 1:a-b@100\nL6: 9:a-b@50";
         assert_eq!(score_of(&state(over_base, true), 0), 25.0);
@@ -297,10 +297,10 @@ mod tests {
     fn deeper_levels_score_by_idle_bytes() {
         let s = state("L1: 1:a-b@150 2:c-d@50!\nL2: 3:a-b@3000", false);
         assert_eq!(s.scores[..2], [(3.0, 2), (1.5, 1)]);
-        // Bytes coming down weigh on the level that gets them.
+        // Bytes on their way down lower the score of the level that gets them.
         let s = state("L0: 9:a-z@100\nL5: 1:a-b@200\nL6: 3:a-b@900", true);
         assert_eq!(score_of(&s, 5), 200.0 / (100.0 + 100.0) * 10.0);
-        // A level nobody needs is drained.
+        // A level that the data does not need is drained.
         let s = state("L4: 2:a-b@5\nL5: 3:a-b@5\nL6: 1:a-b@50", true);
         assert!(score_of(&s, 4) > score_of(&s, 5) && score_of(&s, 5) > 10.0);
     }
@@ -308,10 +308,10 @@ mod tests {
     #[test]
     fn pending_bytes_follow_the_overflow_down() {
         assert_eq!(state("L0: 1:a-b@50", false).pending_bytes, 0);
-        // Level 0 is due: it and all of level 1.
+        // Level 0 is due: it counts, and so does all of level 1.
         let s = state("L0: 1:a-b@100\nL1: 2:a-b@80", false);
         assert_eq!(s.pending_bytes, 180);
-        // 80 over the target of level 1, fan-out 900 / 180.
+        // 80 bytes are over the target of level 1; the fan-out is 900 / 180.
         let s = state("L0: 1:a-b@100\nL1: 2:a-b@80\nL2: 3:a-b@900", false);
         assert_eq!(s.pending_bytes, 180 + 80 * 6);
         assert_eq!(

@@ -1,7 +1,7 @@
-//! Single files that want compaction whatever the levels' sizes.
+//! Single files that are due for compaction, whatever the sizes of the levels are.
 //!
-//! Marks are positions in the version they were made for. Files that are being
-//! compacted have none.
+//! Marks are positions in the version for which they were made. Files that are being compacted
+//! have no marks.
 
 use super::Moment;
 use crate::options::CfOptions;
@@ -9,24 +9,24 @@ use crate::version::{TableFile, Version};
 use std::sync::Arc;
 use whitewater_storage::key::{SequenceNumber, UserComparator};
 
-/// Level and place in it.
+/// The level of a file and its position in the level.
 pub(crate) type Place = (usize, usize);
 
-/// Files that are due, by reason, and when the next one will be.
+/// The files that are due, by reason, and when the next one will be.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Marks {
-    /// Somebody asked for it when the file was made.
+    /// Files that were made with a request for compaction.
     pub requested: Vec<Place>,
-    /// In the last place of its keys, with entries that only snapshots kept.
+    /// Files with no older data below, which hold entries that were kept only for snapshots.
     pub bottommost: Vec<Place>,
-    /// Holds data older than `ttl`.
+    /// Files with data older than `ttl`.
     pub expired: Vec<Place>,
-    /// Was written longer ago than `periodic_compaction_seconds`.
+    /// Files written longer ago than `periodic_compaction_seconds`.
     pub periodic: Vec<Place>,
-    /// Seconds since 1970 at which the next file will be too old.
+    /// The time at which the next file will be too old, in seconds since 1970.
     pub next_due: Option<u64>,
-    /// Largest sequence number of files that will be `bottommost` when no
-    /// snapshot below it is left; 0 for no files.
+    /// The largest sequence number of the files that will be `bottommost` when no snapshot below it
+    /// is left; 0 if there are none.
     pub kept_by_snapshots: SequenceNumber,
 }
 
@@ -39,14 +39,14 @@ impl Marks {
             && self.periodic.is_empty()
     }
 
-    /// Takes note of a file that will be too old at `due`.
+    /// Records that a file will be too old at `due`.
     fn waits_until(&mut self, due: u64) {
         self.next_due = Some(self.next_due.map_or(due, |next| next.min(due)));
     }
 }
 
-/// Whether a file from the second `time` (0 is unknown) is older than `limit`
-/// seconds, or the second at which it will be. 0 is no limit.
+/// Whether a file from the second `time` (0 is unknown) is older than `limit` seconds; if not,
+/// the second at which it will be. A limit of 0 is no limit.
 fn age(time: u64, limit: u64, now: u64) -> Result<bool, u64> {
     if time == 0 || limit == 0 {
         return Ok(false);
@@ -55,7 +55,7 @@ fn age(time: u64, limit: u64, now: u64) -> Result<bool, u64> {
     if now >= due { Ok(true) } else { Err(due) }
 }
 
-/// Seconds since 1970 when `file` was written; 0 is unknown.
+/// The time at which `file` was written, in seconds since 1970; 0 is unknown.
 fn written_at(file: &TableFile) -> u64 {
     match file.meta.file_creation_time {
         0 => file.meta.oldest_ancester_time,
@@ -63,7 +63,7 @@ fn written_at(file: &TableFile) -> u64 {
     }
 }
 
-/// The idle files of `levels` with their places.
+/// The idle files of `levels` with their positions.
 fn idle(
     version: &Version,
     levels: std::ops::Range<usize>,
@@ -75,8 +75,8 @@ fn idle(
     })
 }
 
-/// Files made with a request that a deeper level with data can answer. The last
-/// level with data has the files where they should be.
+/// Files made with a request that a deeper level with data can answer. In the last level with
+/// data, files are already where they should be.
 fn requested(version: &Version, compacted: usize) -> Vec<Place> {
     let levels = version.last_of(compacted).max(1);
     let asks = idle(version, 0..levels).filter(|(_, f)| f.meta.need_compaction);
@@ -98,8 +98,8 @@ fn periodic(version: &Version, options: &CfOptions, moment: &Moment, marks: &mut
     }
 }
 
-/// Whether `file` is as old as it must be for what only snapshots kept in it; notes
-/// when it will be.
+/// Whether `file` is old enough to be compacted for entries that were kept only for snapshots.
+/// If it is not, records when it will be.
 fn rested(file: &TableFile, options: &CfOptions, moment: &Moment, marks: &mut Marks) -> bool {
     let delay = u64::from(options.bottommost_file_compaction_delay);
     match age(written_at(file), delay, moment.now) {
@@ -111,7 +111,7 @@ fn rested(file: &TableFile, options: &CfOptions, moment: &Moment, marks: &mut Ma
     }
 }
 
-/// With levels of growing size.
+/// The marks of leveled compaction.
 pub(super) fn leveled(
     version: &Version,
     options: &CfOptions,
@@ -123,7 +123,7 @@ pub(super) fn leveled(
         requested: requested(version, levels),
         ..Marks::default()
     };
-    // Data in the last level with data has nowhere to go.
+    // Data in the last level with data cannot go deeper.
     for (place, file) in idle(version, 0..version.last_of(levels)) {
         match age(file.meta.oldest_ancester_time, options.ttl, moment.now) {
             Ok(true) => marks.expired.push(place),
@@ -133,7 +133,7 @@ pub(super) fn leveled(
     }
     periodic(version, options, moment, &mut marks);
     if options.reserves_last_level() {
-        return marks; // nothing is in its last place
+        return marks; // no file is in its final place
     }
     for (place, file) in idle(version, 0..levels) {
         let largest = file.meta.largest_seqno;
@@ -153,7 +153,7 @@ pub(super) fn leveled(
 
 /// Whether no older file may hold keys in the range of the file at `place`.
 fn is_bottommost(version: &Version, user: &UserComparator, (level, i): Place) -> bool {
-    // Of level 0 only the oldest file is looked at, as RocksDB does.
+    // As in RocksDB, only the oldest file of level 0 is considered.
     if level == 0 && i + 1 < version.num_files(0) {
         return false;
     }
@@ -162,7 +162,7 @@ fn is_bottommost(version: &Version, user: &UserComparator, (level, i): Place) ->
     !(level + 1..version.levels.len()).any(overlaps)
 }
 
-/// With universal compaction.
+/// The marks of universal compaction.
 pub(super) fn universal(version: &Version, options: &CfOptions, moment: &Moment) -> Marks {
     let levels = options.compacted_levels(version.levels.len());
     let mut marks = Marks {
@@ -173,10 +173,10 @@ pub(super) fn universal(version: &Version, options: &CfOptions, moment: &Moment)
     marks
 }
 
-/// With FIFO compaction: its score counts what is too old already.
+/// The marks of FIFO compaction. Files that are already too old are counted by the score.
 pub(super) fn fifo(version: &Version, options: &CfOptions, moment: &Moment) -> Marks {
     let mut marks = Marks::default();
-    // The first that is not too old; it keeps newer ones from being deleted.
+    // The first file that is not too old keeps newer ones from being deleted.
     let expired = expired_tail(version, options, moment);
     let next = version.levels[0].iter().rev().nth(expired);
     if let Some(file) = next
@@ -187,7 +187,7 @@ pub(super) fn fifo(version: &Version, options: &CfOptions, moment: &Moment) -> M
     marks
 }
 
-/// How many of the oldest files of level 0 are too old, none of them being
+/// The number of oldest files of level 0 that are too old, up to the first that is being
 /// compacted.
 pub(crate) fn expired_tail(version: &Version, options: &CfOptions, moment: &Moment) -> usize {
     let oldest = version.levels[0].iter().rev();

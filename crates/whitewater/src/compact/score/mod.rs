@@ -1,11 +1,11 @@
 //! Whether a compaction is due, and how urgently.
 //!
-//! The one place that says so, for every compaction style: [`level_state`]
-//! makes of a version what picks, stalls and statistics need to know. Which
-//! files to compact is [`super::pick`]'s business. RocksDB's rules. Pure
-//! functions over a version, the time and the oldest snapshot.
+//! This is the only place that decides it, for every compaction style. [`level_state`] derives
+//! from a version what picks, stalls and statistics need to know. Which files to compact is
+//! decided in [`super::pick`]. The rules are RocksDB's. They are pure functions over a version,
+//! the time and the oldest snapshot.
 //!
-//! * [`leveled`]: levels of growing size;
+//! * [`leveled`]: targets and scores of leveled compaction;
 //! * [`marks`]: single files that are due, by age or on request.
 
 mod leveled;
@@ -19,34 +19,35 @@ use crate::options::compression::Compression;
 use crate::version::Version;
 use whitewater_storage::key::{SequenceNumber, UserComparator};
 
-/// What a version is judged by besides itself.
+/// The circumstances in which a version is judged.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Moment {
-    /// Seconds since 1970.
+    /// The time, in seconds since 1970.
     pub now: u64,
-    /// What no snapshot reads below: entries that are older, and that only
-    /// snapshots kept, can go. 0 until one was released.
+    /// The number below which no snapshot reads. Older entries that were kept only for snapshots
+    /// can be dropped. 0 until a snapshot was released.
     pub oldest_snapshot: SequenceNumber,
-    /// Files with this number and larger ones were written when that snapshot
-    /// had gone: what they hold, they hold for another reason.
+    /// Files with this number and larger ones were written after that snapshot was gone, so what
+    /// they hold was kept for another reason.
     pub files_below: u64,
 }
 
-/// What is due in a version.
+/// The work that is due in a version.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct LevelState {
-    /// The level that level-0 files are compacted into; 0 for styles without.
+    /// The level that level-0 files are compacted into; 0 for styles without such a level.
     pub base_level: usize,
-    /// Target bytes per level that is compacted; `u64::MAX` where there is no
-    /// limit. Empty for styles without levels of growing size.
+    /// The target size of each level that is compacted, in bytes; `u64::MAX` means no limit. Empty
+    /// for styles other than leveled compaction.
     pub target_bytes: Vec<u64>,
-    /// (score, level), highest score first; 1.0 and above wants compaction.
+    /// Pairs of score and level, the highest score first. A compaction is due from a score of 1.0
+    /// on.
     pub scores: Vec<(f64, usize)>,
-    /// Estimated bytes that compactions must rewrite until no level is over
-    /// its target; 0 for styles without levels of growing size.
+    /// The estimated number of bytes that compactions must rewrite until no level is over its
+    /// target; 0 for styles other than leveled compaction.
     pub pending_bytes: u64,
-    /// Sorted runs that slow writes down: files of level 0, with universal
-    /// compaction deeper levels, too.
+    /// The number of sorted runs that slow writes down: the files of level 0 and, with universal
+    /// compaction, the deeper levels.
     pub runs: usize,
     /// Single files that are due.
     pub marks: Marks,
@@ -64,8 +65,8 @@ impl LevelState {
     }
 }
 
-/// The level that level-0 files are compacted into, as far as it matters which
-/// levels are in use: 1 for styles without one.
+/// The level that level-0 files are compacted into, if it depends on which levels are in use; 1
+/// for styles without such a level.
 fn base_level(version: &Version, options: &CfOptions) -> usize {
     match options.compaction_style {
         CompactionStyle::Level => leveled::level_state(version, options).base_level,
@@ -73,17 +74,16 @@ fn base_level(version: &Version, options: &CfOptions) -> usize {
     }
 }
 
-/// The compression of tables that a compaction of `version` puts into
-/// `level`, by RocksDB's rules: the options of the bottommost level hold
-/// where no deeper level has tables; of the types by level the first is
-/// that of level 0, the second that of the base level, which is 1 unless
-/// level sizes are dynamic, and the last that of all deeper ones.
+/// The compression of tables that a compaction of `version` puts into `level`, by RocksDB's
+/// rules. The options of the bottommost level apply if no deeper level has tables. Of the types
+/// by level, the first is that of level 0; the second is that of the base level, which is 1
+/// unless level sizes are dynamic; and the last is that of all deeper levels.
 pub(crate) fn compression_of(options: &CfOptions, version: &Version, level: usize) -> Compression {
     let bottommost = (level + 1..version.levels.len()).all(|l| version.num_files(l) == 0);
     options.compression_at(level, bottommost, || base_level(version, options))
 }
 
-/// Says what is due in `version`.
+/// Determines what is due in `version`.
 pub(crate) fn level_state(
     version: &Version,
     options: &CfOptions,
@@ -112,7 +112,7 @@ pub(crate) fn level_state(
     state
 }
 
-/// Sorted runs that are idle, by the number that starts a compaction.
+/// The score is the number of idle sorted runs, divided by the number that starts a compaction.
 fn universal(version: &Version, options: &CfOptions) -> LevelState {
     let idle = version.levels[0].iter().filter(|f| !f.being_compacted());
     let levels = options.compacted_levels(version.levels.len());
@@ -126,13 +126,15 @@ fn universal(version: &Version, options: &CfOptions) -> LevelState {
     }
 }
 
-/// Bytes of all files by the limit, and files that are too old.
+/// The score is the largest of these: the size of all idle files, divided by the limit; with
+/// `allow_compaction`, the number of idle files of level 0, divided by the number that starts a
+/// compaction; and the number of files that are too old.
 fn fifo(version: &Version, options: &CfOptions, moment: &Moment) -> LevelState {
     let fifo = &options.compaction_options_fifo;
     let files = version.levels.iter().flatten();
     let idle = files.filter(|f| !f.being_compacted());
     let bytes: u64 = idle.map(|f| f.meta.size).sum();
-    // At the limit nothing is due yet, unlike with other scores.
+    // Unlike with other scores, nothing is due yet exactly at the limit.
     let over = bytes.saturating_sub(1) as f64;
     let mut score = over / fifo.max_table_files_size.max(1) as f64;
     if fifo.allow_compaction {

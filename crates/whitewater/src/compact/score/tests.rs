@@ -29,7 +29,7 @@ fn sorted_runs_score_universal_compaction() {
         ("", 0.0, 0),
         ("L0: 3:a-b 2:a-b", 0.5, 2),
         ("L0: 3:a-b 2:a-b\nL2: 4:a-b 5:c-d\nL6: 6:a-z", 1.0, 4),
-        // What is being compacted slows writes down, but is not due.
+        // Files that are being compacted slow writes down, but are not due.
         ("L0: 3:a-b! 2:a-b\nL2: 4:a-b! 5:c-d!\nL6: 6:a-z", 0.5, 4),
     ] {
         let state = state_at(&parse_version(text), &universal, 0, 0);
@@ -58,7 +58,7 @@ fn bytes_and_age_score_fifo_compaction() {
     assert_eq!(due("L0: 3:a-b 2:a-b! 1:a-b@11", &fifo, 0), (false, None));
     assert_eq!(due("L0: 3:a-b\nL6: 1:a-b@21", &fifo, 0), (true, None));
     fifo.ttl = 60;
-    // Only the oldest in a row count.
+    // Only an unbroken sequence of oldest files counts.
     let text = "L0: 3:a-b#200 2:a-b#300 1:a-b#100";
     assert_eq!(due(text, &fifo, 160), (false, Some(161)));
     assert_eq!(due(text, &fifo, 161), (true, Some(361)));
@@ -76,11 +76,11 @@ fn files_are_due_by_age() {
     let marks = at(90);
     assert!(marks.is_empty());
     assert_eq!(marks.next_due, Some(91));
-    // The last level with data is passed over by `ttl` ...
+    // `ttl` skips the last level with data ...
     let marks = at(91);
     assert_eq!(marks.expired, [(1, 0)]);
     assert!(marks.periodic.is_empty());
-    // ... and not by periodic compaction.
+    // ... but periodic compaction does not.
     let marks = at(151);
     assert_eq!(marks.expired, [(0, 0), (1, 0)]);
     assert_eq!(marks.periodic, [(1, 0), (3, 0)]);
