@@ -1,7 +1,7 @@
-//! How many blobs a compaction drops.
+//! Counts the blobs that a compaction drops.
 //!
-//! What its input refers to and its output does not is garbage, file by file:
-//! RocksDB's rule, and it checks that the sums are not larger than the files.
+//! For each blob file, what the input refers to and the output does not is garbage. This is
+//! RocksDB's rule; RocksDB also checks that the sums are not larger than the files.
 
 use std::collections::BTreeMap;
 use whitewater_storage::Result;
@@ -9,13 +9,13 @@ use whitewater_storage::blob::{for_each_reference, format, may_refer};
 use whitewater_storage::key;
 use whitewater_storage::manifest::BlobGarbage;
 
-/// Blobs that entries refer to: their number and the bytes of their records, by
-/// file.
+/// The blobs that entries refer to: for each file, their number and the size of their records
+/// in bytes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BlobFlow(BTreeMap<u64, (u64, u64)>);
 
 impl BlobFlow {
-    /// Counts what an entry refers to; gives the oldest file of that, or 0.
+    /// Counts the blobs that an entry refers to, and returns the oldest of their files, or 0.
     ///
     /// # Errors
     /// `Corruption` and `NotSupported` for references that cannot be read.
@@ -41,7 +41,7 @@ impl BlobFlow {
         Ok(if oldest == u64::MAX { 0 } else { oldest })
     }
 
-    /// What of this is not in `kept`. Files in `kept` alone are new.
+    /// The part of this that is not in `kept`. Files that are only in `kept` are new.
     pub fn garbage(&self, kept: &BlobFlow) -> Vec<BlobGarbage> {
         let dropped = self.0.iter().filter_map(|(&number, &(count, bytes))| {
             let (kept_count, kept_bytes) = kept.0.get(&number).copied().unwrap_or_default();

@@ -1,10 +1,10 @@
-//! Finds tables that hold so many deletions that they should be compacted
-//! soon: RocksDB's `CompactOnDeletionCollector`.
+//! Finds tables that have so many deletions that they should be compacted soon: RocksDB's
+//! `CompactOnDeletionCollector`.
 
 use crate::options::compaction::DeletionTrigger;
 use whitewater_storage::key::ValueType;
 
-/// The window moves on by one of this many parts at a time.
+/// The number of parts that the window is divided into. It moves on by one part at a time.
 const BUCKETS: usize = 128;
 
 /// Watches the entries of one table, in order.
@@ -15,7 +15,7 @@ pub(crate) struct DeletionWatch {
 }
 
 impl DeletionWatch {
-    /// Watches for any of `triggers`.
+    /// A watch for any of `triggers`.
     pub fn new(triggers: &[DeletionTrigger]) -> Self {
         DeletionWatch {
             watches: triggers.iter().map(|t| Watch::new(*t)).collect(),
@@ -23,7 +23,7 @@ impl DeletionWatch {
         }
     }
 
-    /// Takes note of the next entry, by the tag byte of its type.
+    /// Records the next entry, given the tag byte of its type.
     pub fn see(&mut self, value_type: u8) {
         if self.triggered || self.watches.is_empty() {
             return;
@@ -41,18 +41,18 @@ impl DeletionWatch {
     }
 }
 
-/// One trigger's state.
+/// The state of one trigger.
 #[derive(Debug)]
 struct Watch {
     trigger: DeletionTrigger,
-    /// Entries per bucket; 0 watches no window.
+    /// The number of entries per bucket; 0 turns the window off.
     bucket_size: usize,
-    /// Deletions per bucket, as a ring.
+    /// The number of deletions per bucket, as a ring.
     buckets: [usize; BUCKETS],
     current: usize,
-    /// Entries in the current bucket.
+    /// The number of entries in the current bucket.
     filled: usize,
-    /// Deletions in all buckets.
+    /// The number of deletions in all buckets.
     in_window: usize,
     entries: u64,
     deletions: u64,
@@ -72,7 +72,7 @@ impl Watch {
         }
     }
 
-    /// Returns whether there are too many deletions in the window.
+    /// Records the next entry, and returns whether there are too many deletions in the window.
     fn see(&mut self, deletion: bool) -> bool {
         self.entries += 1;
         self.deletions += u64::from(deletion);
@@ -103,7 +103,7 @@ impl Watch {
 mod tests {
     use super::*;
 
-    /// Whether a table of these entries (`d` is a deletion) is marked.
+    /// Whether a table of these entries (`d` is a deletion) is marked for compaction.
     fn marked(window_size: usize, num_dels_trigger: usize, ratio: f64, entries: &str) -> bool {
         let mut watch = DeletionWatch::new(&[DeletionTrigger {
             window_size,
@@ -125,7 +125,7 @@ mod tests {
         assert!(marked(128, 3, 0.0, "vvdvsvvd"));
         assert!(!marked(128, 4, 0.0, "vvdvsvvd"));
         assert!(!marked(0, 1, 0.0, "ddd"));
-        // Those that have left the window are not.
+        // Deletions that have left the window no longer count.
         let far = format!("dd{}dd", "v".repeat(126));
         assert!(!marked(128, 4, 0.0, &format!("dd{}d", "v".repeat(200))));
         assert!(!marked(128, 4, 0.0, &far));

@@ -1,8 +1,8 @@
-//! How much of the level below its own a table would overlap.
+//! Limits how much of the level below its own a table overlaps.
 //!
-//! A table that overlaps much of the next level drags all of that along when
-//! it is compacted itself. So it ends early, where the files that it has left
-//! behind in that level and what it holds itself reach `max_compaction_bytes`.
+//! When a table that overlaps much of the next level is compacted, all of that must be
+//! compacted with it. So a table ends early, as soon as its own size and the files of that
+//! level that it has passed reach `max_compaction_bytes`.
 
 use crate::version::TableFile;
 use std::sync::Arc;
@@ -11,19 +11,19 @@ use whitewater_storage::key::InternalComparator;
 /// Counts the bytes of the next level's files that a growing table overlaps.
 pub(super) struct Grandparents<'a> {
     comparator: &'a InternalComparator,
-    /// In key order; the first of them does not end before the key at hand.
+    /// The remaining files in key order. The first of them does not end before the current key.
     rest: &'a [Arc<TableFile>],
     limit: u64,
-    /// Some key was seen: files left behind from now on are overlapped.
+    /// Whether a key was seen. Files that are passed from then on are overlapped.
     started: bool,
-    /// Bytes of files the table has left behind.
+    /// The size of the files that the table has passed. Bytes.
     overlapped: u64,
-    /// Since the table was begun, a file was left behind that was one too many.
+    /// Whether, since the table was begun, it has passed a file that made the limit exceeded.
     due: bool,
 }
 
 impl<'a> Grandparents<'a> {
-    /// `files` are those of the level below the output, in key order.
+    /// `files` are the files of the level below the output, in key order.
     pub fn new(
         comparator: &'a InternalComparator,
         files: &'a [Arc<TableFile>],
@@ -39,8 +39,8 @@ impl<'a> Grandparents<'a> {
         }
     }
 
-    /// Whether a table of `size` bytes should end before the internal key
-    /// `key`; keys come in order.
+    /// Whether a table of `size` bytes should end before the internal key `key`. Keys come in
+    /// order.
     pub fn end_before(&mut self, key: &[u8], size: u64) -> bool {
         let mut left = false;
         while let [first, rest @ ..] = self.rest
@@ -57,7 +57,7 @@ impl<'a> Grandparents<'a> {
         self.due
     }
 
-    /// Another table was begun.
+    /// Starts over for the next table.
     pub fn restart(&mut self) {
         self.overlapped = 0;
         self.due = false;
@@ -89,14 +89,14 @@ mod tests {
             file(4, "g", "h", 10),
         ];
         let mut overlap = Grandparents::new(&comparator, &files, 100);
-        // What lies before the first key does not count.
+        // Files before the first key do not count.
         assert!(!overlap.end_before(&key("bb"), 0));
         assert!(!overlap.end_before(&key("d"), 10));
         assert!(!overlap.end_before(&key("dd"), 10));
-        // 60 left behind, and 41 of its own: but no file ends here.
+        // 60 bytes were passed, and the table has 41 bytes, but no file ends here.
         assert!(!overlap.end_before(&key("e"), 41));
         assert!(overlap.end_before(&key("g"), 0));
-        // Until another table is begun.
+        // This holds until the next table is begun.
         assert!(overlap.end_before(&key("g"), 0));
         overlap.restart();
         assert!(!overlap.end_before(&key("g"), 0));

@@ -1,21 +1,21 @@
 //! Writes a merged stream into tables, for flushes, compactions, recovery and repair.
 //!
-//! The drop rules are [`merge_rules`]'s; this module decides where one table ends and the
-//! next begins, and what the manifest says of each.
+//! The drop rules are in [`merge_rules`]; this module decides where one table ends and the next
+//! begins, and what the manifest records of each.
 //!
 //! * [`merge_rules`]: which entries a merge drops or keeps.
 //! * [`source`]: the entries of a part of the keys, until the job is cancelled.
-//! * `output_file`: a table's file: rate limiter and write-back; `read_back`: reads it
-//!   again, where `paranoid_file_checks` asks for that.
+//! * `output_file`: a table's file: rate limiter and write-back; `read_back`: reads it again,
+//!   if `paranoid_file_checks` is set.
 //! * `grandparents`: ends tables that would overlap too much below.
 //! * `blob_flow`: counts the blobs that are dropped.
 //! * `deletions`: finds tables with many deletions in them.
 //!
 //! Invariants:
 //! * I1: a cut falls between two user keys, never inside one.
-//! * I2: range tombstones are split at cuts: a table that ends at the cut `k`
-//!   has the exclusive end `(k, max sequence, RangeDeletion)`, which sorts
-//!   before everything of `k`, so consecutive tables do not overlap.
+//! * I2: range tombstones are split at cuts: a table that ends at the cut `k` has the exclusive
+//!   end `(k, max sequence, RangeDeletion)`, which sorts before everything of `k`, so
+//!   consecutive tables do not overlap.
 //! * I3: on an error no file is left behind.
 
 pub(crate) mod blob_flow;
@@ -62,10 +62,10 @@ use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{TableBuilder, TableBuilderOptions, TableProperties};
 use whitewater_storage::{Result, filename};
 
-/// Bytes collected before they are handed to the file system.
+/// The number of bytes collected before they are passed to the file system.
 const WRITE_BUFFER: usize = 1 << 20;
 
-/// What every table writer of a database shares.
+/// What all table writers of a database share.
 pub(crate) struct OutputContext<'a> {
     pub fs: &'a Arc<dyn Fs>,
     pub dir: &'a Path,
@@ -77,107 +77,106 @@ pub(crate) struct OutputContext<'a> {
     pub cf_name: &'a str,
     pub db_id: &'a str,
     pub session_id: &'a str,
-    /// Live snapshots, ascending.
+    /// The sequence numbers of live snapshots, ascending.
     pub snapshots: &'a [SequenceNumber],
-    /// Whom to ask before each write.
+    /// The rate limiter to ask before each write.
     pub limiter: Option<&'a Arc<Client>>,
-    /// Tells whether writers are stalled.
+    /// Knows whether writers are stalled.
     pub gate: Option<&'a StallGate>,
-    /// Seconds since 1970, by the database's clock.
+    /// The time by the database's clock, in seconds since 1970.
     pub now: u64,
     /// Set when the database is closing: the job stops with `ShutdownInProgress`.
     pub cancel: &'a AtomicBool,
 }
 
-/// Bytes of the index at which tables of compactions end, whatever size they are
-/// aimed at: an index is a block, and that of a table can only be read up to 4 GiB.
+/// The size of the index at which tables of compactions end, whatever their target size is.
+/// Bytes. An index is a block, and a table's index can only be read up to 4 GiB.
 pub(crate) const MAX_INDEX_SIZE: usize = 1 << 30;
 
-/// Where the tables go and what may be dropped on the way.
+/// Where the tables go, and what may be dropped on the way.
 pub(crate) struct OutputSpec<'a> {
     pub level: usize,
-    /// The source is memtables.
+    /// Whether the source is memtables.
     pub flush: bool,
-    /// How urgent its writes are while no writer is stalled.
+    /// The priority of writes while no writer is stalled.
     pub priority: Priority,
-    /// Nothing older exists below: tombstones can go, sequence numbers become 0
+    /// Whether nothing older exists below. If so, tombstones can go, and sequence numbers become 0
     /// where no snapshot needs them.
     pub bottommost: bool,
-    /// How they are compressed.
+    /// The compression of the tables.
     pub compression: Compression,
-    /// Start a new table at about this many bytes; `u64::MAX` writes one.
+    /// Start a new table at about this size; `u64::MAX` writes a single table. Bytes.
     pub max_file_size: u64,
-    /// Start a new table when the index has about this many bytes; `usize::MAX`
-    /// writes one.
+    /// Start a new table when the index has about this size; `usize::MAX` writes a single table.
+    /// Bytes.
     pub max_index_size: usize,
-    /// Epoch number of the outputs.
+    /// The epoch number of the outputs.
     pub epoch_number: u64,
-    /// Unix seconds of the oldest ancestor; 0 is now.
+    /// The Unix time in seconds of the oldest ancestor; 0 is now.
     pub oldest_ancester_time: u64,
-    /// Values in older blob files than this one are written in place.
+    /// Values in blob files that are older than this one are written in place.
     pub inline_below: u64,
-    /// The files of the level below; tables end early that overlap many of them.
+    /// The files of the level below. Tables that overlap many of them end early.
     pub grandparents: &'a [Arc<TableFile>],
-    /// Of versions with older timestamps only the newest is kept; empty keeps
-    /// all.
+    /// The limit of the history. Of versions with older timestamps only the newest is kept; empty
+    /// keeps all.
     pub history_low: &'a [u8],
 }
 
-/// What the tables are made from.
+/// The input that the tables are made from.
 pub(crate) struct Input<'a> {
     pub source: BoxedIterator,
-    /// The keys that are read of `source`; the tombstones are within it.
+    /// The keys to read from `source`. The tombstones lie within it.
     pub part: Part<'a>,
     pub tombstones: Vec<RangeTombstone>,
-    /// Whether nothing older than the input exists of this user key.
+    /// Returns whether nothing older than the input exists of a user key.
     pub key_not_below: &'a dyn Fn(&[u8]) -> bool,
     pub filter: Option<ActiveFilter<'a>>,
-    /// Where values are that entries of the source refer to. Without it they are
-    /// not read.
+    /// Reads the values that entries of the source refer to. Without it they are not read.
     pub blobs: Option<&'a dyn Blobs>,
-    /// Whether blobs that nothing refers to afterwards are counted.
+    /// Whether to count blobs that nothing refers to afterwards.
     pub counts_garbage: bool,
-    /// Set when the tables are not wanted any more.
+    /// Set when the tables are no longer wanted.
     pub abandoned: &'a AtomicBool,
 }
 
-/// What was written.
+/// The result of writing tables.
 #[derive(Debug, Default)]
 pub(crate) struct Written {
     /// The tables, in key order.
     pub files: Vec<FileMetaData>,
-    /// What the tables hold, in all.
+    /// The total contents of the tables.
     pub held: Held,
-    /// Entries read from the source.
+    /// The number of entries read from the source.
     pub input_entries: u64,
-    /// Bytes of their keys and values.
+    /// The size of their keys and values. Bytes.
     pub input_bytes: u64,
-    /// Entries that were not written again.
+    /// The entries that were not written again.
     pub drops: Drops,
     /// CPU time of the threads that wrote.
     pub cpu: Duration,
-    /// Blobs that the source refers to and the tables do not.
+    /// The blobs that the source refers to and the tables do not.
     pub garbage: Vec<BlobGarbage>,
-    /// Parts that were written at the same time.
+    /// The number of parts that were written at the same time.
     pub parts: u64,
 }
 
-/// What tables hold.
+/// The contents of tables.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Held {
-    /// Entries but range tombstones.
+    /// The number of entries without range tombstones.
     pub entries: u64,
-    /// Bytes of keys and values before compression.
+    /// The size of keys and values before compression. Bytes.
     pub raw_bytes: u64,
 }
 
 impl Written {
-    /// Bytes of the tables.
+    /// The size of the tables. Bytes.
     pub fn bytes(&self) -> u64 {
         self.files.iter().map(|f| f.size).sum()
     }
 
-    /// Takes in what was written of the next keys.
+    /// Adds what was written of the next keys.
     pub fn extend(&mut self, next: Written) {
         self.files.extend(next.files);
         self.held.entries += next.held.entries;
@@ -191,12 +190,11 @@ impl Written {
     }
 }
 
-/// Merges the input into new tables, applying the drop rules. On an error or a
-/// panic every file it created is removed. The tables are synced; the directory
-/// is not.
+/// Merges the input into new tables, applying the drop rules. On an error or a panic every file
+/// that it created is removed. The tables are synced; the directory is not.
 ///
 /// # Errors
-/// Those of the source, the file system, the merge operator and the filter;
+/// Errors of the source, the file system, the merge operator and the filter;
 /// `ShutdownInProgress` when the job was cancelled.
 pub(crate) fn write_tables(
     ctx: &OutputContext<'_>,
@@ -260,13 +258,12 @@ pub(crate) fn write_tables(
     })
 }
 
-/// Copies `source` and `tombstones` into new tables as they are, whatever older
-/// versions there are. Only of entries with one key and one sequence number, which
-/// are copies of each other, one is kept: the first, or one into which a merge
-/// operand was folded.
+/// Copies `source` and `tombstones` unchanged into new tables, including all older versions.
+/// Entries with the same key and the same sequence number are copies of each other, and only
+/// one of them is kept: the first, or one into which a merge operand was folded.
 ///
 /// # Errors
-/// As [`write_tables`]; no file is left then.
+/// The same as [`write_tables`]. No file is left in that case.
 pub(crate) fn write_verbatim(
     ctx: &OutputContext<'_>,
     spec: &OutputSpec<'_>,
@@ -299,9 +296,9 @@ struct Outputs<'a> {
     open: Option<OpenOutput>,
     files: Vec<FileMetaData>,
     held: Held,
-    /// What the entries written refer to.
+    /// The blobs that the written entries refer to.
     blobs: BlobFlow,
-    /// Numbers of all files created that are not to be kept yet.
+    /// The numbers of all files created that are not to be kept yet.
     created: Vec<u64>,
 }
 
@@ -311,11 +308,11 @@ struct OpenOutput {
     builder: TableBuilder,
     bounds: Bounds,
     deletions: DeletionWatch,
-    /// What the file's bytes come to, if that is kept.
+    /// The checksum of the file, if one is kept.
     digest: Option<Arc<Digest>>,
-    /// What it was given, if that is to be compared with what is read of it.
+    /// The contents passed to the table, if they are to be compared with what is read back.
     content: Option<Content>,
-    /// The oldest blob file that an entry refers to; 0 for none.
+    /// The oldest blob file that an entry refers to; 0 if there is none.
     oldest_blob_file: u64,
     /// The internal key added last.
     last_key: Vec<u8>,
@@ -328,7 +325,7 @@ impl Outputs<'_> {
             self.add(entries.key(), entries.value())?;
             entries.next()?;
         }
-        // Range tombstones may be many, too.
+        // There may also be many range tombstones.
         if self.ctx.cancel.load(Relaxed) {
             return Err(cancelled());
         }
@@ -336,7 +333,7 @@ impl Outputs<'_> {
     }
 
     fn copy_all(&mut self, source: &mut BoxedIterator) -> Result<()> {
-        // Held back until it is known that no copy is to be preferred.
+        // The entry is held back until it is known that no copy is preferred.
         let mut held: Option<(Vec<u8>, Vec<u8>)> = None;
         source.seek_to_first();
         while source.valid() {
@@ -382,7 +379,7 @@ impl Outputs<'_> {
         if self.open.is_none() {
             self.open = Some(self.create_table()?);
         }
-        // In its place: a builder is large.
+        // Used in place, because a builder is large.
         let Some(open) = &mut self.open else {
             unreachable!("opened above");
         };
@@ -432,7 +429,7 @@ impl Outputs<'_> {
         };
         let limiter = ctx.limiter.map(|limiter| (limiter.clone(), priority));
         let (writes, syncs) = match (self.spec.flush, ctx.gate) {
-            // Recovery has no gate.
+            // A recovery has no gate.
             (true, None) => (Histogram::FileWriteDbOpenMicros, Histogram::TableSyncMicros),
             (true, _) => (Histogram::FileWriteFlushMicros, Histogram::TableSyncMicros),
             (false, _) => (
@@ -496,9 +493,9 @@ impl Outputs<'_> {
         }
     }
 
-    /// Ends the open table at the user key `cut` (at the end of the stream
-    /// without one) and puts into it the range tombstones before that. At the
-    /// end of the stream they may need a table of their own.
+    /// Ends the open table at the user key `cut` (at the end of the stream if `None`), and puts the
+    /// range tombstones before that into it. At the end of the stream they may need a table of
+    /// their own.
     fn finish_table(&mut self, cut: Option<&[u8]>) -> Result<()> {
         let tombstones = self.tombstones.take_before(cut);
         let mut open = match self.open.take() {
@@ -542,7 +539,7 @@ impl Outputs<'_> {
         Ok(())
     }
 
-    /// The finished tables, which stay.
+    /// Returns the finished tables, and keeps their files.
     fn keep(mut self) -> Vec<FileMetaData> {
         self.created.clear();
         std::mem::take(&mut self.files)
@@ -550,8 +547,8 @@ impl Outputs<'_> {
 }
 
 impl Drop for Outputs<'_> {
-    /// Removes what is not kept (upholds I3), after panics of user code too. A
-    /// file that cannot be removed is found as an orphan at the next open.
+    /// Removes what is not kept (upholds I3), also after panics of user code. A file that cannot be
+    /// removed is found as an orphan at the next open.
     fn drop(&mut self) {
         self.open = None;
         for number in &self.created {
@@ -560,21 +557,21 @@ impl Drop for Outputs<'_> {
     }
 }
 
-/// Bytes from the first block behind the data to the end of the table; 0 when
-/// the table does not say.
+/// The number of bytes from the first block behind the data to the end of the table; 0 if the
+/// table does not record it.
 pub(crate) fn tail_size(properties: &TableProperties, size: u64) -> u64 {
     let start = properties.raw.get("rocksdb.tail.start.offset");
     let start = start.and_then(|v| get_varint64(&mut v.as_slice()));
     start.map_or(0, |start| size.saturating_sub(start))
 }
 
-/// What the manifest says of a table's content.
+/// What the manifest records of a table's contents.
 #[derive(Default)]
 pub(crate) struct Bounds {
-    /// Empty while there are no points and tombstones.
+    /// The smallest internal key; empty while there are no points and tombstones.
     smallest: Vec<u8>,
     largest: Vec<u8>,
-    /// Smallest and largest sequence number.
+    /// The smallest and the largest sequence number.
     sequences: Option<(SequenceNumber, SequenceNumber)>,
 }
 
@@ -584,7 +581,7 @@ impl Bounds {
         self.sequences = Some((low.min(seq), high.max(seq)));
     }
 
-    /// Takes in the next point of a table that is read from its beginning.
+    /// Adds the next point of a table that is read from its beginning.
     pub fn see_point(&mut self, ikey: &[u8]) {
         if self.smallest.is_empty() {
             self.smallest = ikey.to_vec();
@@ -594,7 +591,7 @@ impl Bounds {
         self.see_sequence(key::sequence(ikey));
     }
 
-    /// Puts what was seen into `meta`; false when that was nothing.
+    /// Stores the bounds in `meta`. Returns `false` if nothing was added.
     pub fn describe(self, meta: &mut FileMetaData) -> bool {
         let Some((low, high)) = self.sequences else {
             return false;
@@ -604,7 +601,7 @@ impl Bounds {
         true
     }
 
-    /// Takes in a range tombstone, after all points.
+    /// Adds a range tombstone, after all points.
     pub fn cover(&mut self, comparator: &InternalComparator, t: &RangeTombstone) {
         let start = internal_key(&t.start, t.seq, ValueType::RangeDeletion);
         if self.smallest.is_empty() || comparator.compare(&start, &self.smallest).is_lt() {
@@ -618,10 +615,10 @@ impl Bounds {
     }
 }
 
-/// Gives out range tombstones in key order, split where tables are cut.
+/// Returns range tombstones in key order, split where tables are cut.
 struct Splitter<'a> {
     comparator: &'a key::UserComparator,
-    /// By start key; those that were not looked at yet.
+    /// The tombstones that were not looked at yet, by start key.
     rest: std::iter::Peekable<std::vec::IntoIter<RangeTombstone>>,
     /// The parts behind the last cut of tombstones that cross it.
     crossing: Vec<RangeTombstone>,
@@ -636,7 +633,7 @@ impl<'a> Splitter<'a> {
         }
     }
 
-    /// What lies before `cut` (everything without one) and was not given yet.
+    /// Takes what lies before `cut` (everything if `None`) and was not taken yet.
     fn take_before(&mut self, cut: Option<&[u8]>) -> Vec<RangeTombstone> {
         let mut taken = std::mem::take(&mut self.crossing);
         let Some(cut) = cut else {

@@ -1,5 +1,5 @@
-//! The file of a table that is being written: at the pace of the rate limiter,
-//! and written back along the way.
+//! The file of a table that is being written. The rate limiter sets its pace, and it is written
+//! back along the way.
 
 use crate::rate_limiter::{Client, Priority};
 use crate::stats::{Histogram, Statistics, time};
@@ -8,27 +8,28 @@ use whitewater_storage::Result;
 use whitewater_storage::file_checksum::Digest;
 use whitewater_storage::fs::WritableFile;
 
-/// Bytes at the end that are left alone, for they may still be written to, and
-/// what write-back starts at multiples of: RocksDB's numbers.
+/// The number of bytes at the end of the file that are not written back yet, because they may
+/// still be written to. RocksDB's number.
 const NOT_YET: u64 = 1 << 20;
+/// Write-back starts at multiples of this number of bytes. RocksDB's number.
 const PAGE: u64 = 4096;
 
-/// A file that asks for leave before each write, if there is somebody to ask,
-/// and has the system write back what is older.
+/// A file that asks the rate limiter, if there is one, before each write, and has the system
+/// write back older data.
 #[derive(Debug)]
 pub(super) struct OutputFile {
     file: Box<dyn WritableFile>,
     limiter: Option<(Arc<Client>, Priority)>,
-    /// Bytes between two calls for write-back; 0 is never.
+    /// The number of bytes between two requests for write-back; 0 is never.
     bytes_per_sync: u64,
-    /// Write-back was asked for up to here.
+    /// Write-back was requested up to this offset.
     written_back: u64,
     timed: Option<Timed>,
-    /// Takes in all that is written, if somebody asks for a checksum.
+    /// Receives everything that is written, if the file is to have a checksum.
     digest: Option<Arc<Digest>>,
 }
 
-/// Where writes and syncs are timed.
+/// The histograms of writes and syncs.
 #[derive(Debug)]
 pub(super) struct Timed {
     pub statistics: Arc<Statistics>,
@@ -37,7 +38,7 @@ pub(super) struct Timed {
 }
 
 impl OutputFile {
-    /// Writes to `file`.
+    /// A file that writes to `file`.
     pub fn new(
         file: Box<dyn WritableFile>,
         limiter: Option<(Arc<Client>, Priority)>,
@@ -106,7 +107,7 @@ mod tests {
     use super::*;
     use whitewater_concurrent::system::Mutex;
 
-    /// Notes what it is asked to write back.
+    /// Records the ranges that it is asked to write back.
     #[derive(Debug, Default)]
     struct Noted {
         len: u64,
@@ -137,7 +138,7 @@ mod tests {
         for (bytes_per_sync, expected) in [
             (0, vec![]),
             (1 << 20, vec![(0, 1 << 20), (1 << 20, 2 << 20)]),
-            // 700,001 bytes per append; whole pages only.
+            // Each append is 700,001 bytes. Only whole pages are written back.
             (
                 1,
                 vec![

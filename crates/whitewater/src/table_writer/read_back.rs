@@ -1,10 +1,10 @@
-//! Reading a table that was just written, to see whether it holds what it was
-//! given (`paranoid_file_checks`).
+//! Reads a table that was just written, to check that it contains what was passed to it
+//! (`paranoid_file_checks`).
 //!
-//! The blocks of a table have checksums, but these are of what the table's
-//! writer made; a key or value that changed before, in a buffer, is sound to
-//! them. What is compared here was computed of the entries as they were handed
-//! over, which the memtable or the inputs of a compaction have just checked.
+//! The blocks of a table have checksums, but these are computed from what the table's writer
+//! built. A key or value that changed before, in a buffer, looks sound to them. What is
+//! compared here was computed from the entries as they were passed in, when the memtable or the
+//! inputs of a compaction had just checked them.
 
 use crate::version::table_cache::open_alone;
 use std::path::Path;
@@ -16,7 +16,7 @@ use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::TableReadOptions;
 use whitewater_storage::{Error, Result};
 
-/// Entries in their order, as one number.
+/// The entries in their order, reduced to one number, and the tombstones.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Content {
     entries: u64,
@@ -25,23 +25,23 @@ pub(super) struct Content {
 }
 
 impl Content {
-    /// Takes in the next entry.
+    /// Adds the next entry.
     pub fn add(&mut self, ikey: &[u8], value: &[u8]) {
         self.entries += 1;
-        // Rotated, so that the order counts.
+        // The sum is rotated so that the order matters.
         self.sum = self.sum.rotate_left(1) ^ KvSum::of(ikey, value).in_memtable(self.entries);
     }
 
-    /// Takes in a range tombstone, in any order.
+    /// Adds a range tombstone. The order does not matter.
     pub fn add_tombstone(&mut self, t: &RangeTombstone) {
         let sum = KvSum::of(&t.start, &t.end).in_memtable(t.seq);
         self.tombstones = self.tombstones.wrapping_add(sum);
     }
 
-    /// Reads the table at `path` through and compares.
+    /// Reads the whole table at `path` and compares.
     ///
     /// # Errors
-    /// `Corruption` when it holds anything else or is damaged; those of reading.
+    /// `Corruption` if it contains anything else or is damaged; errors of reading.
     pub fn check(
         self,
         fs: &dyn Fs,
@@ -93,7 +93,7 @@ mod tests {
         assert_ne!(whole, of(&[(b"a", b"1"), (b"b", b"3"), (b"b", b"")]));
         assert_ne!(whole, of(&[(b"b", b"2"), (b"a", b"1"), (b"b", b"")]));
         assert_ne!(whole, of(&[(b"a", b"1"), (b"b", b"2")]));
-        // Twice the same is not nothing.
+        // Two equal entries do not cancel out.
         assert_ne!(
             of(&[(b"a", b"1"), (b"a", b"1")]),
             of(&[(b"b", b"1"), (b"b", b"1")])

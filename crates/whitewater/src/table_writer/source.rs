@@ -1,5 +1,5 @@
-//! What a job reads: the entries of a merged stream within a part of the keys,
-//! counted, until the job is cancelled.
+//! The input of a job: the entries of a merged stream within a part of the keys, counted, until
+//! the job is cancelled.
 
 use super::blob_flow::BlobFlow;
 use std::cmp::Ordering;
@@ -9,31 +9,32 @@ use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, seek_key, user_k
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// Entries between two looks at the flags that end a job.
+/// The number of entries between two looks at the flags that end a job.
 const CANCEL_INTERVAL: u64 = 1024;
 
-/// User keys from `from` on, up to but not including `to`; `None` is open.
+/// The user keys from `from` on, up to but not including `to`; `None` is unbounded.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Part<'a> {
     pub from: Option<&'a [u8]>,
     pub to: Option<&'a [u8]>,
 }
 
-/// A cursor that goes forward over a part of a merged stream.
+/// A cursor that moves forward over a part of a merged stream.
 pub(crate) struct Source<'a> {
     entries: BoxedIterator,
     comparator: &'a InternalComparator,
     part: Part<'a>,
-    /// Any of them ends the job: written by others, read here (relaxed, for
-    /// nothing is read because of it).
+    /// Any of these flags ends the job.
+    /// Written by: other threads. Read by: this one (relaxed, because nothing else is read on
+    /// account of it).
     cancel: [&'a AtomicBool; 2],
     cancelled: bool,
     consumed: u64,
-    /// Bytes of their keys and values.
+    /// The size of the consumed entries' keys and values. Bytes.
     bytes: u64,
-    /// What the entries left behind refer to, if that is to be known.
+    /// The blobs that consumed entries refer to, if these are counted.
     blobs: Option<BlobFlow>,
-    /// An entry that cannot be counted.
+    /// The error of an entry whose blobs cannot be counted.
     failure: Option<Error>,
     valid: bool,
 }
@@ -60,7 +61,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// The same source, which counts what blobs its entries refer to.
+    /// The same source, which counts the blobs that its entries refer to.
     #[must_use]
     pub fn counting_blobs(mut self, counts: bool) -> Self {
         self.blobs = counts.then(BlobFlow::default);
@@ -109,25 +110,25 @@ impl<'a> Source<'a> {
         self.look();
     }
 
-    /// Entries left behind so far; all of the part at the end.
+    /// The number of entries consumed so far; all of the part at the end.
     pub fn consumed(&self) -> u64 {
         self.consumed
     }
 
-    /// Bytes of the keys and values of these entries.
+    /// The size of the consumed entries' keys and values. Bytes.
     pub fn consumed_bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// The blobs that entries left behind refer to, if they are counted.
+    /// The blobs that consumed entries refer to, if they are counted.
     pub fn blobs(&self) -> Option<&BlobFlow> {
         self.blobs.as_ref()
     }
 
-    /// Why there is no entry, if that is not the end of the part.
+    /// The reason why there is no entry, unless it is the end of the part.
     ///
     /// # Errors
-    /// Those of the stream; `ShutdownInProgress` when the job was cancelled.
+    /// Errors of the stream; `ShutdownInProgress` when the job was cancelled.
     pub fn status(&self) -> Result<()> {
         if self.cancelled {
             return Err(cancelled());
@@ -150,7 +151,7 @@ impl<'a> Source<'a> {
     /// Whether the stream's entry is before the end of the part.
     fn within(&self) -> bool {
         let Some(to) = self.part.to else { return true };
-        // Keys that cannot be read are the reader's to refuse.
+        // It is left to the reader to refuse keys that cannot be parsed.
         let key = self.entries.key();
         key.len() < 8 || self.comparator.compare_user(user_key(key), to) == Ordering::Less
     }

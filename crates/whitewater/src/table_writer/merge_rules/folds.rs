@@ -1,4 +1,4 @@
-//! Merges: a run of operands becomes a value, or one operand.
+//! Merges: a run of operands becomes a value, or a single operand.
 
 use super::{CompactionIter, is_value};
 use crate::entry::check_lengths;
@@ -10,16 +10,16 @@ use whitewater_storage::key::{SequenceNumber, ValueType, internal_key, user_key}
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
-/// Merges the operands of a run with the base value that it is given.
+/// Merges the operands of a run with the given base value.
 type FullMerge<'a> = dyn Fn(Option<&[u8]>) -> Result<Vec<u8>> + 'a;
 
-/// What lies under a run of merge operands.
+/// What lies below a run of merge operands.
 enum Base {
-    /// A value to merge with: the source's, of this type.
+    /// A value to merge with: the source's current one, of this type.
     Value(ValueType),
     /// Nothing: the key was deleted or never existed.
     Nothing,
-    /// Not in this stripe, or nothing that can be merged with.
+    /// Something in another stripe, or something that cannot be merged with.
     Unknown,
 }
 
@@ -31,7 +31,7 @@ impl CompactionIter<'_> {
         newest: SequenceNumber,
         stripe: usize,
     ) -> Result<()> {
-        // Newest first.
+        // The operands, newest first.
         let mut run: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let base = loop {
             run.push((self.source.key().to_vec(), self.source.value().to_vec()));
@@ -86,16 +86,15 @@ impl CompactionIter<'_> {
         Ok(())
     }
 
-    /// Whether a table takes `value` for the key at hand. What does not fit
-    /// stays unmerged, as a reader may still merge it.
+    /// Whether `value` fits into a table with the current key. A value that does not fit stays
+    /// unmerged, as a reader may still merge it.
     fn fits(&self, value: &[u8]) -> bool {
         check_lengths(self.current_key(), value).is_ok()
     }
 
-    /// What `full` makes of the source's value, of type `ty`. With an entity it
-    /// is the entity with another default column. `None` for a value in a blob
-    /// file that is not read, and for an entity with columns in blob files,
-    /// which cannot be written.
+    /// Merges with the source's value, of type `ty`. For an entity, the result is the entity with
+    /// another default column. `None` for a value in a blob file that is not read, and for an
+    /// entity with columns in blob files, which cannot be written.
     fn merge_with_source(
         &self,
         ty: ValueType,
@@ -108,7 +107,7 @@ impl CompactionIter<'_> {
         }
         let value = match payload(ty, stored)? {
             Payload::Blob(range) => match self.rules.blobs {
-                // The base may spell its key otherwise than the operands.
+                // The base's key may have other bytes than the key of the operands.
                 Some(blobs) => {
                     let key = user_key(self.source.key());
                     full(Some(&blobs.read(key, &stored[range])?))
@@ -123,7 +122,7 @@ impl CompactionIter<'_> {
         Ok(Some((ValueType::Value, value?)))
     }
 
-    /// Gives a run of operands (newest first): as one where they were merged.
+    /// Emits a run of operands (newest first), as a single one if they were merged.
     fn give_operands(
         &mut self,
         mut run: Vec<(Vec<u8>, Vec<u8>)>,
@@ -140,8 +139,8 @@ impl CompactionIter<'_> {
     }
 }
 
-/// The entity `stored` with what `full` makes of its default column; `None` when
-/// columns of it are in blob files.
+/// The entity `stored` with its default column merged by `full`; `None` if some of its columns
+/// are in blob files.
 fn merge_entity(stored: &[u8], full: &FullMerge<'_>) -> Result<Option<Vec<u8>>> {
     let mut columns: Vec<(&[u8], &[u8])> = Vec::new();
     for column in entity::columns(stored)? {

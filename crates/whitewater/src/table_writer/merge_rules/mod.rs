@@ -1,29 +1,28 @@
 //! Which entries a merge drops or keeps.
 //!
-//! [`CompactionIter`] reads a merged stream of internal keys and gives the
-//! entries that must be written. It opens no files and knows no levels: what
-//! lies below the output comes in as two answers, `bottommost` and
-//! `key_not_below`.
+//! [`CompactionIter`] reads a merged stream of internal keys and returns the entries that must
+//! be written. It opens no files and knows no levels: what it must know about data below the
+//! output is passed in as `bottommost` and `key_not_below`.
 //!
-//! Live snapshots cut the sequence numbers into *stripes*: entries of one key
-//! in the same stripe are seen by the same readers, so only the newest of them
-//! matters. Stripe 0 ends at the oldest snapshot; the last one has no end.
+//! Live snapshots cut the sequence numbers into *stripes*. Entries of one key in the same
+//! stripe are seen by the same readers, so only the newest of them matters. Stripe 0 ends at
+//! the oldest snapshot; the last one has no end.
 //!
 //! Invariants:
-//! * I1: for every live snapshot and for "now", reading the output over what
-//!   lies below gives what reading the input over it gave.
-//! * I2: the output is in internal order and a subset of the input, but for
-//!   merge results, what a filter decided, and sequence numbers that became 0.
+//! * I1: for every live snapshot and for "now", reading the output over what lies below gives
+//!   what reading the input over it gave.
+//! * I2: the output is in internal order and a subset of the input, except for merge results,
+//!   what a filter decided, and sequence numbers that became 0.
 //!
-//! Where keys have timestamps, versions with different ones are different keys.
-//! Only those below the limit of the history count as versions of one key: of
-//! these the newest decides for all. Their sequence numbers stay as they are.
+//! With timestamps, versions with different ones are different keys. Only those below the limit
+//! of the history count as versions of one key: of these the newest decides for all. Their
+//! sequence numbers stay as they are.
 //!
-//! References to blobs, wide columns and values with a preferred sequence number
-//! are values, and are kept as they are. A blob is read where its value is asked
-//! for: by a filter, by a merge, and where it is to leave its file.
+//! References to blobs, wide columns and values with a preferred sequence number are values,
+//! and are kept as they are. A blob is read when its value is needed: by a filter, by a merge,
+//! or because it is to leave its file.
 //!
-//! `rules` says what the rules depend on, and what they say of one entry alone; `folds` merges
+//! `rules` has what the rules depend on, and the rules about a single entry; `folds` merges
 //! operands; `single` handles single deletions.
 
 mod folds;
@@ -47,14 +46,14 @@ use whitewater_storage::manifest::BlobGarbage;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
-/// Where the current output entry is.
+/// The location of the current output entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     /// There is none.
     End,
     /// At the front of `ready`.
     Ready,
-    /// The source's entry as it is.
+    /// The source's entry, unchanged.
     Source,
     /// The source's entry with the key in `zeroed`.
     Zeroed,
@@ -62,7 +61,7 @@ enum At {
 
 /// The entries of a merged stream that must be written.
 ///
-/// Positioned by [`CompactionIter::seek_to_first`]; goes forward only.
+/// Positioned by [`CompactionIter::seek_to_first`]. It only moves forward.
 pub(crate) struct CompactionIter<'a> {
     rules: Rules<'a>,
     filter: Option<ActiveFilter<'a>>,
@@ -71,14 +70,14 @@ pub(crate) struct CompactionIter<'a> {
     /// Entries that were decided while looking ahead.
     ready: VecDeque<(Vec<u8>, Vec<u8>)>,
     zeroed: Vec<u8>,
-    /// The user key at hand, once there is one.
+    /// The current user key, once there is one.
     user_key: Option<Vec<u8>>,
-    /// Nothing of the key at hand was consumed yet.
+    /// Whether nothing of the current key was consumed yet.
     first: bool,
-    /// The stripe of the key at hand that needs no more entries.
+    /// The stripe of the current key that needs no more entries.
     settled: Option<usize>,
-    /// Tombstones of the key at hand that are needed only if an older entry of
-    /// the key is kept: nothing lies below.
+    /// Tombstones of the current key with nothing below them. They are needed only if an older
+    /// entry of the key is kept.
     undecided: Vec<Vec<u8>>,
     drops: Drops,
 }
@@ -104,7 +103,7 @@ impl<'a> CompactionIter<'a> {
     /// Moves to the first entry.
     ///
     /// # Errors
-    /// Those of the source, and `Corruption` for keys that cannot be read.
+    /// Errors of the source; `Corruption` for keys that cannot be read.
     pub fn seek_to_first(&mut self) -> Result<()> {
         self.source.seek_to_first();
         self.advance()
@@ -137,7 +136,7 @@ impl<'a> CompactionIter<'a> {
     /// Moves to the next entry.
     ///
     /// # Errors
-    /// As [`CompactionIter::seek_to_first`], and the merge operator's.
+    /// The same as [`CompactionIter::seek_to_first`], and errors of the merge operator.
     pub fn next(&mut self) -> Result<()> {
         match self.at {
             At::Source | At::Zeroed => self.consume(),
@@ -147,24 +146,24 @@ impl<'a> CompactionIter<'a> {
         self.advance()
     }
 
-    /// Entries read from the source so far; all of them at the end.
+    /// The number of entries read from the source so far; all of them at the end.
     pub fn consumed(&self) -> u64 {
         self.source.consumed()
     }
 
-    /// What of the blobs that were read of, `kept` does not refer to.
+    /// The blobs that the entries read refer to and that `kept` does not refer to.
     pub fn garbage(&self, kept: &BlobFlow) -> Vec<BlobGarbage> {
         self.source
             .blobs()
             .map_or_else(Vec::new, |read| read.garbage(kept))
     }
 
-    /// Bytes of the keys and values of these entries.
+    /// The size of the keys and values of the entries read. Bytes.
     pub fn consumed_bytes(&self) -> u64 {
         self.source.consumed_bytes()
     }
 
-    /// Entries dropped so far; range tombstones are not looked at here.
+    /// The entries dropped so far, without range tombstones.
     pub fn drops(&self) -> Drops {
         Drops {
             filtered: self.filter.as_ref().map_or(0, ActiveFilter::removed),
@@ -177,7 +176,7 @@ impl<'a> CompactionIter<'a> {
         self.source.next();
     }
 
-    /// Finds the next entry to give, from the source's current entry on.
+    /// Finds the next entry to return, starting at the source's current entry.
     fn advance(&mut self) -> Result<()> {
         loop {
             if !self.ready.is_empty() {
@@ -192,7 +191,7 @@ impl<'a> CompactionIter<'a> {
             let (seq, ty) = (entry.seq, entry.ty);
             let same =
                 (self.user_key.as_deref()).is_some_and(|key| self.rules.same(key, entry.user_key));
-            // Other orders may call keys of different bytes the same.
+            // In other orders, keys with different bytes may be equal.
             if !same || !self.rules.comparator.user.is_builtin() {
                 let buffer = self.user_key.get_or_insert_default();
                 buffer.clear();
@@ -212,9 +211,9 @@ impl<'a> CompactionIter<'a> {
                 && ty == ValueType::SingleDeletion
                 && !planted(Bug::HiddenSingleDeleteDropped)
             {
-                // Something newer hides it from readers, but it still has to
-                // meet its value, in a deeper level maybe: when the newer value
-                // meets a single deletion too, the older one must not show.
+                // Something newer hides it from readers, but it must still meet its value, possibly
+                // in a deeper level: when the newer value meets a single deletion too, the older
+                // one must not show.
                 self.single_delete(stripe)?;
             } else if hidden {
                 self.drops.hidden += 1;
@@ -229,9 +228,9 @@ impl<'a> CompactionIter<'a> {
         self.user_key.as_deref().unwrap_or_default()
     }
 
-    /// Decides about the source's entry, the newest of its stripe that counts.
-    /// Returns whether it is the next to give; otherwise it was consumed, or
-    /// something was put before it in `ready`.
+    /// Decides about the source's entry, which is the newest of its stripe that counts. Returns
+    /// whether it is the next to return. Otherwise it was consumed, or something was put before it
+    /// in `ready`.
     fn decide(&mut self, seq: SequenceNumber, ty: ValueType, stripe: usize) -> Result<bool> {
         let asks = matches!(ty, ValueType::Value | ValueType::BlobIndex);
         if asks && self.first && self.filtered(seq, ty, stripe)? {
@@ -274,7 +273,7 @@ impl<'a> CompactionIter<'a> {
             return Ok(false);
         }
         self.at = At::Source;
-        // A preferred sequence number goes with the entry's own.
+        // A preferred sequence number needs the entry's own number.
         let can_zero = is_value(ty) && ty != ValueType::ValuePreferredSeqno;
         if can_zero && self.can_zero(stripe) && seq != 0 {
             self.zeroed.clear();
@@ -285,8 +284,8 @@ impl<'a> CompactionIter<'a> {
         Ok(true)
     }
 
-    /// Whether an entry of type `ty` of the key at hand deletes what is older,
-    /// and is needed only as long as there is any.
+    /// Whether an entry of type `ty` of the current key deletes what is older, and is needed only
+    /// as long as something older exists.
     fn is_deletion(&self, ty: ValueType) -> bool {
         match ty {
             ValueType::Deletion => true,
@@ -295,8 +294,8 @@ impl<'a> CompactionIter<'a> {
         }
     }
 
-    /// Asks the filter about the source's value, the newest entry of its key.
-    /// Returns whether it was consumed.
+    /// Asks the filter about the source's value, which is the newest entry of its key. Returns
+    /// whether it was consumed.
     fn filtered(&mut self, seq: SequenceNumber, ty: ValueType, stripe: usize) -> Result<bool> {
         let Some(filter) = &mut self.filter else {
             return Ok(false);
@@ -345,7 +344,7 @@ impl<'a> CompactionIter<'a> {
         Ok(true)
     }
 
-    /// The value that the source's entry refers to, if it is to leave its file.
+    /// The value that the source's entry refers to, if it is to leave its blob file.
     fn value_to_inline(&self) -> Result<Option<Bytes>> {
         let Some(blobs) = self.rules.blobs.filter(|_| self.rules.inline_below > 0) else {
             return Ok(None);
@@ -358,14 +357,14 @@ impl<'a> CompactionIter<'a> {
         }
     }
 
-    /// Whether a value in `stripe` is the only one of its key, for good.
+    /// Whether a value in `stripe` is the only one of its key and will stay so.
     fn can_zero(&self, stripe: usize) -> bool {
         let bottommost = self.rules.bottommost || planted(Bug::NumberZeroedEarly);
         bottommost && stripe == 0 && !self.rules.has_timestamps()
     }
 
-    /// Drops a tombstone that has nothing below it, unless an older entry of
-    /// its key turns out to be kept for a snapshot.
+    /// Drops a tombstone with nothing below it, unless an older entry of its key turns out to be
+    /// kept for a snapshot.
     fn forget_tombstone(&mut self, key: Vec<u8>, stripe: usize) {
         self.drops.obsolete += 1;
         self.drops.early += u64::from(!self.rules.bottommost);
@@ -374,7 +373,7 @@ impl<'a> CompactionIter<'a> {
         }
     }
 
-    /// Gives the tombstones that turn out to be needed.
+    /// Emits the undecided tombstones, which turn out to be needed.
     fn release_undecided(&mut self) -> bool {
         let n = self.undecided.len() as u64;
         self.drops.obsolete -= n;
@@ -389,7 +388,7 @@ impl<'a> CompactionIter<'a> {
         self.ready.push_back((key, value));
     }
 
-    /// The source's entry if it is of the key at hand.
+    /// The source's entry, if it belongs to the current key.
     fn same_key(&self) -> Result<Option<(SequenceNumber, ValueType)>> {
         if !self.source.valid() {
             self.source.status()?;
@@ -400,8 +399,8 @@ impl<'a> CompactionIter<'a> {
         Ok(same.then_some((entry.seq, entry.ty)))
     }
 
-    /// The source's entry if it is of the key and stripe at hand: its type,
-    /// and whether a range tombstone of the stripe covers it.
+    /// The source's entry, if it belongs to the current key and the stripe: its type, and whether a
+    /// range tombstone of the stripe covers it.
     fn same_stripe(&self, stripe: usize) -> Result<Option<(ValueType, bool)>> {
         let found = self.same_key()?;
         let found = found.filter(|(seq, _)| self.rules.stripe(*seq) == stripe);

@@ -1,4 +1,4 @@
-//! What the rules depend on, and what they say of one entry alone.
+//! What the rules depend on, and the rules about a single entry.
 
 use crate::entry::blobs::Blobs;
 use crate::entry::range_tombstones::FragmentedTombstones;
@@ -14,25 +14,25 @@ use whitewater_storage::rangedel::RangeTombstone;
 /// What the rules depend on.
 pub(crate) struct Rules<'a> {
     pub comparator: &'a InternalComparator,
-    /// Live snapshots, ascending.
+    /// The sequence numbers of live snapshots, ascending.
     pub snapshots: &'a [SequenceNumber],
     /// The range tombstones of the input.
     pub tombstones: &'a FragmentedTombstones,
-    /// The column family, for errors.
+    /// The name of the column family, for errors.
     pub family: &'a str,
-    /// Without one, operands are kept as they are.
+    /// The merge operator. Without one, operands are kept as they are.
     pub merge_operator: Option<&'a dyn MergeOperator>,
-    /// Where values are that entries refer to. Without it they are not read.
+    /// Reads the values that entries refer to. Without it they are not read.
     pub blobs: Option<&'a dyn Blobs>,
-    /// Values in older blob files than this one are written in place.
+    /// Values in blob files that are older than this one are written in place.
     pub inline_below: u64,
-    /// Nothing older than the input exists in its key range.
+    /// Whether nothing older than the input exists in its key range.
     pub bottommost: bool,
-    /// Whether nothing older than the input exists of this user key.
+    /// Returns whether nothing older than the input exists of a user key.
     pub key_not_below: &'a dyn Fn(&[u8]) -> bool,
-    /// Where the work of user code is counted.
+    /// The statistics that count the work of user code.
     pub statistics: Option<&'a Statistics>,
-    /// Of versions of a key with older timestamps only the newest counts;
+    /// The limit of the history. Of a key's versions with older timestamps only the newest counts;
     /// empty keeps all.
     pub history_low: &'a [u8],
 }
@@ -59,8 +59,8 @@ impl Rules<'_> {
         newest > seq
     }
 
-    /// Whether an entry with the user key `next` is an older version of what
-    /// one with `user_key` before it says.
+    /// Whether an entry with the user key `next` is an older version of the same key as the entry
+    /// with `user_key` before it.
     pub(super) fn same(&self, user_key: &[u8], next: &[u8]) -> bool {
         let user = &self.comparator.user;
         user.compare(user_key, next) == Ordering::Equal
@@ -86,7 +86,7 @@ impl Rules<'_> {
         self.bottommost || planted(Bug::TombstoneDroppedEarly) || (self.key_not_below)(user_key)
     }
 
-    /// The fragments of range tombstones that have nothing to delete any more.
+    /// The number of fragments of range tombstones that have nothing left to delete.
     pub fn obsolete_tombstones(&self) -> u64 {
         if !self.bottommost {
             return 0;
@@ -95,12 +95,12 @@ impl Rules<'_> {
         self.tombstones.iter().filter(oldest).count() as u64
     }
 
-    /// The range tombstones that must be written, by start key. They may
-    /// overlap. Of those that cover the same keys in the same stripe only the
-    /// newest is left; at the bottom the oldest stripe needs none.
+    /// The range tombstones that must be written, by start key. They may overlap. Of those that
+    /// cover the same keys in the same stripe only the newest is kept; at the bottom the oldest
+    /// stripe needs none.
     pub fn kept_tombstones(&self) -> Vec<RangeTombstone> {
         let mut kept: Vec<RangeTombstone> = Vec::new();
-        // The last piece of each sequence number, to grow when pieces meet.
+        // The last piece of each sequence number, which grows when the next piece is adjacent.
         let mut growing: HashMap<SequenceNumber, usize> = HashMap::new();
         let mut last: Option<(Vec<u8>, usize)> = None;
         for piece in self.tombstones.iter() {
@@ -129,22 +129,21 @@ impl Rules<'_> {
     }
 }
 
-/// Entries that were dropped, by reason.
+/// The number of entries that were dropped, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Drops {
-    /// A newer entry of the key hides them.
+    /// Entries that a newer entry of the key hides.
     pub hidden: u64,
-    /// Tombstones that have nothing to delete any more, and what single
-    /// deletions met.
+    /// Tombstones that have nothing left to delete, and the entries that single deletions met.
     pub obsolete: u64,
-    /// Of these, tombstones that need not go to the bottom: no deeper level
-    /// has their key.
+    /// Among the obsolete, tombstones that need not go to the bottom because no deeper level has
+    /// their key.
     pub early: u64,
-    /// A range tombstone deletes them.
+    /// Entries that a range tombstone deletes.
     pub range_deleted: u64,
-    /// A compaction filter removed them.
+    /// Entries that a compaction filter removed.
     pub filtered: u64,
-    /// Range tombstones that have nothing to delete any more.
+    /// Range tombstones that have nothing left to delete.
     pub range_tombstones: u64,
 }
 

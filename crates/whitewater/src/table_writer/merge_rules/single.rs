@@ -1,20 +1,20 @@
-//! Single deletions: each meets the one value that it was written for.
+//! Single deletions: each one meets the one value for which it was written.
 
 use super::CompactionIter;
 use whitewater_storage::Result;
 use whitewater_storage::key::ValueType;
 
 impl CompactionIter<'_> {
-    /// Decides about a single deletion and what it meets in its stripe: a value
-    /// right below cancels out with it. That does not settle the stripe, since
-    /// an older tombstone in it may hide what older stripes hold.
+    /// Decides about a single deletion and what it meets in its stripe: it cancels out with a value
+    /// right below. That does not settle the stripe, since an older tombstone in it may hide what
+    /// older stripes hold.
     pub(super) fn single_delete(&mut self, stripe: usize) -> Result<()> {
         let mut key = self.source.key().to_vec();
         loop {
             self.consume();
             match self.same_stripe(stripe)? {
-                // An operand under it is undefined by contract; it is hidden, and
-                // what waits for the tombstone can only be below.
+                // An operand below it is undefined by contract. The operand is hidden, and what
+                // waits for the tombstone can only be in deeper levels.
                 None | Some((ValueType::Merge | ValueType::DeletionWithTimestamp, false)) => {
                     if self.rules.nothing_below(self.current_key()) {
                         self.forget_tombstone(key, stripe);
@@ -29,7 +29,7 @@ impl CompactionIter<'_> {
                     key.clear();
                     key.extend_from_slice(self.source.key());
                 }
-                // The older tombstone says the same, and more.
+                // The older tombstone deletes the same, and more.
                 Some((ValueType::Deletion, _)) => {
                     self.drops.obsolete += 1;
                     return Ok(());
@@ -44,8 +44,8 @@ impl CompactionIter<'_> {
         Ok(())
     }
 
-    /// Passes the values and operands of a stripe up to its next tombstone:
-    /// they were deleted or overwritten.
+    /// Skips the values and operands of a stripe up to its next tombstone, because they were
+    /// deleted or overwritten.
     fn skip_values(&mut self, stripe: usize) -> Result<()> {
         use ValueType::{Deletion, DeletionWithTimestamp, SingleDeletion};
         loop {

@@ -17,8 +17,8 @@ use whitewater_storage::rangedel::RangeTombstone;
 /// An entry as tests write it: key, sequence number, type, value.
 type Entry = (Vec<u8>, SequenceNumber, ValueType, Vec<u8>);
 
-/// Parses `a5=x` (put), `a5+x` (merge), `a5-` (delete), `a5!` (single delete),
-/// `a5#x` (a blob reference); keys are one letter.
+/// Parses `a5=x` (put), `a5+x` (merge), `a5-` (delete), `a5!` (single delete), `a5#x` (a blob
+/// reference). Keys are one letter.
 fn parse(text: &str) -> Vec<Entry> {
     let entry = |word: &str| {
         let op = word.find(['=', '+', '-', '!', '#']).unwrap();
@@ -65,7 +65,7 @@ fn parse_tombstones(text: &str) -> Vec<RangeTombstone> {
     text.split_whitespace().map(one).collect()
 }
 
-/// Where a merge happens.
+/// The circumstances of a merge.
 #[derive(Default)]
 struct Case<'a> {
     snapshots: &'a [SequenceNumber],
@@ -73,9 +73,9 @@ struct Case<'a> {
     /// Keys that have older entries below.
     below: BTreeSet<Vec<u8>>,
     no_operator: bool,
-    /// Merges give more than a table takes.
+    /// Whether merges result in more than fits into a table.
     too_large: bool,
-    /// What a filter says of a value.
+    /// The compaction filter, if there is one.
     filter: Option<&'a dyn FilterSource>,
 }
 
@@ -140,7 +140,7 @@ fn run(
     Ok((out, kept))
 }
 
-/// Merges to zeros that nobody touches: they cost no memory.
+/// Merges to zeros that are never touched, so they cost no memory.
 struct TooLarge;
 
 impl MergeOperator for TooLarge {
@@ -186,7 +186,7 @@ fn check(case: &Case<'_>, input: &str, tombstones: &str, expected: &str) {
     );
 }
 
-/// Something older may exist of every key.
+/// A merge in which something older may exist of every key.
 fn middle(snapshots: &[SequenceNumber]) -> Case<'_> {
     Case {
         snapshots,
@@ -223,7 +223,7 @@ fn at_the_bottom_sequences_become_zero_and_tombstones_go() {
     check(&bottom(&[]), "a9=x a5=y b3=w", "", "a0=x b0=w");
     check(&bottom(&[4]), "a9=x a3=y b3=w", "", "a9=x a0=y b0=w");
     check(&bottom(&[]), "a9- a5=y b3-", "", "");
-    // The snapshot still sees the value: so must the deletion be seen.
+    // The snapshot still sees the value, so it must see the deletion, too.
     check(&bottom(&[6]), "a9- a5=y", "", "a9- a0=y");
     check(&bottom(&[6]), "a9- b8- b5- c7-", "", "");
     check(&bottom(&[6, 8]), "a9- a7- a5=y", "", "a9- a7- a0=y");
@@ -262,8 +262,7 @@ fn single_deletions_cancel_one_put() {
     check(&middle(&[]), "a9! a5=y", "a-b@7", "a9!");
 }
 
-/// Undefined by contract, but no reason to give anything behind a number that
-/// became 0.
+/// This is undefined by contract, but must not lead to an entry behind a number that became 0.
 #[test]
 fn single_deletions_of_operands_end_at_the_bottom() {
     check(&bottom(&[]), "a9! a5+y", "", "");
@@ -274,7 +273,7 @@ fn single_deletions_of_operands_end_at_the_bottom() {
     check(&middle(&[]), "a9=x a8! a5+y", "", "a9=x a8!");
 }
 
-/// Removes `x`, changes `c` to `C`, panics at `p`; keeps everything else.
+/// Removes `x`, changes `c` to `C`, panics at `p`, and keeps everything else.
 struct Letters;
 
 impl FilterSource for Letters {
@@ -306,17 +305,17 @@ fn a_filter_decides_about_the_newest_entry_of_a_key() {
     };
     check(&with(middle(&[])), "a9=x b8=c c7=k", "", "a9- b8=C c7=k");
     check(&with(bottom(&[])), "a9=x b8=c c7=k", "", "b0=C c0=k");
-    // What it removes hides what is older; what is older is not asked about.
+    // A removed value still hides what is older, and the filter is not asked about that.
     check(&with(middle(&[])), "a9=x a5=k", "", "a9-");
     check(&with(bottom(&[])), "a9=x a5=k", "", "");
     check(&with(middle(&[])), "a9=k a5=x", "", "a9=k");
     check(&with(middle(&[6])), "a9=k a5=x", "", "a9=k a5=x");
-    // Snapshots do not hold it back, and older entries stay theirs.
+    // Snapshots do not hold the filter back, and older entries remain for them.
     check(&with(middle(&[20])), "a9=x b8=c", "", "a9- b8=C");
     check(&with(bottom(&[6])), "a9=x a5=k b9=x", "", "a9- a0=k");
     check(&with(bottom(&[6])), "a9=c a5=x", "", "a9=C a0=x");
-    // Operands, and values of other kinds, are not its business; nor is what
-    // they are merged to, this time.
+    // The filter is not asked about operands and values of other kinds, nor, in this compaction,
+    // about what they are merged to.
     check(
         &with(middle(&[])),
         "a9+x b8#x c7+x d6-",
@@ -324,7 +323,7 @@ fn a_filter_decides_about_the_newest_entry_of_a_key() {
         "a9+x b8#x c7+x d6-",
     );
     check(&with(bottom(&[])), "a9+x a5=x", "", "a0=x,x");
-    // Dead entries are not asked about.
+    // The filter is not asked about dead entries.
     check(&with(middle(&[])), "a9! a5=p b8=p c7=x", "b-c@9", "c7-");
     // An older single deletion still waits for its value.
     check(&with(middle(&[])), "a9=x a8! a5=y", "", "a9-");
@@ -364,7 +363,7 @@ fn range_tombstones_delete_within_their_stripe() {
     check(&middle(&[]), "a5=x b9=y c5=z", "a-c@7", "b9=y c5=z");
     check(&middle(&[6]), "a5=x b9=y", "a-c@7", "a5=x b9=y");
     check(&middle(&[3]), "a5=x a2=y", "a-c@7", "a2=y");
-    // Written by the same ingestion: the key is not deleted.
+    // Written by the same ingestion, so the key is not deleted.
     check(&middle(&[]), "a7=x", "a-c@7", "a7=x");
 }
 
@@ -412,7 +411,7 @@ fn nonsense_is_an_error() {
     }
 }
 
-/// What a reader at `at` finds, newest entry first: `None` is deleted.
+/// What a reader at `at` finds, newest entry first; `None` means deleted.
 fn read(
     entries: &[Entry],
     tombstones: &[RangeTombstone],
@@ -449,8 +448,8 @@ fn read(
     }
 }
 
-/// A history of writes to a few keys. Keys below `d` are only put and single
-/// deleted, once per put, as the contract of single deletion wants it.
+/// A history of writes to a few keys. Keys below `d` are only put and single deleted, once per
+/// put, as the contract of single deletion requires.
 fn history(rng: &mut StdRng, len: u64) -> (Vec<Entry>, Vec<RangeTombstone>) {
     let (mut entries, mut tombstones) = (Vec::new(), Vec::new());
     let mut live = BTreeSet::new();
@@ -493,7 +492,7 @@ fn every_snapshot_reads_the_same_before_and_after() {
         let rng = &mut StdRng::seed_from_u64(seed);
         let len = rng.random_range(1..40);
         let (entries, tombstones) = history(rng, len);
-        // The oldest part lies below; the rest is merged.
+        // The oldest part lies below, and the rest is merged.
         let split = if rng.random_ratio(1, 2) {
             0
         } else {
@@ -558,7 +557,7 @@ fn an_internal_key_keeps_its_user_key() {
     assert_eq!(user_key(&zeroed), b"a");
 }
 
-/// Blobs whose values are their indexes, doubled, as long as these are good.
+/// Blobs whose values are their indexes, doubled, if the indexes are valid.
 struct Doubled;
 
 impl Blobs for Doubled {
@@ -568,7 +567,7 @@ impl Blobs for Doubled {
     }
 }
 
-/// What is left of `entries`, at the bottom, when blobs can be read.
+/// What remains of `entries` at the bottom, when blobs can be read.
 fn with_blobs(entries: &[Entry], inline_below: u64) -> Vec<Entry> {
     let comparator = InternalComparator::default();
     let fragments = FragmentedTombstones::new(&[], &comparator.user);
