@@ -1,16 +1,16 @@
-//! The pools of an environment, which its databases share, as in RocksDB.
+//! The thread pools of an environment, which its databases share, as in RocksDB.
 //!
-//! Flushes have high priority, compactions low, those to the last level the lowest, if
-//! there are threads for that; databases that ask for other niceness of these have other
-//! pools, for the system lets no thread become less nice. A pool has as many threads as
-//! the database that wants most of them, or as [`Env`](crate::Env) was told. One more
-//! pool, of one thread, does what is due by time. A pool knows a database as a
+//! Flushes have high priority and compactions low priority. Compactions to the last level have
+//! the lowest, if there are threads for them. Databases that ask for another niceness of these
+//! threads have other pools, because the system lets no thread become less nice. A pool has as
+//! many threads as the database that wants most of them, or as [`Env`](crate::Env) was told.
+//! One more pool, with a single thread, does what is due by time. A pool knows a database as a
 //! [`PoolClient`], which looks for jobs itself.
 //!
-//! The threads of a pool end with the last database that uses it.
+//! The threads of a pool end with the last database that uses the pool.
 //!
 //! * [`pool`]: the threads of one priority, and the databases they work for.
-//! * [`owner`]: for which database a thread works.
+//! * [`owner`]: the database for which a thread works.
 
 pub(crate) mod owner;
 pub(crate) mod pool;
@@ -24,23 +24,23 @@ use whitewater_storage::Result;
 
 /// A database, as the threads of the pools see it.
 pub(crate) trait PoolClient: Send + Sync {
-    /// Looks whether there is a job of that priority, and does it if there is one.
+    /// Looks whether there is a job of this priority, and does it if there is one.
     fn run_one(self: Arc<Self>, priority: Priority) -> Found;
-    /// Notes that a look at the database panicked.
+    /// Records that a look at the database panicked.
     fn note_panic(&self);
 }
 
-/// What a pool is for.
+/// The kind of work that a pool does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Priority {
     /// Flushes.
     High,
     /// Compactions.
     Low,
-    /// Compactions to the last level, if it has any threads; else they are like
-    /// others.
+    /// Compactions to the last level, if the pool has any threads. Otherwise they are compactions
+    /// like all others.
     Bottom,
-    /// Statistics that are due now and then.
+    /// Statistics that are due from time to time.
     Timer,
 }
 
@@ -62,42 +62,43 @@ impl Priority {
     }
 }
 
-/// The highest niceness there is.
+/// The highest possible niceness.
 const NICEST: i32 = 19;
 
-/// The most threads that a pool can be told to have: as many as one database can want.
+/// The largest number of threads that a pool can be told to have: as many as one database can
+/// want.
 const MOST: usize = 1024;
 
-/// Those of the process: of databases whose options name no environment, or one made
-/// by `Env::new`.
+/// The pools of the process. They serve databases whose options name no environment, or one
+/// made by `Env::new`.
 static OF_PROCESS: LazyLock<Arc<Pools>> = LazyLock::new(Arc::default);
 
-/// See the [module](self).
+/// The thread pools of an environment; see the [module](self).
 #[derive(Debug, Default)]
 pub(crate) struct Pools {
-    /// Outside the lock of a pool.
+    /// The pools and their bounds. This lock is taken before the lock of a pool.
     registry: Mutex<Registry>,
-    /// Whether compactions to the last level are left to a pool of their own. Written
-    /// by: [`Pools::set_threads`]. Read by: threads that compact (relaxed; either way
-    /// the compaction is run). Publishes nothing.
+    /// Whether compactions to the last level are left to a pool of their own.
+    /// Written by: [`Pools::set_threads`]. Read by: threads that compact (relaxed; either way the
+    /// compaction is run). Publishes nothing.
     has_bottom: AtomicBool,
 }
 
 #[derive(Debug, Default)]
 struct Registry {
     pools: HashMap<(Priority, i32), Arc<Pool>>,
-    /// How many threads a pool was told to have; raised by databases that want more.
+    /// The number of threads that a pool was told to have. A database that wants more raises it.
     bounds: HashMap<Priority, usize>,
 }
 
 impl Pools {
-    /// Those of the process.
+    /// The pools of the process.
     pub fn of_process() -> Arc<Self> {
         OF_PROCESS.clone()
     }
 
-    /// Makes `client` a member of the pool for `priority` whose threads are `nice`
-    /// steps nicer than the calling thread. Threads are still to be started.
+    /// Makes `client` a member of the pool for `priority` whose threads are `nice` steps nicer than
+    /// the calling thread. The caller must still start the threads.
     fn join(
         self: &Arc<Self>,
         client: &Arc<dyn PoolClient>,
@@ -120,17 +121,17 @@ impl Pools {
         }
     }
 
-    /// Has each pool for `priority` be of `threads` threads, at least one, but for
-    /// [`Priority::Bottom`], and at most [`MOST`]. Starts those that are missing where databases
-    /// are open, as far as the system lets it.
+    /// Gives each pool for `priority` `threads` threads: at most [`MOST`] and, except for
+    /// [`Priority::Bottom`], at least one. Starts the missing ones in pools with open databases, as
+    /// far as the system allows.
     pub fn set_threads(&self, priority: Priority, threads: i32) {
         let mut threads = usize::try_from(threads).unwrap_or(0).min(MOST);
         if priority == Priority::Bottom {
-            // Relaxed: see there.
+            // Relaxed: see the notes on the field.
             self.has_bottom.store(threads > 0, Ordering::Relaxed);
         }
         if priority != Priority::Bottom || self.registry.lock().bounds.contains_key(&priority) {
-            // What was left to it is still to be done.
+            // The work that was left to the pool must still be done.
             threads = threads.max(1);
         }
         let mut registry = self.registry.lock();
@@ -139,12 +140,13 @@ impl Pools {
         let pools: Vec<_> = registry.of(priority).cloned().collect();
         drop(registry);
         for pool in pools {
-            // There is one at least, and its callers know of no error.
+            // There is at least one thread already, and the callers of this function expect no
+            // error.
             let _ = pool.start_threads();
         }
     }
 
-    /// Ends `pool` if nobody is a member.
+    /// Ends `pool` if it has no members.
     pub(super) fn end_if_empty(&self, pool: &Arc<Pool>) {
         let mut registry = self.registry.lock();
         if pool.end() {
@@ -152,7 +154,7 @@ impl Pools {
         }
     }
 
-    /// How many threads run.
+    /// The number of running threads.
     #[cfg(test)]
     pub fn threads(&self, priority: Priority) -> usize {
         let registry = self.registry.lock();
@@ -167,8 +169,7 @@ impl Registry {
             .map(|(_, pool)| pool)
     }
 
-    /// A database wants `wanted` threads: a bound that is lower is raised, as RocksDB
-    /// does.
+    /// A database wants `wanted` threads. As in RocksDB, a bound that is lower is raised.
     fn raise(&mut self, priority: Priority, wanted: usize) {
         if let Some(bound) = self.bounds.get_mut(&priority)
             && priority != Priority::Bottom
@@ -179,7 +180,7 @@ impl Registry {
         }
     }
 
-    /// How many threads a pool is to have, if that is not up to its members.
+    /// The number of threads that a pool is to have, unless that depends on its members.
     fn bound(&self, priority: Priority) -> Option<usize> {
         let none = (priority == Priority::Bottom).then_some(0);
         self.bounds.get(&priority).copied().or(none)
@@ -191,7 +192,7 @@ impl Registry {
     }
 }
 
-/// That a database is a member of a pool.
+/// The membership of a database in a pool.
 #[derive(Debug)]
 struct Membership {
     pool: Arc<Pool>,
@@ -200,21 +201,22 @@ struct Membership {
     pools: Arc<Pools>,
 }
 
-/// What an open database has of the pools.
+/// The memberships of an open database in the pools.
 #[derive(Debug, Default)]
 pub(crate) struct BackgroundWork {
-    /// Set at the end of opening, by priority. Before, there is nobody to wake.
+    /// The memberships by priority, set at the end of opening. Before that, there are no threads to
+    /// wake.
     memberships: [OnceLock<Membership>; 4],
 }
 
 impl BackgroundWork {
-    /// Makes the database a member of the pools it needs, and starts their threads. One
-    /// thread in each pool is needed; where there are fewer than are wanted, `warn` is told.
+    /// Makes the database a member of the pools that it needs, and starts their threads. At least
+    /// one thread in each pool is needed. If there are fewer than wanted, `warn` is called.
     /// `wanted` has the niceness and the number of threads of each pool, in the order of
     /// [`Priority`].
     ///
     /// # Errors
-    /// `Aborted` when a pool has no thread and none can be started.
+    /// `Aborted` if a pool has no thread and none can be started.
     pub fn start(
         &self,
         client: &Arc<dyn PoolClient>,
@@ -235,11 +237,11 @@ impl BackgroundWork {
         Ok(())
     }
 
-    /// Has `flushes` and `compactions` threads work at a time at least, and starts them
-    /// where the pools have fewer.
+    /// Raises the numbers of threads that may work for the database at a time to at least `flushes`
+    /// and `compactions`, and starts threads where the pools have fewer.
     ///
     /// # Errors
-    /// `Aborted` when one cannot be started: there are to be as many as before then.
+    /// `Aborted` if a thread cannot be started. The numbers are then as before.
     pub fn raise(&self, flushes: usize, compactions: usize) -> Result<()> {
         let before = self.wanted();
         let at_least = (before.0.max(flushes), before.1.max(compactions));
@@ -253,14 +255,14 @@ impl BackgroundWork {
         Ok(())
     }
 
-    /// How many threads may flush and how many compact for it at a time.
+    /// The numbers of threads that may flush and compact for the database at a time.
     fn wanted(&self) -> (usize, usize) {
         let of = |priority| self.get(priority).map_or(0, |m| m.pool.wanted(m.id));
         (of(Priority::High), of(Priority::Low))
     }
 
-    /// Sets how many threads may flush and how many compact for it at a time. Threads
-    /// are started by [`BackgroundWork::raise`].
+    /// Sets the numbers of threads that may flush and compact for the database at a time.
+    /// [`BackgroundWork::raise`] starts threads.
     pub fn set_wanted(&self, (flushes, compactions): (usize, usize)) {
         for (priority, wanted) in [(Priority::High, flushes), (Priority::Low, compactions)] {
             if let Some(member) = self.get(priority) {
@@ -270,23 +272,24 @@ impl BackgroundWork {
         }
     }
 
-    /// There may be something to flush or to compact.
+    /// Has threads look at the database, which may have something to flush or to compact.
     pub fn notify_all(&self) {
         self.wake(Priority::High);
         self.wake(Priority::Low);
     }
 
-    /// There may be something of that priority to do.
+    /// Has a thread look at the database, which may have work of this priority.
     pub fn wake(&self, priority: Priority) {
         if let Some(member) = self.get(priority) {
             member.pool.wake(member.id);
         }
     }
 
-    /// Nobody looks for work any more. With `wait`, nobody works for the database
-    /// when this returns. Idempotent.
+    /// After this, no thread looks for work in the database any longer. With `wait`, no thread
+    /// works for the database when this returns. Idempotent.
     pub fn end(&self, wait: bool) {
-        // First all, so that none begins while another one is waited for.
+        // All are stopped first, so that no pool begins a job while the threads of another are
+        // waited for.
         self.all().for_each(|member| member.pool.stop(member.id));
         self.all()
             .for_each(|member| member.pool.leave(member.id, wait));
@@ -294,14 +297,14 @@ impl BackgroundWork {
 
     /// Whether compactions to the last level are left to a pool of their own.
     pub fn has_bottom(&self) -> bool {
-        // Relaxed: see there.
+        // Relaxed: see the notes on the field.
         let asked_for = |m: &&Membership| m.pools.has_bottom.load(Ordering::Relaxed);
         let member = self.get(Priority::Bottom).filter(asked_for);
-        // The system may not have let one start.
+        // The system may not have allowed a thread to start.
         member.is_some_and(|m| m.pool.has_threads())
     }
 
-    /// Whether it was started.
+    /// Whether the threads were started.
     pub fn is_started(&self) -> bool {
         self.get(Priority::Timer).is_some()
     }

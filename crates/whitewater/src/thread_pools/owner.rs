@@ -1,4 +1,4 @@
-//! For which database a thread works.
+//! The database for which a thread works.
 
 use super::pool::{Pool, own_pool, work_for_pool};
 use std::cell::Cell;
@@ -9,14 +9,14 @@ thread_local! {
     static OWNER: Cell<usize> = const { Cell::new(0) };
 }
 
-/// For which engine a thread works, and of which pool it is.
+/// The engine for which a thread works, and the pool that the thread belongs to.
 #[derive(Debug, Clone)]
 pub(crate) struct ThreadOwner {
     engine: usize,
     pool: Option<Arc<Pool>>,
 }
 
-/// For whom the calling thread works, to be handed to threads that it waits for.
+/// The owner of the calling thread, to be passed to threads that it waits for.
 pub(crate) fn thread_owner() -> ThreadOwner {
     ThreadOwner {
         engine: OWNER.get(),
@@ -24,7 +24,7 @@ pub(crate) fn thread_owner() -> ThreadOwner {
     }
 }
 
-/// The calling thread works for another one, whose [`thread_owner`] is given.
+/// Makes the calling thread work for another thread, whose [`thread_owner`] is given.
 pub(crate) fn work_for(owner: ThreadOwner) {
     OWNER.set(owner.engine);
     work_for_pool(owner.pool);
@@ -35,17 +35,17 @@ pub(crate) fn owner() -> usize {
     OWNER.get()
 }
 
-/// The calling thread works for the engine at this address.
+/// Makes the calling thread work for the engine at this address.
 pub(crate) fn set_owner(address: usize) {
     OWNER.set(address);
 }
 
-/// The calling thread works for the engine at this address until the result is dropped.
+/// Makes the calling thread work for the engine at this address until the result is dropped.
 pub(crate) fn work_as(address: usize) -> RestoreOwner {
     RestoreOwner(OWNER.replace(address))
 }
 
-/// Has the calling thread work again for whom it did before.
+/// When dropped, makes the calling thread work again for its previous owner.
 #[must_use]
 pub(crate) struct RestoreOwner(usize);
 

@@ -1,21 +1,20 @@
 //! A pool of threads that work for all databases of an environment.
 //!
-//! A database is a member while it is open. Whoever makes work for it has the pool
-//! look at it ([`Pool::wake`]): it is queued, once at most, and a thread that is free
-//! looks whether there is a job, and does it. So what says whether there is work is
-//! the database's own state, and the queue only says where to look.
+//! A database is a member while it is open. A thread that makes work for a database has the
+//! pool look at it ([`Pool::wake`]). The database is queued, at most once, and a free thread of
+//! the pool looks whether there is a job, and does it. So the database's own state says whether
+//! there is work, and the queue only says where to look.
 //!
-//! * P1: a database that was woken after a thread began to look at it is looked at
-//!   again: it leaves the queue before the look.
-//! * P2: of the threads at most [`Member::wanted`] work for one database at a time; it
-//!   stays queued meanwhile, and others behind it go first.
-//! * P3: threads are started by callers only, on their own threads, for a thread
-//!   inherits the priority of the one that starts it.
-//! * P4: the pool's lock is a leaf. A database's last reference is never dropped
-//!   under it.
-//! * P5: a pool without members ends for good, and another one takes its place, so
-//!   that whoever waits for its threads does not wait for those of others.
-//! * P6: whoever queues a database wakes one thread. If that one ends instead, since
+//! * P1: a database that was woken after a thread began to look at it is looked at again,
+//!   because it leaves the queue before the look.
+//! * P2: at most [`Member::wanted`] threads of the pool work for one database at a time.
+//!   Meanwhile it stays queued, and others behind it go first.
+//! * P3: only callers start threads, from their own threads, because a thread inherits the
+//!   priority of the thread that starts it.
+//! * P4: the pool's lock is a leaf. A database's last reference is never dropped under it.
+//! * P5: a pool without members ends for good, and another one takes its place, so that a
+//!   caller that waits for its threads does not wait for those of others.
+//! * P6: a thread that queues a database wakes one thread. If that one ends instead, because
 //!   there are too many, it wakes another.
 
 use super::{PoolClient, Pools, Priority};
@@ -28,45 +27,44 @@ use std::time::Instant;
 use whitewater_concurrent::system::{self, Condvar, JoinHandle, Mutex};
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// What a thread found when it looked at a database.
+/// The outcome of a thread's look at a database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// A job, which is done; there may be more.
+    /// There was a job, which is done. There may be more.
     Job,
-    /// Nothing to do, until the moment if there is one.
+    /// There is nothing to do, until the given time if there is one.
     Nothing(Option<Instant>),
 }
 
 /// Threads of one kind and one priority.
 pub(crate) struct Pool {
-    /// What its threads are called, before their numbers.
+    /// The beginning of the threads' names, before their numbers.
     name: &'static str,
     /// The niceness of its threads.
     nice: i32,
-    /// What its threads look for.
+    /// The priority of the jobs that its threads look for.
     priority: Priority,
     pools: Weak<Pools>,
     state: Mutex<State>,
-    /// Signals threads: there may be a database to look at, or an end.
+    /// Signals threads that there may be a database to look at, or that they should end.
     wake: Condvar,
-    /// Signals those who leave: a thread is done with a database.
+    /// Signals callers that leave the pool that a thread is done with a database.
     left: Condvar,
 }
 
 #[derive(Default)]
 struct State {
-    /// Nobody is a member any more, and nobody becomes one (P5).
+    /// Whether the pool has ended: it has no members, and never gets any (P5).
     ended: bool,
-    /// How many threads there are to be; `None` is as many as the member that wants
-    /// most.
+    /// The number of threads to have; `None` is as many as the member that wants most.
     bound: Option<usize>,
-    /// Threads that run.
+    /// The number of running threads.
     threads: usize,
-    /// Of these, how many wait for what others do.
+    /// The number of running threads that wait for the work of others.
     waiting: usize,
     handles: Vec<JoinHandle<()>>,
     members: BTreeMap<u64, Member>,
-    /// Members to be looked at, each once (P1).
+    /// The members to look at, each at most once (P1).
     queue: VecDeque<u64>,
     next_id: u64,
 }
@@ -74,12 +72,12 @@ struct State {
 /// A database in a pool.
 struct Member {
     client: Arc<dyn PoolClient>,
-    /// Threads that may work for it at a time.
+    /// The number of threads that may work for the database at a time.
     wanted: usize,
-    /// Threads that do.
+    /// The number of threads that work for it.
     active: usize,
     queued: bool,
-    /// When it is to be looked at at the latest.
+    /// The latest time at which to look at the database.
     due: Option<Instant>,
     leaving: Leaving,
 }
@@ -87,14 +85,14 @@ struct Member {
 #[derive(PartialEq, Eq)]
 enum Leaving {
     No,
-    /// The last thread that works for it removes it.
+    /// The last thread that works for the database removes it.
     Alone,
-    /// Somebody waits for that and removes it.
+    /// A caller waits for the last thread and removes the database.
     Awaited,
 }
 
 thread_local! {
-    /// The pool that the thread is of.
+    /// The pool that the thread belongs to.
     static OWN: RefCell<Option<Arc<Pool>>> = const { RefCell::new(None) };
 }
 
@@ -137,7 +135,7 @@ impl State {
         self.members.values().filter_map(|m| m.due).min()
     }
 
-    /// The first member that a thread may work for (P2).
+    /// Takes the first member that a thread may work for (P2).
     fn take(&mut self) -> Option<(u64, Arc<dyn PoolClient>)> {
         let members = &mut self.members;
         self.queue.retain(|id| members.contains_key(id));
@@ -174,9 +172,8 @@ impl Pool {
         })
     }
 
-    /// Makes a database a member, for which `wanted` threads may work at a time, and
-    /// has it looked at. Called under the lock of [`Pools`], which ends no pool
-    /// meanwhile.
+    /// Makes a database a member for which `wanted` threads may work at a time, and has a thread
+    /// look at it. Called under the lock of [`Pools`], so that the pool is not ended meanwhile.
     pub(super) fn add(&self, client: Arc<dyn PoolClient>, wanted: usize) -> u64 {
         let mut state = self.state.lock();
         let id = state.next_id;
@@ -204,18 +201,18 @@ impl Pool {
         }
     }
 
-    /// Starts the threads that are to be and are not (P3).
+    /// Starts the threads that are missing (P3).
     ///
     /// # Errors
-    /// `Aborted` when one cannot be started.
+    /// `Aborted` if a thread cannot be started.
     pub(super) fn start_threads(self: &Arc<Self>) -> Result<()> {
         self.start_up_to(usize::MAX)
     }
 
-    /// [`Pool::start_threads`], until there are `most`.
+    /// The same as [`Pool::start_threads`], but only until there are `most` threads.
     pub(super) fn start_up_to(self: &Arc<Self>, most: usize) -> Result<()> {
         let mut state = self.state.lock();
-        // Of those that have ended since there were to be fewer.
+        // Some threads may have ended since their number was lowered.
         state.handles.retain(|thread| !thread.is_finished());
         while !state.ended && state.threads < state.limit().min(most) {
             let (number, limit) = (state.threads, state.limit());
@@ -231,20 +228,19 @@ impl Pool {
         Ok(())
     }
 
-    /// Whether any thread runs. A pool that is to have some keeps one while it has
-    /// members.
+    /// Whether any thread runs. A pool that is to have threads keeps one while it has members.
     pub(super) fn has_threads(&self) -> bool {
         self.state.lock().threads > 0
     }
 
-    /// How many threads run.
+    /// The number of running threads.
     #[cfg(test)]
     pub fn threads(&self) -> usize {
         self.state.lock().threads
     }
 
-    /// How many threads may work for member `id` at a time; those that are too many
-    /// in the pool end.
+    /// Sets the number of threads that may work for member `id` at a time. If the pool then has too
+    /// many threads, those end.
     pub(super) fn set_wanted(&self, id: u64, wanted: usize) {
         if let Some(member) = self.state.lock().members.get_mut(&id) {
             member.wanted = wanted;
@@ -257,22 +253,22 @@ impl Pool {
         state.members.get(&id).map_or(0, |member| member.wanted)
     }
 
-    /// Sets how many threads there are to be, whatever members want.
+    /// Sets the number of threads to have, regardless of what members want.
     pub(super) fn set_bound(&self, bound: Option<usize>) {
         self.state.lock().bound = bound;
         self.wake.notify_all();
     }
 
-    /// Lets no thread look at member `id` any more.
+    /// Prevents threads from looking at member `id` from now on.
     pub(super) fn stop(&self, id: u64) {
         if let Some(member) = self.state.lock().members.get_mut(&id) {
             member.wanted = 0;
         }
     }
 
-    /// Ends the membership of `id`, which has been [stopped](Self::stop). With `wait`, none
-    /// works for it when this returns, and threads of a pool that has ended by this
-    /// are over.
+    /// Ends the membership of `id`, which has been [stopped](Self::stop). With `wait`, no thread
+    /// works for the member when this returns and, if this has ended the pool, its threads have
+    /// ended.
     pub(super) fn leave(self: &Arc<Self>, id: u64, wait: bool) {
         let gone = {
             let mut state = self.state.lock();
@@ -299,7 +295,7 @@ impl Pool {
         }
     }
 
-    /// Has threads end that nobody wants since a member has left.
+    /// Makes threads end that are no longer wanted after a member has left.
     fn end_surplus(&self) {
         let state = self.state.lock();
         if state.threads > state.limit() {
@@ -310,13 +306,13 @@ impl Pool {
     fn end_if_empty(self: &Arc<Self>) {
         match self.pools.upgrade() {
             Some(pools) => pools.end_if_empty(self),
-            // Nobody can become a member.
+            // Without `Pools`, no database can become a member.
             None => _ = self.end(),
         }
     }
 
-    /// Ends the pool if it has no members; returns whether it has ended (P5). Called
-    /// under the lock of [`Pools`], if there are any.
+    /// Ends the pool if it has no members. Returns whether it has ended (P5). Called under the lock
+    /// of [`Pools`], if they still exist.
     pub(super) fn end(&self) -> bool {
         let mut state = self.state.lock();
         state.ended |= state.members.is_empty();
@@ -328,7 +324,7 @@ impl Pool {
         ended
     }
 
-    /// Waits for the threads of a pool that has ended, but not on one of its own.
+    /// Waits for the threads of a pool that has ended, unless called on one of them.
     fn join(self: &Arc<Self>) {
         let own = OWN.with_borrow(|own| own.as_ref().is_some_and(|own| Arc::ptr_eq(own, self)));
         if own {
@@ -343,12 +339,12 @@ impl Pool {
             }
         };
         for thread in handles {
-            // Panics of the work are caught inside.
+            // Panics of the work are caught inside the thread.
             let _ = thread.join();
         }
     }
 
-    /// What a thread does until it is one too many.
+    /// The body of a thread, which runs until there is a thread too many.
     fn run(self: Arc<Self>) {
         be_nice(self.nice);
         OWN.set(Some(self.clone()));
@@ -364,13 +360,13 @@ impl Pool {
         OWN.set(None);
     }
 
-    /// Waits for a member to look at; `None` is the end of the thread.
+    /// Waits for a member to look at; `None` ends the thread.
     fn next(&self) -> Option<(u64, Arc<dyn PoolClient>)> {
         let mut state = self.state.lock();
         loop {
             if state.ended || state.threads > state.limit() {
                 state.threads -= 1;
-                // It may have been woken for a database (P6).
+                // The thread may have been woken for a database (P6).
                 if !state.queue.is_empty() {
                     self.wake.notify_one();
                 }
@@ -378,7 +374,7 @@ impl Pool {
             }
             state.enqueue_due();
             if let Some(taken) = state.take() {
-                // Of several that were due, this is one.
+                // Several members may have been due, and this is only one of them.
                 if !state.queue.is_empty() {
                     self.wake.notify_one();
                 }
@@ -433,17 +429,17 @@ impl fmt::Debug for Pool {
     }
 }
 
-/// While this lives, the calling thread is not counted among those of its pool, if it
-/// is of one: it waits for what others of them may have to do, in a callback that uses
-/// another database.
+/// While this lives, the calling thread does not count as a thread of its pool, if it belongs
+/// to one. It is in a callback that uses another database, and waits for work that other
+/// threads of the pool may have to do.
 pub(crate) struct Waiting(Option<Arc<Pool>>);
 
-/// The pool that the calling thread is of, to be handed to threads that it waits for.
+/// The pool that the calling thread belongs to, to be passed to threads that it waits for.
 pub(crate) fn own_pool() -> Option<Arc<Pool>> {
     OWN.with_borrow(Option::clone)
 }
 
-/// The calling thread works for one of another pool, whose [`own_pool`] is given.
+/// Makes the calling thread work for a thread of another pool, whose [`own_pool`] is given.
 pub(crate) fn work_for_pool(pool: Option<Arc<Pool>>) {
     OWN.set(pool);
 }
@@ -453,7 +449,8 @@ impl Waiting {
         let own = own_pool();
         if let Some(pool) = &own {
             pool.state.lock().waiting += 1;
-            // It is of the same priority (P3). Without it others do the work, later.
+            // The new thread inherits the right priority (P3). If it cannot be started, other
+            // threads do the work later.
             let _ = pool.start_threads();
         }
         Waiting(own)
@@ -469,7 +466,7 @@ impl Drop for Waiting {
     }
 }
 
-/// The niceness of the calling thread; 0 where threads have none.
+/// The niceness of the calling thread; 0 on systems where threads have none.
 #[cfg(target_os = "linux")]
 pub(super) fn own_niceness() -> i32 {
     rustix::process::getpriority_process(None).unwrap_or(0)
@@ -480,8 +477,8 @@ pub(super) fn own_niceness() -> i32 {
     0
 }
 
-/// Lowers the priority of the calling thread, and of those that it starts, to
-/// `target`; without that a job still does all it has to.
+/// Raises the niceness of the calling thread, and of those that it starts, to `target`. If that
+/// fails, jobs still do all their work.
 #[cfg(target_os = "linux")]
 fn be_nice(target: i32) {
     let steps = target - own_niceness();
@@ -490,6 +487,6 @@ fn be_nice(target: i32) {
     }
 }
 
-/// Other numbers than 0 were refused.
+/// Options other than 0 were refused, so there is nothing to do.
 #[cfg(not(target_os = "linux"))]
 fn be_nice(_: i32) {}
