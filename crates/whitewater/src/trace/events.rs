@@ -1,4 +1,4 @@
-//! Listeners' events and lines of the info log as `tracing`'s events.
+//! Listeners' events and lines of the info log as events of `tracing`.
 
 use crate::listener::event::Happened;
 use crate::listener::{
@@ -10,7 +10,7 @@ use std::panic::catch_unwind;
 use std::path::Path;
 use tracing::{debug, error, info, trace, warn};
 
-/// Tells what happened in the database in `dir`.
+/// Emits what happened in the database in `dir`.
 pub(crate) fn happened(dir: &Path, event: &Happened) {
     let db = dir.display();
     match event {
@@ -151,11 +151,11 @@ fn recovered(dir: &Path, info: &BackgroundErrorRecoveryInfo) {
     }
 }
 
-/// Tells a line of the info log of the database in `dir`. Lines for tools are
-/// left out: what they say comes as events.
+/// Emits a line of the info log of the database in `dir`. Lines for tools are left out, because
+/// their content comes as events.
 pub(crate) fn line(dir: &Path, level: LogLevel, text: &str) {
     if !text.starts_with("EVENT_LOG_v1 ") {
-        // A subscriber's panic must not end a job, nor leave a caller half done.
+        // A panic of the subscriber must not end a job, nor leave a caller's work half done.
         let _ = catch_unwind(|| tell(dir, level, text));
     }
 }

@@ -1,10 +1,10 @@
 //! What databases do, for `tracing` (cargo feature `tracing`).
 //!
-//! The one place that knows `tracing`. Everything comes here by three ways that
-//! exist anyhow: the events of listeners, on the thread `ww-events` without any
-//! lock; the lines of the info log, on the thread that writes them; and spans
-//! around an opening, a job or an ingestion, on the thread that runs it, so that
-//! lines of the log are within them. Without the feature all of it is nothing.
+//! This is the only module that uses `tracing`. It gets everything in three ways that exist in
+//! any case: the events of listeners, on the thread `ww-events` without any lock; the lines of
+//! the info log, on the thread that writes them; and spans around an opening, a job or an
+//! ingestion, on the thread that runs it, so that lines of the log are within them. Without the
+//! feature, all of this does nothing.
 //!
 //! Targets and levels are listed in `docs/observability.md`.
 //!
@@ -25,7 +25,7 @@ pub(crate) struct Span {
     _entered: tracing::span::EnteredSpan,
 }
 
-/// Begins a span; nothing without the feature.
+/// Begins a span. Does nothing without the feature.
 macro_rules! span {
     ($target:literal, $name:literal, $dir:expr $(, $field:ident = $value:expr)*) => {{
         #[cfg(feature = "tracing")]
@@ -44,22 +44,22 @@ macro_rules! span {
     }};
 }
 
-/// Around the opening of the database in `dir`, recovery included.
+/// A span around the opening of the database in `dir`, recovery included.
 pub(crate) fn opening(dir: &Path) -> Span {
     span!("whitewater::open", "open", dir)
 }
 
-/// Around the reading of its logs.
+/// A span around the reading of the logs of the database in `dir`.
 pub(crate) fn recovery(dir: &Path) -> Span {
     span!("whitewater::open", "recovery", dir)
 }
 
-/// Around a job that flushes `families` column families.
+/// A span around a job that flushes `families` column families.
 pub(crate) fn flush(dir: &Path, families: usize) -> Span {
     span!("whitewater::flush", "flush", dir, families = families)
 }
 
-/// Around the compaction `job` of the column family `cf` into `output_level`.
+/// A span around the compaction `job` of the column family `cf` into `output_level`.
 pub(crate) fn compaction(dir: &Path, cf: &str, job: u64, output_level: usize) -> Span {
     span!(
         "whitewater::compaction",
@@ -71,7 +71,7 @@ pub(crate) fn compaction(dir: &Path, cf: &str, job: u64, output_level: usize) ->
     )
 }
 
-/// Around bringing `files` tables into the column family `cf`.
+/// A span around the ingestion of `files` tables into the column family `cf`.
 pub(crate) fn ingestion(dir: &Path, cf: &str, files: usize) -> Span {
     span!(
         "whitewater::ingestion",
@@ -82,14 +82,14 @@ pub(crate) fn ingestion(dir: &Path, cf: &str, files: usize) -> Span {
     )
 }
 
-/// Whether anybody may want to know; cheap.
+/// Whether there may be a subscriber. This is cheap.
 #[cfg(feature = "tracing")]
 pub(crate) fn is_on() -> bool {
     use tracing::level_filters::LevelFilter;
     LevelFilter::current() != LevelFilter::OFF
 }
 
-/// Nobody.
+/// Without the feature there is no subscriber.
 #[cfg(not(feature = "tracing"))]
 pub(crate) fn is_on() -> bool {
     false
