@@ -1,7 +1,7 @@
-//! The options in the info log, as RocksDB writes them and as readers of its LOG look
-//! for them: `Options.name: value`, with 0 and 1 for no and yes, numbers for most
-//! enums, and a line for each part of an option that has parts. Options of tables stand
-//! by themselves, with their names alone.
+//! The options in the info log, as RocksDB writes them and as readers of its LOG expect them:
+//! `Options.name: value`, with 0 and 1 for `false` and `true`, numbers for most enums, and a
+//! line for each part of an option that has parts. Table options have lines of their own, with
+//! only their names.
 
 use super::InfoLog;
 use crate::options::sanitize::hints_without_effect;
@@ -12,11 +12,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use whitewater_storage::sst::CompressionType;
 
-/// Column families whose options are written, as many as in RocksDB. Those of others
-/// are in the options file.
+/// The number of column families whose options are written, as in RocksDB. The options file has
+/// those of the others.
 const MOST_FAMILIES: usize = 10;
 
-/// Options that RocksDB writes with six places.
+/// The options that RocksDB writes with six decimal places.
 const FRACTIONS: [&str; 6] = [
     "max_bytes_for_level_multiplier",
     "memtable_prefix_bloom_size_ratio",
@@ -26,7 +26,7 @@ const FRACTIONS: [&str; 6] = [
     "data_block_hash_table_util_ratio",
 ];
 
-/// Enums that RocksDB writes as numbers: the options, and their values in its order.
+/// The enums that RocksDB writes as numbers: the options, with their values in RocksDB's order.
 const NUMBERED: [(&str, &[&str]); 6] = [
     (
         "wal_recovery_mode",
@@ -61,8 +61,8 @@ const NUMBERED: [(&str, &[&str]); 6] = [
     ("prepopulate_blob_cache", &["kDisable", "kFlushOnly"]),
 ];
 
-/// Writes version, options and what is built in. Where the options leave a choice to
-/// the database, what it has chosen stands there.
+/// Writes the version, the options, and what is built in. If an option leaves a choice to the
+/// database, the actual choice is written.
 pub(crate) fn opening(
     log: &InfoLog,
     options: &DbOptions,
@@ -89,8 +89,8 @@ pub(crate) fn opening(
     }
 }
 
-/// Writes the options of the column family `name`, one of many, `before` of which there
-/// were already.
+/// Writes the options of the column family `name`, which is one of many. `before` is the number
+/// of families before it.
 pub(crate) fn family(log: &InfoLog, name: &str, options: &CfOptions, before: usize) {
     if before >= MOST_FAMILIES {
         log.header(&format!(
@@ -131,8 +131,8 @@ fn write_family(log: &InfoLog, options: &CfOptions) {
     write(log, "table_properties_collectors", &collectors(options));
 }
 
-/// The options of tables, a line for each. They are one message, as in RocksDB: readers
-/// look for some of these lines behind others, with no time in between.
+/// The table options, a line for each. They are one message, as in RocksDB: readers look for
+/// some of these lines behind others, with no timestamp in between.
 fn tables(options: &CfOptions) -> String {
     let texts = options.table.to_text().into_iter();
     let mut lines: Vec<String> = texts
@@ -160,7 +160,7 @@ fn tables(options: &CfOptions) -> String {
     lines.join("\n")
 }
 
-/// What marks tables as wanting compaction, in RocksDB's words.
+/// The rules by which tables are marked for compaction, in RocksDB's words.
 fn collectors(options: &CfOptions) -> String {
     let each = options.deletion_triggers.iter().map(|t| {
         format!(
@@ -172,7 +172,7 @@ fn collectors(options: &CfOptions) -> String {
     each.collect()
 }
 
-/// Says what this build has.
+/// Writes what is built in.
 fn built_in(log: &InfoLog) {
     log.header("Compression algorithms supported:");
     for codec in [
@@ -190,7 +190,7 @@ fn built_in(log: &InfoLog) {
     log.header(&format!("Jemalloc supported: {jemalloc}"));
 }
 
-/// Says which options do not hold as they were given.
+/// Writes which options are not in force as they were given.
 fn remarks(log: &InfoLog, family: &str, corrections: &[String], options: &impl OptionTable) {
     for correction in corrections {
         log.warn(&format!("{family}{correction}"));
@@ -210,7 +210,7 @@ fn write_all(log: &InfoLog, lines: Vec<(String, String)>) {
     }
 }
 
-/// The lines that RocksDB writes for the option `name`: names and values.
+/// The lines that RocksDB writes for the option `name`, as names and values.
 fn as_in_rocksdb(name: &str, value: &str) -> Vec<(String, String)> {
     let one = |value: String| vec![(rocksdb_name(name).to_owned(), value)];
     let list = |name: &str, show: fn(&str) -> String| {
@@ -242,7 +242,7 @@ fn as_in_rocksdb(name: &str, value: &str) -> Vec<(String, String)> {
     }
 }
 
-/// An option's parts, each on a line of its own.
+/// The parts of an option, one line each.
 fn parts(name: &str, value: &str, show: fn(&str) -> String) -> Vec<(String, String)> {
     let inner = value.trim_start_matches('{').trim_end_matches('}');
     let parts = split_assignments(inner).unwrap_or_default().into_iter();
@@ -251,7 +251,7 @@ fn parts(name: &str, value: &str, show: fn(&str) -> String) -> Vec<(String, Stri
         .collect()
 }
 
-/// Yes and no as RocksDB writes most of them.
+/// `true` and `false` as RocksDB writes most of them.
 fn digit(value: &str) -> String {
     match value {
         "true" => "1".to_owned(),
@@ -260,7 +260,7 @@ fn digit(value: &str) -> String {
     }
 }
 
-/// A codec as RocksDB calls it in LOG.
+/// The name that RocksDB gives a codec in LOG.
 fn codec(value: &str) -> String {
     let short = match value {
         "kDisableCompressionOption" => "Disabled",

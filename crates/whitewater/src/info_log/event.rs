@@ -1,21 +1,21 @@
-//! Events as tools read them: `EVENT_LOG_v1 {"time_micros": 1, "job": 3, ...}`.
+//! Events for tools: `EVENT_LOG_v1 {"time_micros": 1, "job": 3, ...}`.
 //!
-//! Names of events and fields, and the space behind colons and commas, are
-//! RocksDB's. The JSON is written by hand: objects of numbers, texts and lists of
-//! numbers, in a fixed order, are not worth a dependency.
+//! The names of events and fields are RocksDB's, as are the spaces after colons and commas. The
+//! JSON is written by hand: objects of numbers, texts and lists of numbers, in a fixed order,
+//! are not worth a dependency.
 
 use super::InfoLog;
 use std::fmt::{Display, Write};
 use std::time::UNIX_EPOCH;
 use whitewater_concurrent::system;
 
-/// An event while it is described.
+/// An event that is being put together.
 pub(crate) struct Event {
     text: String,
 }
 
 impl Event {
-    /// The event `name` of the job number `job`.
+    /// The event `name` of the job with the number `job`.
     pub fn new(job: u64, name: &str) -> Self {
         let now = system::wall_clock().duration_since(UNIX_EPOCH);
         let micros = now.map_or(0, |d| d.as_micros());
@@ -26,14 +26,14 @@ impl Event {
         .text("event", name)
     }
 
-    /// A field that is a number.
+    /// Adds a field that is a number.
     pub fn number(mut self, name: &str, value: impl Display) -> Self {
         // Writing to a string cannot fail, here and below.
         let _ = write!(self.text, ", \"{name}\": {value}");
         self
     }
 
-    /// A field that is text.
+    /// Adds a field that is text.
     pub fn text(mut self, name: &str, value: &str) -> Self {
         let _ = write!(self.text, ", \"{name}\": \"");
         for c in value.chars() {
@@ -47,14 +47,14 @@ impl Event {
         self
     }
 
-    /// A field that is a list of numbers.
+    /// Adds a field that is a list of numbers.
     pub fn list(mut self, name: &str, values: impl Iterator<Item = u64>) -> Self {
         let values: Vec<_> = values.map(|value| value.to_string()).collect();
         let _ = write!(self.text, ", \"{name}\": [{}]", values.join(", "));
         self
     }
 
-    /// Writes it to `log`.
+    /// Writes the event to `log`.
     pub fn log(mut self, log: &InfoLog) {
         self.text.push('}');
         log.write(&self.text);

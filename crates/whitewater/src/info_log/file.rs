@@ -1,8 +1,8 @@
-//! The file LOG: rolling, and what stays of old ones.
+//! The file LOG: rolling it over, and which old files are kept.
 //!
-//! A full or old LOG becomes `LOG.old.<micros>`, and the new one begins with the
-//! header lines of the first. With `db_log_dir`, the files are there and carry
-//! the path of the database in their names, as in RocksDB.
+//! A full or old LOG becomes `LOG.old.<micros>`, and the new one begins with the header lines
+//! of the first. With `db_log_dir`, the files are in that directory and have the path of the
+//! database in their names, as in RocksDB.
 
 use crate::logger::LogLevel;
 use crate::options::DbOptions;
@@ -14,20 +14,20 @@ use whitewater_concurrent::system;
 use whitewater_storage::filename;
 use whitewater_storage::fs::{Fs, WritableFile};
 
-/// LOG, open for writing.
+/// The file LOG, open for writing.
 #[derive(Debug)]
 pub(super) struct LogFile {
     fs: Arc<dyn Fs>,
     path: PathBuf,
-    /// `None` once it could not be written.
+    /// `None` after the file could not be written.
     file: Option<Box<dyn WritableFile>>,
     begun: Instant,
-    /// Bytes behind the header; 0 is no limit.
+    /// The largest number of bytes after the header; 0 is no limit.
     max_bytes: u64,
     max_age: Option<Duration>,
-    /// Files kept, the current one included.
+    /// The number of files to keep, the current one included.
     keep: usize,
-    /// Lines that begin every file.
+    /// The lines at the beginning of every file.
     header: Vec<String>,
 }
 
@@ -37,7 +37,7 @@ impl LogFile {
         let path = match &options.db_log_dir {
             None => filename::info_log(dir),
             Some(log_dir) => {
-                // Whether it worked shows when the file is created.
+                // If this fails, creating the file will fail, too.
                 let _ = fs.create_dir_all(log_dir);
                 log_dir.join(name_elsewhere(dir))
             }
@@ -57,7 +57,7 @@ impl LogFile {
         log
     }
 
-    /// Begins a new file; the one before becomes an old one.
+    /// Begins a new file. The previous one becomes an old file.
     fn begin(&mut self) {
         self.file = None;
         if matches!(self.fs.exists(&self.path), Ok(true)) {
@@ -85,7 +85,7 @@ impl LogFile {
         name.into()
     }
 
-    /// Removes the oldest old files that are too many.
+    /// Removes the oldest of the old files if there are too many.
     fn remove_old(&self) {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         let prefix = format!("{name}.old.");
@@ -118,7 +118,7 @@ impl LogFile {
         let Some(file) = &self.file else {
             return false;
         };
-        // A long header must not make every line begin a file.
+        // A long header must not lead to a new file for every line.
         let header: usize = self.header.iter().map(String::len).sum();
         let bytes = file.len().saturating_sub(header as u64);
         (self.max_bytes > 0 && bytes >= self.max_bytes)
@@ -136,8 +136,8 @@ impl LogFile {
     }
 }
 
-/// The name of a LOG that is not in its database's directory: the directory's
-/// path with underscores for what names should not have.
+/// The name of a LOG that is not in its database's directory: the directory's path, with
+/// underscores for characters that file names should not have.
 fn name_elsewhere(dir: &Path) -> String {
     let dir = std::path::absolute(dir).unwrap_or_else(|_| dir.to_path_buf());
     let path = dir.to_string_lossy();
@@ -149,9 +149,9 @@ fn name_elsewhere(dir: &Path) -> String {
     format!("{name}_LOG")
 }
 
-/// The calling thread's number, which tells the lines of jobs apart.
+/// The number of the calling thread, by which the lines of different jobs can be told apart.
 fn thread_number() -> u64 {
-    // Counts threads that have written to a log. Publishes nothing: relaxed.
+    // The number for the next thread that writes to a log. Publishes nothing: relaxed.
     static THREADS: AtomicU64 = AtomicU64::new(1);
     thread_local! {
         static NUMBER: u64 = match system::number() {
@@ -176,7 +176,7 @@ fn timestamp() -> String {
 
 /// The Gregorian date of a day counted from 1970-01-01.
 fn civil_from_days(days: i64) -> (i64, u32, u32) {
-    // Years start in March here, so that the leap day ends a year.
+    // Years start in March here, so that the leap day is the last day of a year.
     let z = days + 719_468;
     let era = z.div_euclid(146_097);
     let doe = z.rem_euclid(146_097);

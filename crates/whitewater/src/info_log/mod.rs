@@ -1,11 +1,10 @@
 //! The info log: the file LOG, for people and for tools that read RocksDB's.
 //!
-//! One line per event, with the UTC time, the thread, and the level where it is
-//! not `Info`. It begins with the options ([`dump`]). Jobs have numbers:
-//! `[family] [JOB 3] ...`; what tools look for is on lines `EVENT_LOG_v1 {...}`
-//! ([`event`]). Instead of the file (`file`), lines may go to a logger of the user. With
-//! the cargo feature `tracing`, they go to its subscriber, too. Failures to write are
-//! ignored: it is not data.
+//! There is one line per event, with the UTC time, the thread, and the level unless it is
+//! `Info`. The log begins with the options ([`dump`]). Jobs have numbers: `[family] [JOB 3]
+//! ...`. What tools look for is on lines `EVENT_LOG_v1 {...}` ([`event`]). Lines may go to a
+//! logger of the user instead of the file (`file`). With the cargo feature `tracing`, they go
+//! to its subscriber, too. Failures to write are ignored, because the log is not data.
 
 pub(crate) mod dump;
 pub(crate) mod event;
@@ -21,12 +20,12 @@ use std::sync::Arc;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::fs::Fs;
 
-/// Where lines go, from a level on.
+/// A log that writes lines of a level and above to a sink.
 #[derive(Debug)]
 pub(crate) struct InfoLog {
     level: LogLevel,
     sink: Sink,
-    /// Of the database, for `tracing`.
+    /// The database's directory, for `tracing`.
     #[cfg(feature = "tracing")]
     dir: PathBuf,
 }
@@ -39,7 +38,7 @@ enum Sink {
 }
 
 impl InfoLog {
-    /// The log of the database in `dir`: a new LOG, or the user's logger.
+    /// The log of the database in `dir`: a new file LOG, or the user's logger.
     pub fn create(fs: &Arc<dyn Fs>, dir: &Path, options: &DbOptions) -> Self {
         let (level, sink) = match &options.info_logger {
             Some(logger) => (logger.level(), Sink::Logger(logger.clone())),
@@ -52,7 +51,7 @@ impl InfoLog {
     }
 
     fn new(level: LogLevel, sink: Sink, dir: &Path) -> Self {
-        // Unused without `tracing`.
+        // The directory is unused without `tracing`.
         let _ = dir;
         InfoLog {
             level,
@@ -62,7 +61,7 @@ impl InfoLog {
         }
     }
 
-    /// The log of an instance of the database in `dir` that writes no file: the user's logger or
+    /// The log of an instance of the database in `dir` that writes no file: the user's logger, or
     /// nothing.
     pub fn without_file(dir: &Path, options: &DbOptions) -> Self {
         let logger = options.info_logger.as_ref();
@@ -73,22 +72,22 @@ impl InfoLog {
         )
     }
 
-    /// Writes one line about what happens.
+    /// Writes a line about normal activity.
     pub fn write(&self, text: &str) {
         self.log(LogLevel::Info, text);
     }
 
-    /// Writes one line about something that is not as it should be.
+    /// Writes a line about something that is not as it should be.
     pub fn warn(&self, text: &str) {
         self.log(LogLevel::Warn, text);
     }
 
-    /// Writes one line about a failure.
+    /// Writes a line about a failure.
     pub fn error(&self, text: &str) {
         self.log(LogLevel::Error, text);
     }
 
-    /// Writes one line that every file begins with.
+    /// Writes a line that every file begins with.
     pub fn header(&self, text: &str) {
         self.log(LogLevel::Header, text);
     }
@@ -98,7 +97,7 @@ impl InfoLog {
         level as i32 >= self.level as i32
     }
 
-    /// Writes one message of `level`, if such messages are written.
+    /// Writes a message of `level`, if such messages are written.
     pub fn log(&self, level: LogLevel, text: &str) {
         if !self.takes(level) {
             return;
