@@ -1,21 +1,19 @@
-//! Compaction filters: user code that removes or changes values while they are
-//! compacted.
+//! Compaction filters: user code that removes or changes values while they are compacted.
 //!
 //! RocksDB's rules:
-//! * Asked is the newest entry of a user key among those compacted, if it is a
-//!   plain value: no merge operand, no tombstone, nothing under a newer entry
-//!   or a range tombstone. Older levels are not consulted, newer ones neither.
-//! * Snapshots do not hold a filter back: a value that one still reads may be
-//!   removed or changed. (Only the newest entry, so one that was overwritten
-//!   since the snapshot was taken stays.)
-//! * What is removed becomes a tombstone, which goes where nothing lies below.
-//! * Flushes, recovery and moves of files do not ask. A manual compaction
-//!   rewrites files that would otherwise only be moved.
+//! * The filter is asked about the newest entry of a user key among those compacted, if it is a
+//!   plain value: no merge operand, no tombstone, nothing under a newer entry or a range
+//!   tombstone. Neither older levels nor newer ones are consulted.
+//! * Snapshots do not hold a filter back: a value that a snapshot still reads may be removed or
+//!   changed. (This is only the newest entry, so a value that was overwritten since the
+//!   snapshot was taken stays.)
+//! * A removed entry becomes a tombstone, which is dropped where nothing lies below.
+//! * Flushes, recovery and moves of files do not ask the filter. A manual compaction rewrites
+//!   files that would otherwise only be moved.
 //!
-//! A panic of the filter fails the job that ran it: its tables are deleted, and
-//! its inputs stay. The error has the filter's name and what the panic said. It
-//! is fatal (`db::failure`), whoever asked for the job: the same entries would
-//! meet the same code again.
+//! A panic of the filter fails the job that ran it: its tables are deleted, and its inputs
+//! stay. The error has the filter's name and the panic's message. It is fatal (`db::failure`),
+//! whoever asked for the job, because the same entries would meet the same code again.
 
 use crate::panics::text_of;
 use std::any::Any;
@@ -30,12 +28,12 @@ pub enum Decision {
     Keep,
     /// Remove the key.
     Remove,
-    /// Replace the value. A new value made for one entry has to be leaked
-    /// (`Vec::leak`) to live long enough; a fixed set of them is better.
+    /// Replace the value. A new value made for one entry must be leaked (`Vec::leak`) to live long
+    /// enough, so a fixed set of values is better.
     Change(&'static [u8]),
 }
 
-/// What to do with an entry, within the engine.
+/// What to do with an entry, as used within the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Keep,
@@ -53,27 +51,26 @@ impl From<Decision> for Verdict {
     }
 }
 
-/// What a compaction is, for who makes filters for it.
+/// Describes a compaction to a factory of filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CompactionFilterContext {
-    /// Whether it rewrites all tables of the column family.
+    /// Whether the compaction rewrites all tables of the column family.
     pub is_full_compaction: bool,
-    /// Whether a caller asked for it.
+    /// Whether a caller requested the compaction.
     pub is_manual_compaction: bool,
 }
 
-/// Where the filters of jobs come from. User code: panics are caught in
-/// [`ActiveFilter`].
+/// The source of jobs' filters. It is user code: panics are caught in [`ActiveFilter`].
 pub(crate) trait FilterSource: Send + Sync {
-    /// Its name, for the info log.
+    /// The name of the filter or factory, for the info log.
     fn name(&self) -> String;
-    /// The filter of one job, or of one part of it; used by one thread.
+    /// Returns the filter of one job, or of one part of it. A single thread uses it.
     fn start<'a>(&'a self, context: CompactionFilterContext) -> Box<dyn EntryFilter + 'a>;
 }
 
-/// Decides about entries.
+/// Decides what to do with entries.
 pub(crate) trait EntryFilter {
-    /// About a value that is compacted from `level`.
+    /// Decides about a value that is compacted from `level`.
     fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Verdict;
 }
 
@@ -86,10 +83,10 @@ pub(crate) struct ActiveFilter<'a> {
 }
 
 impl<'a> ActiveFilter<'a> {
-    /// A filter of `source` for entries compacted from `level`.
+    /// Makes a filter of `source` for entries compacted from `level`.
     ///
     /// # Errors
-    /// `Aborted` when a factory panics.
+    /// `Aborted` if a factory panics.
     pub fn start(
         source: &'a dyn FilterSource,
         context: CompactionFilterContext,
@@ -105,10 +102,10 @@ impl<'a> ActiveFilter<'a> {
         })
     }
 
-    /// What to do with an entry.
+    /// Decides what to do with an entry.
     ///
     /// # Errors
-    /// `Aborted` when the filter panics.
+    /// `Aborted` if the filter panics.
     pub fn decide(&mut self, key: &[u8], value: &[u8]) -> Result<Verdict> {
         let (filter, level) = (&mut self.filter, self.level);
         let verdict = catch_unwind(AssertUnwindSafe(|| filter.filter(level, key, value)))
@@ -117,14 +114,14 @@ impl<'a> ActiveFilter<'a> {
         Ok(verdict)
     }
 
-    /// Entries removed so far.
+    /// The number of entries removed so far.
     pub fn removed(&self) -> u64 {
         self.removed
     }
 }
 
 fn panicked(source: &dyn FilterSource, panic: &(dyn Any + Send)) -> Error {
-    // The name comes from user code as well.
+    // The name comes from user code, too.
     let name = catch_unwind(AssertUnwindSafe(|| source.name())).unwrap_or_else(|_| "?".to_owned());
     Error::new(
         ErrorKind::Aborted,

@@ -1,46 +1,45 @@
 //! The merge operator.
 //!
-//! Everything here calls user code behind [`catch_unwind`]: a panic of the
-//! operator fails the one read or job that ran it, nothing else. This module
-//! does not decide which operands belong together; look-ups, iterators and
-//! compaction do.
+//! Everything here calls user code behind [`catch_unwind`]: a panic of the operator fails only
+//! the read or job that ran it. This module does not decide which operands belong together;
+//! look-ups, iterators and compactions do.
 
 use crate::perf_context::{self, PerfMetric};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use whitewater_storage::{Error, Result};
 
-/// Combines operands with a value. User code: panics are caught at the edge.
+/// Combines operands with a value. It is user code: panics are caught where it is called.
 pub(crate) trait MergeOperator: Send + Sync {
-    /// The name recorded in tables.
+    /// The operator's name, which is recorded in tables.
     fn name(&self) -> &str;
-    /// `existing` with all `operands` (oldest first) applied; `None` is failure.
+    /// Returns `existing` with all `operands` (oldest first) applied; `None` is a failure.
     fn full_merge(
         &self,
         key: &[u8],
         existing: Option<&[u8]>,
         operands: &[&[u8]],
     ) -> Option<Vec<u8>>;
-    /// Adjacent `operands` (oldest first) as one operand; `None` when they
-    /// cannot be combined yet.
+    /// Returns adjacent `operands` (oldest first) as one operand; `None` if they cannot be combined
+    /// yet.
     fn partial_merge(&self, key: &[u8], operands: &[&[u8]]) -> Option<Vec<u8>>;
 }
 
-/// Merges in one column family.
+/// What merges in one column family need.
 #[derive(Clone, Copy)]
 pub(crate) struct Merger<'a> {
     pub operator: Option<&'a dyn MergeOperator>,
-    /// The column family, for errors.
+    /// The name of the column family, for errors.
     pub family: &'a str,
-    /// Whether the caller has named key and column family, so that an error of the
-    /// operator need not.
+    /// Whether the caller has named the key and the column family, so that an error of the operator
+    /// need not.
     pub asked_for_key: bool,
 }
 
 /// Applies `operands` (oldest first) to `existing`.
 ///
 /// # Errors
-/// `InvalidArgument` without an operator, `Corruption` when it fails (RocksDB's
-/// kinds and first words) or panics.
+/// `InvalidArgument` if there is no operator; `Corruption` if the operator fails (with
+/// RocksDB's kinds and first words) or panics.
 pub(crate) fn full_merge(
     merger: Merger<'_>,
     key: &[u8],
@@ -62,12 +61,12 @@ pub(crate) fn full_merge(
     }
 }
 
-/// Combines a run of adjacent `operands` (oldest first) into one operand.
-/// `None` when there is nothing to combine or the operator cannot: the
-/// operands then stay as they are.
+/// Combines a run of adjacent `operands` (oldest first) into one operand. Returns `None` if
+/// there is nothing to combine, or if the operator cannot combine them: the operands then stay
+/// as they are.
 ///
 /// # Errors
-/// `Corruption` when the operator panics.
+/// `Corruption` if the operator panics.
 pub(crate) fn partial_merge(
     family: &str,
     operator: &dyn MergeOperator,
@@ -81,12 +80,12 @@ pub(crate) fn partial_merge(
         .map_err(|_| failed(family, operator, key, "panicked at"))
 }
 
-/// What RocksDB says when an operator fails.
+/// RocksDB's message when an operator fails.
 const FAILED: &str = "Merge operator failed";
 
-/// `operator` did `what` at a key.
+/// The error for a key at which `operator` did `what`.
 fn failed(family: &str, operator: &dyn MergeOperator, key: &[u8], what: &str) -> Error {
-    // The name comes from user code as well.
+    // The name comes from user code, too.
     let name = catch_unwind(AssertUnwindSafe(|| operator.name().to_owned()))
         .unwrap_or_else(|_| "?".to_owned());
     Error::corruption(format_args!(
@@ -95,7 +94,7 @@ fn failed(family: &str, operator: &dyn MergeOperator, key: &[u8], what: &str) ->
     ))
 }
 
-/// A key has operands, and nobody says what they come to. Begins with RocksDB's
+/// The error for a key that has operands while there is no operator. It begins with RocksDB's
 /// words.
 #[cold]
 fn no_operator(family: &str, key: &[u8]) -> Error {
@@ -106,24 +105,24 @@ fn no_operator(family: &str, key: &[u8]) -> Error {
     ))
 }
 
-/// A user key in an error: its first bytes, as ASCII.
+/// A user key for an error: its first bytes, as ASCII.
 fn shown(key: &[u8]) -> String {
     const MOST: usize = 64;
     let dots = if key.len() > MOST { ".." } else { "" };
     format!("`{}{dots}`", key[..key.len().min(MOST)].escape_ascii())
 }
 
-/// Merge operands copied from cursors that move on. One buffer, reused from
+/// Merge operands copied from cursors that move on. All are in one buffer, which is reused from
 /// key to key.
 #[derive(Debug, Default)]
 pub(crate) struct Operands {
     bytes: Vec<u8>,
-    /// End of each operand in `bytes`, in the order they were pushed.
+    /// The end of each operand in `bytes`, in the order in which they were pushed.
     ends: Vec<usize>,
 }
 
 impl Operands {
-    /// Forgets all operands, keeping the memory.
+    /// Removes all operands, but keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
@@ -133,17 +132,17 @@ impl Operands {
         self.bytes.extend_from_slice(operand);
         self.ends.push(self.bytes.len());
     }
-    /// Whether there are none.
+    /// Whether there are no operands.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
-    /// The operands in the order they were pushed.
+    /// The operands in the order in which they were pushed.
     pub fn in_order(&self) -> Vec<&[u8]> {
         let mut start = 0;
         let slice = |&end: &usize| &self.bytes[std::mem::replace(&mut start, end)..end];
         self.ends.iter().map(slice).collect()
     }
-    /// The operands, last pushed first.
+    /// The operands, the last one pushed first.
     pub fn reversed(&self) -> Vec<&[u8]> {
         let mut operands = self.in_order();
         operands.reverse();
@@ -157,7 +156,7 @@ mod tests {
     use crate::read::testing::{Append, quietly};
     use whitewater_storage::ErrorKind;
 
-    /// Panics whatever it is asked.
+    /// Panics in every method.
     struct Panics;
     impl MergeOperator for Panics {
         fn name(&self) -> &str {

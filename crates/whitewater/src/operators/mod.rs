@@ -1,5 +1,4 @@
-//! Code of the user that changes values: what the engine asks of it, and how panics
-//! of it are caught.
+//! User code that changes values: what the engine asks of it, and how its panics are caught.
 //!
 //! * [`merge`]: the merge operator, and how operands are combined.
 //! * [`compaction_filter`]: removes or changes values while they are compacted.
