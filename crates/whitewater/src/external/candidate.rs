@@ -1,9 +1,9 @@
-//! What must hold of a table before it may come in, and what is known of it
-//! then.
+//! The conditions that a table must meet before it can be ingested, and what is known of it
+//! afterwards.
 //!
-//! A table is taken if it says that it was made to be ingested: the property of
-//! its version is there, and its entries have the number 0. RocksDB looks at
-//! the first and the last entry for that, and so does this.
+//! A table is accepted if it says that it was made to be ingested: it has the property for its
+//! version, and its entries have the sequence number 0. Like RocksDB, this module checks the
+//! latter for the first and the last entry.
 
 use crate::table_writer::tail_size;
 use crate::version::range::KeyRange;
@@ -17,31 +17,31 @@ use whitewater_storage::key::{
 use whitewater_storage::sst::{External, Table, TableReadOptions, TableReaderOptions};
 use whitewater_storage::{Error, Result};
 
-/// A table that may come in.
+/// A table that can be ingested.
 #[derive(Debug)]
 pub(crate) struct Candidate {
     pub path: PathBuf,
-    /// Bytes.
+    /// The size of the table. Bytes.
     pub size: u64,
-    /// Bytes behind the data.
+    /// The size of what follows the data. Bytes.
     pub tail_size: u64,
     pub num_entries: u64,
-    /// What the manifest is to say of it; empty for nothing.
+    /// The checksum to record in the manifest; empty for none.
     pub file_checksum: Vec<u8>,
-    /// Its entries can be given a number.
+    /// Whether its entries can be given a sequence number.
     pub renumbers: bool,
     smallest: Boundary,
     largest: Boundary,
-    /// As if its number were 0.
+    /// The smallest and the largest internal key with the sequence number 0.
     bounds: (Vec<u8>, Vec<u8>),
 }
 
-/// Where a table begins or ends.
+/// The beginning or the end of a table.
 #[derive(Debug, Clone)]
 struct Boundary {
     user_key: Vec<u8>,
     ty: ValueType,
-    /// The end of a range deletion, which does not reach its user key.
+    /// Whether this is the end of a range deletion, which does not include its user key.
     exclusive: bool,
 }
 
@@ -61,7 +61,7 @@ impl Boundary {
         })
     }
 
-    /// The internal key if the table's number is `seq`.
+    /// The internal key if the table's sequence number is `seq`.
     fn at(&self, seq: SequenceNumber) -> Vec<u8> {
         let seq = if self.exclusive { MAX_SEQUENCE } else { seq };
         internal_key(&self.user_key, seq, self.ty)
@@ -69,11 +69,11 @@ impl Boundary {
 }
 
 impl Candidate {
-    /// Looks at the table at `path`.
+    /// Opens the table at `path` and checks it.
     ///
     /// # Errors
-    /// `InvalidArgument` for a table that was not made to be ingested, has
-    /// another comparator, or holds nothing; `Corruption` naming the file.
+    /// `InvalidArgument` for a table that was not made to be ingested, has another comparator, or
+    /// is empty; `Corruption` naming the file.
     pub fn open(fs: &dyn Fs, path: &Path, comparator: &InternalComparator) -> Result<Self> {
         let file = fs.open_random(path)?;
         let size = file.len()?;
@@ -114,19 +114,19 @@ impl Candidate {
         })
     }
 
-    /// Its smallest and largest internal key if its entries have the number
+    /// The table's smallest and largest internal keys if its entries have the sequence number
     /// `seq`.
     pub fn bounds(&self, seq: SequenceNumber) -> (Vec<u8>, Vec<u8>) {
         (self.smallest.at(seq), self.largest.at(seq))
     }
 
-    /// The user keys it may hold or delete.
+    /// The user keys that the table may hold or delete.
     pub fn range(&self) -> KeyRange<'_> {
         range_of(&self.bounds.0, &self.bounds.1)
     }
 }
 
-/// Where `table` begins and ends, range deletions included.
+/// The beginning and the end of `table`, range deletions included.
 fn boundaries(table: &Arc<Table>, comparator: &InternalComparator) -> Result<(Boundary, Boundary)> {
     let mut entries = table.iter(TableReadOptions {
         fill_cache: false,

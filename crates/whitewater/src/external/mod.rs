@@ -1,10 +1,10 @@
-//! Tables that are made outside a database, and brought into one.
+//! Tables that are made outside a database and ingested into one.
 //!
 //! * [`writer`]: makes such a table.
-//! * [`candidate`]: what must hold of one before it may come in.
-//! * [`place`]: the levels that tables go to.
+//! * [`candidate`]: the conditions that a table must meet before it can be ingested.
+//! * [`place`]: the levels that tables are ingested into.
 //!
-//! Bringing them in is the database's part: `db::ingest`.
+//! The ingestion itself is done by the database: `db::ingest`.
 
 pub(crate) mod candidate;
 pub(crate) mod place;

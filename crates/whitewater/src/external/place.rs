@@ -1,9 +1,8 @@
-//! The levels that tables go to which are brought in.
+//! The levels that tables are ingested into.
 //!
-//! A table goes as deep as it can, above everything older with keys in its
-//! range. What counts are the ranges of files, not the keys in them, so a table
-//! that falls between the keys of a file stays above it (RocksDB looks for
-//! keys).
+//! A table goes as deep as it can, above everything older with keys in its range. The ranges of
+//! files count, not the keys in them, so a table that falls between the keys of a file stays
+//! above it (RocksDB looks for keys).
 
 use crate::compact::pick::range_is_busy;
 use crate::version::Version;
@@ -12,17 +11,17 @@ use std::ops::Range;
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::{Error, Result};
 
-/// Where a table goes.
+/// The place of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Placed {
     pub level: usize,
-    /// Something older may have the same keys, in the version or among the
-    /// tables before it.
+    /// Whether something older may have the same keys, in the version or among the tables before
+    /// it.
     pub overlaps: bool,
 }
 
-/// Where tables of these ranges go, each newer than those before it and than
-/// all of `version`: to level 0 or one of `levels`. Those before them are not in
+/// The places of tables with these ranges. Each table is newer than those before it and than
+/// all of `version`. It goes to level 0 or to one of `levels`. Levels before these are not in
 /// use with dynamic level sizes, and a last one may be kept free.
 pub(crate) fn place(
     version: &Version,
@@ -55,12 +54,12 @@ pub(crate) fn place(
     placed
 }
 
-/// Checks that tables of these ranges can go to the last level, behind all of
-/// `version` and with the number 0. RocksDB's rules and messages.
+/// Checks that tables with these ranges can go to the last level, behind all of `version` and
+/// with the sequence number 0. The rules and messages are RocksDB's.
 ///
 /// # Errors
-/// `NotSupported` if they overlap each other; `InvalidArgument` if they overlap
-/// what is on the last level, or if something above it has the number 0, too.
+/// `NotSupported` if they overlap each other; `InvalidArgument` if they overlap what is on the
+/// last level, or if something above it has the sequence number 0, too.
 pub(crate) fn check_behind(
     version: &Version,
     comparator: &UserComparator,
@@ -127,7 +126,7 @@ mod tests {
         ] {
             assert_eq!(placed(version, 1, &[range]), [expected], "{range}");
         }
-        // Below level 0, only levels in use.
+        // Below level 0, a table goes only to levels that are in use.
         assert_eq!(placed(version, 2, &["l-l"]), [(0, true)]);
     }
 

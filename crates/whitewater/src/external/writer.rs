@@ -1,7 +1,7 @@
 //! Makes tables outside a database, to be ingested by one.
 //!
-//! Every entry has the number 0. The properties say that the table is external,
-//! so that the database that takes it in may give all entries another number.
+//! Every entry has the sequence number 0. The properties say that the table is external, so the
+//! database that ingests it may give all entries another number.
 
 use crate::options::CfOptions;
 use crate::panics::{Guarded, caught};
@@ -22,28 +22,28 @@ use crate::entry::check_lengths;
 /// RocksDB's id for "no column family known".
 const UNKNOWN_FAMILY: u32 = i32::MAX as u32;
 
-/// What the properties name as the database that made the table.
+/// The name of the database that made the table, as recorded in the properties.
 const MAKER: &str = "SST Writer";
 
-/// A table that is being made.
+/// A table that is being written.
 pub(crate) struct ExternalTable {
     fs: Arc<dyn Fs>,
     path: PathBuf,
     comparator: UserComparator,
-    /// `None` once it was finished or has failed.
+    /// `None` after the table was finished or has failed.
     builder: Option<TableBuilder>,
-    /// The last point's user key.
+    /// The user key of the last point.
     last: Option<Vec<u8>>,
     entries: u64,
     size: u64,
 }
 
 impl ExternalTable {
-    /// Starts a table at `path`; a file that is there is replaced. What becomes of
-    /// its blocks is counted in `statistics`.
+    /// Starts a table at `path`. An existing file is replaced. Events of its blocks are counted in
+    /// `statistics`.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn create(
         fs: &Arc<dyn Fs>,
         options: &CfOptions,
@@ -89,8 +89,8 @@ impl ExternalTable {
     /// Adds a point.
     ///
     /// # Errors
-    /// `InvalidArgument` for a key that is not greater than the one before, and
-    /// for an entry that no table could hold; those of the file system.
+    /// `InvalidArgument` for a key that is not greater than the one before, and for an entry that
+    /// does not fit into a table; errors of the file system.
     pub fn add(&mut self, ty: ValueType, key: &[u8], value: &[u8]) -> Result<()> {
         if self.comparator.timestamp_size() > 0 {
             return Err(Error::invalid("Timestamp size mismatch"));
@@ -101,8 +101,7 @@ impl ExternalTable {
     /// Adds a version of a key.
     ///
     /// # Errors
-    /// As [`ExternalTable::add`]; `InvalidArgument` for a timestamp of the wrong
-    /// size.
+    /// The same as [`ExternalTable::add`]; `InvalidArgument` for a timestamp of the wrong size.
     pub fn add_version(
         &mut self,
         ty: ValueType,
@@ -120,8 +119,8 @@ impl ExternalTable {
         self.catching(|table| table.try_add_entry(ty, key, value))
     }
 
-    /// Runs an addition; when code of the user panics in it, the table is given up, as
-    /// nobody knows what it holds then.
+    /// Runs an addition. If the user's code panics in it, the table is abandoned, because its
+    /// contents are then unknown.
     fn catching(&mut self, adds: impl FnOnce(&mut Self) -> Result<()>) -> Result<()> {
         let added = caught(Guarded::Comparator("an addition to a table"), || adds(self));
         if added
@@ -129,7 +128,7 @@ impl ExternalTable {
             .is_err_and(|e| e.kind() == ErrorKind::Aborted)
         {
             self.builder = None;
-            // The error that matters is known.
+            // The error that matters is already known.
             let _ = self.fs.remove(&self.path);
         }
         added
@@ -153,11 +152,11 @@ impl ExternalTable {
         Ok(())
     }
 
-    /// Adds the deletion of `[begin, end)`, in any order. It hides nothing of
-    /// the table itself.
+    /// Adds the deletion of `[begin, end)`. Deletions may come in any order, and do not hide
+    /// entries of the table itself.
     ///
     /// # Errors
-    /// `InvalidArgument` when `end` is before `begin`.
+    /// `InvalidArgument` if `end` is before `begin`.
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
         self.catching(|table| table.try_delete_range(begin, end))
     }
@@ -185,11 +184,11 @@ impl ExternalTable {
         Ok(())
     }
 
-    /// Completes the table and makes its content durable; not its name, which
-    /// is the caller's. A table that fails is removed.
+    /// Completes the table and makes its content durable. Making its name durable is left to the
+    /// caller. A table that fails is removed.
     ///
     /// # Errors
-    /// `InvalidArgument` for a table without entries; those of the file system.
+    /// `InvalidArgument` for a table without entries; errors of the file system.
     pub fn finish(&mut self) -> Result<()> {
         if self.builder.is_some() && self.entries == 0 {
             return Err(Error::invalid("Cannot create sst file with no entries"));
@@ -201,20 +200,20 @@ impl ExternalTable {
                 Ok(())
             }
             Err(e) => {
-                // The error that matters is known.
+                // The error that matters is already known.
                 let _ = self.fs.remove(&self.path);
                 Err(e)
             }
         }
     }
 
-    /// Bytes written so far, about; exact once the table is finished.
+    /// The approximate number of bytes written so far; exact once the table is finished.
     pub fn size(&self) -> u64 {
         self.size
     }
 }
 
-/// What a call without an open table is told.
+/// The error for a call without an open table.
 pub(crate) fn not_open() -> Error {
     Error::invalid("File is not opened")
 }
