@@ -1,20 +1,20 @@
-//! Where references to values in blob files lead.
+//! Following references to values in blob files.
 
 use bytes::Bytes;
 use whitewater_storage::blob::BlobIndex;
 use whitewater_storage::{Error, Result};
 
-/// Where references to blobs lead.
+/// Reads the blobs that references point to.
 pub(crate) trait Blobs: Send + Sync {
-    /// The value of `user_key` that the blob index `index` refers to.
+    /// Reads the value of `user_key` that the blob index `index` refers to.
     ///
     /// # Errors
-    /// `Corruption` for a reference that leads nowhere and for damaged blobs;
-    /// `NotSupported` for kinds of blobs that are not read; those of reading.
+    /// `Corruption` for a dangling reference and for damaged blobs; `NotSupported` for kinds of
+    /// blobs that are not supported; errors of reading.
     fn read(&self, user_key: &[u8], index: &[u8]) -> Result<Bytes>;
 }
 
-/// The blob files of no version.
+/// No blob files at all.
 pub(crate) struct NoBlobs;
 
 impl Blobs for NoBlobs {

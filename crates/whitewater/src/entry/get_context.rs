@@ -1,8 +1,8 @@
 //! The state of one point look-up, fed newest entry first.
 //!
-//! Sources are asked from the newest to the oldest: for each, first
-//! [`GetContext::cover`] with its newest visible range tombstone over the key,
-//! then its entries of the key, newest first and only those visible at the
+//! Sources are asked from the newest to the oldest. For each of them, the caller first calls
+//! [`GetContext::cover`] with the newest visible range tombstone over the key. Then it passes
+//! the source's entries of the key, newest first, and only those that are visible at the
 //! look-up's sequence number (the context does not know that number).
 
 use super::blobs::{Blobs, NoBlobs};
@@ -13,18 +13,18 @@ use whitewater_storage::Result;
 use whitewater_storage::key::{ParsedKey, SequenceNumber, ValueType};
 use whitewater_storage::planted::{Bug, planted};
 
-/// Collects what sources say about one user key, from the newest source to
-/// the oldest, until the answer is known.
+/// Collects what sources say about one user key, from the newest source to the oldest, until
+/// the answer is known.
 pub(crate) struct GetContext<'a> {
     user_key: &'a [u8],
     merger: Merger<'a>,
-    /// Entries below this are deleted by a range tombstone.
+    /// Entries with smaller sequence numbers are deleted by a range tombstone.
     covered_below: SequenceNumber,
-    /// Whether range tombstones delete nothing.
+    /// Whether range tombstones are ignored.
     ignores_tombstones: bool,
-    /// Merge operands met so far, newest first.
+    /// The merge operands found so far, newest first.
     operands: Vec<Bytes>,
-    /// What lies below the operands, once known.
+    /// What lies below the operands, once that is known.
     base: Option<Base>,
     /// The level of the table that had the answer.
     level: Option<usize>,
@@ -32,8 +32,8 @@ pub(crate) struct GetContext<'a> {
 
 enum Base {
     Value(Bytes),
-    /// A value in a blob file, which this index says where to find. The user
-    /// key it has there, if that need not be the one looked up.
+    /// A value in a blob file, with the index that locates it, and the user key that it is stored
+    /// under, if that may differ from the one looked up.
     Blob(Bytes, Option<Vec<u8>>),
     Deleted,
 }
@@ -57,56 +57,55 @@ impl<'a> GetContext<'a> {
         }
     }
 
-    /// The same look-up, whose errors name the column family.
+    /// The same look-up, with errors that name the column family.
     #[inline]
     pub fn of_family(mut self, family: &'a str) -> Self {
         self.merger.family = family;
         self
     }
 
-    /// A table of `level` had the answer.
+    /// Records that a table of `level` had the answer.
     pub fn found_at(&mut self, level: usize) {
         self.level = Some(level);
     }
 
-    /// The level of the table that had the answer, if one had.
+    /// The level of the table that had the answer, if a table had it.
     pub fn level(&self) -> Option<usize> {
         self.level
     }
 
-    /// Merge operands met.
+    /// The number of merge operands found.
     pub fn num_operands(&self) -> usize {
         self.operands.len()
     }
 
-    /// The same look-up, to which range tombstones mean nothing if `ignored`.
+    /// The same look-up, which ignores range tombstones if `ignored`.
     #[inline]
     pub fn ignoring_tombstones(mut self, ignored: bool) -> Self {
         self.ignores_tombstones = ignored;
         self
     }
 
-    /// Notes that a range tombstone at `seq` covers the key (older entries of
-    /// this and later sources are deleted by it). Call before the entries of
-    /// the same source.
+    /// Records that a range tombstone at `seq` covers the key, so that it deletes older entries of
+    /// this and later sources. Must be called before the entries of the same source.
     pub fn cover(&mut self, seq: SequenceNumber) {
         if !self.ignores_tombstones {
             self.covered_below = self.covered_below.max(seq);
         }
     }
 
-    /// Whether a range tombstone covers the key. Sources older than the one
-    /// that said so hold nothing that is not covered.
+    /// Whether a range tombstone covers the key. Sources older than the one with the tombstone hold
+    /// nothing that is not covered.
     pub fn covered(&self) -> bool {
         self.covered_below > 0
     }
 
-    /// Takes the next older entry; `value` is called only if it is kept.
-    /// Returns whether older entries are still wanted.
+    /// Takes the next older entry. `value` is called only if the entry is kept. Returns whether
+    /// older entries are still wanted.
     ///
     /// # Errors
-    /// `NotSupported` for entry types the engine does not read yet,
-    /// `Corruption` for stored bytes that do not fit their type.
+    /// `NotSupported` for entry types that the engine does not read yet; `Corruption` for stored
+    /// bytes that do not fit their type.
     pub fn entry(
         &mut self,
         seq: SequenceNumber,
@@ -134,7 +133,7 @@ impl<'a> GetContext<'a> {
         Ok(!self.done())
     }
 
-    /// [`GetContext::entry`] for a parsed key and a value at hand.
+    /// The same as [`GetContext::entry`], for a parsed key and an available value.
     pub fn parsed(&mut self, key: ParsedKey<'_>, value: Bytes) -> Result<bool> {
         let more = self.entry(key.seq, key.ty, || value)?;
         if let Some(Base::Blob(_, own @ None)) = &mut self.base
@@ -145,13 +144,12 @@ impl<'a> GetContext<'a> {
         Ok(more)
     }
 
-    /// Whether the answer is known. An operand without an operator is known to
-    /// end in an error.
+    /// Whether the answer is known. If there is an operand but no operator, the answer is an error.
     pub fn done(&self) -> bool {
         self.base.is_some() || (!self.operands.is_empty() && self.merger.operator.is_none())
     }
 
-    /// Whether merge operands were met, so that the key exists in some form.
+    /// Whether merge operands were found, so that the key exists in some form.
     pub fn has_operands(&self) -> bool {
         !self.operands.is_empty()
     }
@@ -159,19 +157,19 @@ impl<'a> GetContext<'a> {
     /// The answer of memtables, which refer to no blob file.
     ///
     /// # Errors
-    /// As [`GetContext::finish_with`].
+    /// The same as [`GetContext::finish_with`].
     pub fn finish(self) -> Result<Option<Bytes>> {
         self.finish_with(&NoBlobs)
     }
 
-    /// The answer, with pending merge operands applied to nothing when no base
-    /// was met. A value in a blob file is looked for in `blobs`.
+    /// The answer. If no base was found, pending merge operands are applied to nothing. A value in
+    /// a blob file is read from `blobs`.
     ///
     /// # Errors
-    /// What the merge reports, see [`full_merge`], and what reading a blob does.
+    /// Errors of the merge (see [`full_merge`]) and of reading a blob.
     pub fn finish_with(self, blobs: &dyn Blobs) -> Result<Option<Bytes>> {
         if !self.operands.is_empty() && self.merger.operator.is_none() {
-            // Nothing is read for what is going to fail.
+            // Nothing is read for a merge that is going to fail.
             return full_merge(self.merger, self.user_key, None, &[]).map(|v| Some(v.into()));
         }
         let existing = match self.base {
@@ -273,7 +271,7 @@ mod tests {
         assert_eq!(merged, Some(b",m".to_vec()));
     }
 
-    /// Values of blobs by index.
+    /// The values of blobs by index.
     struct Known;
     impl Blobs for Known {
         fn read(&self, user_key: &[u8], index: &[u8]) -> Result<Bytes> {
@@ -323,8 +321,8 @@ mod tests {
         assert_eq!(ctx.finish().unwrap_err().kind(), ErrorKind::InvalidArgument);
     }
 
-    /// What sources with the sequence numbers from each of `cuts` up say about
-    /// `user_key`, newest source first, as the engine asks them.
+    /// What sources say about `user_key`, newest source first, as the engine asks them. Each source
+    /// has the sequence numbers from one of `cuts` on.
     fn look_up(history: &History, user_key: &[u8], sequence: u64, cuts: &[u64]) -> Outcome {
         let c = UserComparator::default();
         let mut ctx = GetContext::new(user_key, Some(&Append));

@@ -1,7 +1,7 @@
-//! What a stored entry means, for whoever reads, merges or rewrites it.
+//! What a stored entry means, for code that reads, merges or rewrites it.
 //!
 //! * [`payload`]: what an entry's type and bytes say about its key.
-//! * [`blobs`]: where references to values in blob files lead.
+//! * [`blobs`]: following references to values in blob files.
 //! * [`get_context`]: the state of one point look-up, fed entry by entry.
 //! * [`range_tombstones`]: range tombstones, fragmented for look-ups.
 
@@ -12,11 +12,11 @@ pub(crate) mod range_tombstones;
 
 use whitewater_storage::{Error, Result};
 
-/// Bytes that key and value together must stay below: tables take entries of
-/// less than 1 GiB, tag and lengths included.
+/// The size that key and value together must stay below, in bytes. Tables take entries of less
+/// than 1 GiB, tag and lengths included.
 pub(crate) const MAX_ENTRY: usize = (1 << 30) - 64;
 
-/// Refuses an entry that no table could hold.
+/// Refuses an entry that does not fit into a table.
 ///
 /// # Errors
 /// `InvalidArgument` for a key and value of [`MAX_ENTRY`] bytes or more.

@@ -1,7 +1,7 @@
 //! What an entry's type and stored bytes say about its key.
 //!
-//! The one place that knows which types give a value, which delete, and where
-//! in the stored bytes the value is. Shared by look-ups and iterators.
+//! This is the only place that knows which types give a value, which delete, and where in the
+//! stored bytes the value is. Look-ups and iterators share it.
 
 use std::ops::Range;
 use whitewater_storage::entity::{self, ColumnValue};
@@ -11,24 +11,24 @@ use whitewater_storage::{Error, Result};
 /// What an entry means for its user key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Payload {
-    /// A base value: this part of the stored bytes.
+    /// A base value, which is this part of the stored bytes.
     Value(Range<usize>),
-    /// A base value in a blob file: this part of the stored bytes says where.
+    /// A base value in a blob file. This part of the stored bytes is its index.
     Blob(Range<usize>),
-    /// An operand: all of the stored bytes.
+    /// A merge operand, which is all of the stored bytes.
     Operand,
     /// The key is deleted.
     Deletion,
 }
 
-/// What an entry of type `ty` with the bytes `stored` means.
+/// Determines what an entry of type `ty` with the bytes `stored` means.
 ///
-/// A wide-column entity is its default column, for reads and for merges; one
+/// The value of a wide-column entity is its default column, for reads and for merges; an entity
 /// without a default column is an empty value, as in RocksDB.
 ///
 /// # Errors
-/// `NotSupported` for entry types the engine does not read, `Corruption` for
-/// bytes that do not fit the type.
+/// `NotSupported` for entry types that the engine does not read; `Corruption` for bytes that do
+/// not fit the type.
 #[inline]
 pub(crate) fn payload(ty: ValueType, stored: &[u8]) -> Result<Payload> {
     match ty {

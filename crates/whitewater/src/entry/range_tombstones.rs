@@ -1,10 +1,9 @@
 //! Range tombstones, fragmented for look-ups.
 //!
-//! Overlapping tombstones are cut at every boundary any of them has, so that
-//! the fragments do not overlap and a look-up is one binary search. Memory is
-//! the sum over fragments of the tombstones that cover them, which is
-//! quadratic for tombstones that all nest; this is the price of answering for
-//! any sequence number.
+//! Overlapping tombstones are cut at the boundaries of all of them, so that the fragments do
+//! not overlap and a look-up is one binary search. The memory is the sum over fragments of the
+//! tombstones that cover them, which is quadratic for tombstones that all nest; this is the
+//! price of answering for any sequence number.
 //!
 //! Invariants:
 //! * I1: fragments are in key order, `start < end`, and do not overlap.
@@ -16,23 +15,22 @@ use std::ops::{Bound, Range};
 use whitewater_storage::key::{SequenceNumber, UserComparator};
 use whitewater_storage::rangedel::RangeTombstone;
 
-/// Non-overlapping fragments in key order, each with the sequence numbers of
-/// the tombstones that cover it, newest first. Immutable.
+/// Non-overlapping fragments in key order, each with the sequence numbers of the tombstones
+/// that cover it, newest first. Immutable.
 #[derive(Debug, Default)]
 pub(crate) struct FragmentedTombstones {
     fragments: Vec<Fragment>,
-    /// The sequence numbers of all fragments, one after the other.
+    /// The sequence numbers of all fragments, one fragment after the other.
     seqs: Vec<SequenceNumber>,
 }
 
-/// Fragments that are looked at to find where a stretch of them ends.
+/// The largest number of fragments that are looked at to find the end of a stretch.
 const STRETCH: usize = 1024;
 
-/// The newest tombstone over a user key, and the user keys for which the answer is
-/// the same.
+/// The newest tombstone over a user key, and the user keys that have the same answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Around<'a> {
-    /// 0 if there is none.
+    /// The sequence number of the tombstone; 0 if there is none.
     pub seq: SequenceNumber,
     pub start: Bound<&'a [u8]>,
     pub end: Bound<&'a [u8]>,
@@ -40,17 +38,17 @@ pub(crate) struct Around<'a> {
 
 #[derive(Debug)]
 struct Fragment {
-    /// First user key covered.
+    /// The first user key covered.
     start: Vec<u8>,
-    /// First user key past the fragment.
+    /// The first user key past the fragment.
     end: Vec<u8>,
     /// The fragment's part of `FragmentedTombstones::seqs`.
     seqs: Range<usize>,
 }
 
 impl FragmentedTombstones {
-    /// Fragments `tombstones`, which may come in any order and overlap. Empty
-    /// and inverted ranges cover nothing and are left out.
+    /// Makes fragments of `tombstones`, which may come in any order and overlap. Empty and inverted
+    /// ranges cover nothing and are left out.
     pub fn new(tombstones: &[RangeTombstone], comparator: &UserComparator) -> Self {
         let compare = |a: &[u8], b: &[u8]| comparator.compare(a, b);
         let mut starting: Vec<&RangeTombstone> = tombstones
@@ -64,12 +62,12 @@ impl FragmentedTombstones {
         let mut result = FragmentedTombstones::default();
         let mut starting = starting.into_iter().peekable();
         let mut ending = ending.into_iter().peekable();
-        // How many tombstones of each sequence number cover the key at hand.
+        // For each sequence number, how many of its tombstones cover the current key.
         let mut active: BTreeMap<SequenceNumber, usize> = BTreeMap::new();
         let mut from: &[u8] = &[];
         while let Some(end) = ending.peek() {
-            // The next boundary; a tombstone ends after it starts, so ends
-            // outlast starts.
+            // The next boundary. A tombstone ends after it starts, so there are ends as long as
+            // there are starts.
             let at: &[u8] = match starting.peek() {
                 Some(start) if compare(&start.start, &end.end) == Ordering::Less => &start.start,
                 _ => &end.end,
@@ -104,7 +102,7 @@ impl FragmentedTombstones {
         });
     }
 
-    /// Whether there are none.
+    /// Whether there are no tombstones.
     pub fn is_empty(&self) -> bool {
         self.fragments.is_empty()
     }
@@ -121,9 +119,9 @@ impl FragmentedTombstones {
         self.around(comparator, user_key, upto, &mut place).seq
     }
 
-    /// What they say about `user_key` at `upto`, and around it. Looks at the place
-    /// `hint` and those beside it before it searches, and leaves the place found
-    /// there: cheap for keys asked about in order.
+    /// The answer for `user_key` at `upto`, and for the keys around it. Looks at the position
+    /// `hint` and those beside it before it searches, and stores the position found there, which is
+    /// cheap for keys asked about in order.
     pub fn around(
         &self,
         comparator: &UserComparator,
@@ -155,7 +153,7 @@ impl FragmentedTombstones {
         }
     }
 
-    /// How many fragments start at or before `user_key`.
+    /// The number of fragments that start at or before `user_key`.
     fn place(&self, comparator: &UserComparator, user_key: &[u8], hint: usize) -> usize {
         let started = |f: &Fragment| comparator.compare(&f.start, user_key) != Ordering::Greater;
         let is_here = |place: usize| {
@@ -174,9 +172,9 @@ impl FragmentedTombstones {
         seqs.get(newest).copied().unwrap_or(0)
     }
 
-    /// Where the fragments end that lie side by side from `place` on, which
-    /// [`FragmentedTombstones::around`] found over a key, and delete something at
-    /// `upto`; or some of them, where they are many.
+    /// The end of the adjacent fragments from `place` on that delete something at `upto`. `place`
+    /// is the position that [`FragmentedTombstones::around`] found for a covered key. If there are
+    /// many fragments, returns the end of some of them.
     pub fn stretch_end(
         &self,
         comparator: &UserComparator,
@@ -193,7 +191,7 @@ impl FragmentedTombstones {
         Some(&last.end)
     }
 
-    /// [`FragmentedTombstones::stretch_end`] in the other direction.
+    /// The same as [`FragmentedTombstones::stretch_end`], in the other direction.
     pub fn stretch_start(
         &self,
         comparator: &UserComparator,
@@ -212,7 +210,7 @@ impl FragmentedTombstones {
         Some(&first.start)
     }
 
-    /// The fragments as tombstones, start ascending, then newest first.
+    /// The fragments as tombstones: by start ascending, then newest first.
     pub fn iter(&self) -> impl Iterator<Item = RangeTombstone> + '_ {
         self.fragments.iter().flat_map(|f| {
             self.seqs[f.seqs.clone()].iter().map(|&seq| RangeTombstone {
@@ -270,14 +268,14 @@ mod tests {
                     prop_assert_eq!(fragments.max_covering(&c, key, *upto), expected);
                     let near = fragments.around(&c, key, *upto, &mut hint);
                     prop_assert_eq!(near.seq, expected);
-                    // The answer holds for all keys that it says it does.
+                    // The answer is right for all keys of the range that it gives.
                     for (other, _) in &probes {
                         if is_within(&c, other, near.start, near.end) {
                             prop_assert_eq!(naive(&tombstones, &c, other, *upto), expected);
                         }
                     }
                     prop_assert!(is_within(&c, key, near.start, near.end));
-                    // So does a stretch: all of it is covered.
+                    // The same is true of a stretch: all of it is covered.
                     if expected > 0 {
                         let end = fragments.stretch_end(&c, hint, *upto).unwrap();
                         let start = fragments.stretch_start(&c, hint, *upto).unwrap();
