@@ -12,12 +12,13 @@ pub enum StatsLevel {
     ExceptHistogramOrTimers = 2,
     /// Tickers and histograms of sizes; no clock is read for them.
     ExceptTimers,
-    /// The same, and the times of calls and jobs. The default.
+    /// What `ExceptTimers` includes, and the times of calls and jobs. The default.
     ExceptDetailedTimers,
-    /// The same, and the times of the steps of calls (`whitewater.write.*`), for which each write
-    /// reads the clock several times.
+    /// What `ExceptDetailedTimers` includes, and the times of the steps of calls
+    /// (`whitewater.write.*`), for which each write reads the clock several times.
     ExceptTimeForMutex,
-    /// The same, and the waits for the database mutex (`rocksdb.db.mutex.wait.micros`).
+    /// What `ExceptTimeForMutex` includes, and the waits for the database mutex
+    /// (`rocksdb.db.mutex.wait.micros`).
     All,
 }
 
