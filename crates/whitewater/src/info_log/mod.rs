@@ -1,10 +1,11 @@
 //! The info log: the file LOG, for people and for tools that read RocksDB's.
 //!
 //! There is one line per event, with the UTC time, the thread, and the level unless it is
-//! `Info`. The log begins with the options ([`dump`]). Jobs have numbers: `[family] [JOB 3]
-//! ...`. What tools look for is on lines `EVENT_LOG_v1 {...}` ([`event`]). Lines may go to a
-//! logger of the user instead of the file (`file`). With the cargo feature `tracing`, they go
-//! to its subscriber, too. Failures to write are ignored, because the log is not data.
+//! `Info`. The log begins with the options ([`dump`]). Jobs have numbers:
+//! `[family] [JOB 3] ...`. What tools look for is on lines `EVENT_LOG_v1 {...}` ([`event`]).
+//! Lines may go to a logger of the user instead of the file (`file`). With the cargo feature
+//! `tracing`, they go to its subscriber, too. Failures to write are ignored, because the log is
+//! not data.
 
 pub(crate) mod dump;
 pub(crate) mod event;

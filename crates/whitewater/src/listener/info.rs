@@ -226,8 +226,8 @@ pub struct WriteStallInfo {
     pub cur: WriteStallCondition,
     /// The condition before the change.
     pub prev: WriteStallCondition,
-    /// Why writers are held back from now on, in RocksDB's words, such as `we have 20 level-0
-    /// files`; `None` when they are not held back. Not in the `rocksdb` crate.
+    /// Why writers are held back from now on, in RocksDB's words, such as
+    /// `we have 20 level-0 files`; `None` when they are not held back. Not in the `rocksdb` crate.
     pub cause: Option<String>,
 }
 
