@@ -1,27 +1,26 @@
-//! Failures of the database: how bad they are, and what still goes on.
+//! Failures of the database: how severe they are, and what continues in spite of them.
 //!
 //! | severity | reads | writes | flushes, compactions | ends by |
 //! |---|---|---|---|---|
 //! | none | yes | yes | yes | - |
-//! | soft | yes | yes, but none waits for work that keeps failing | tried again, with back-off | success |
-//! | hard | yes | no | no | [`Engine::resume`], or opening anew |
-//! | fatal | yes | no | no | opening anew |
+//! | soft | yes | yes, but none waits for work that keeps failing | retried, with back-off | success |
+//! | hard | yes | no | no | [`Engine::resume`], or reopening |
+//! | fatal | yes | no | no | reopening |
 //! | unrecoverable | yes | no | no | repairing what is damaged |
 //!
-//! [`severity`] has the table of who gives which; RocksDB's with
-//! `paranoid_checks`, where an I/O error of a file that is never written again
-//! counts as one of that file alone, as in RocksDB: a failed log is replaced by
-//! a resumption, a failed table is deleted and written anew from inputs that
-//! were kept. No file is synced again after a sync of it has failed.
+//! [`severity`] has the table of which source and error give which severity. It is
+//! RocksDB's with `paranoid_checks`, where an I/O error of a file that is never written
+//! again counts as an error of that file alone, as in RocksDB: a failed log is replaced by
+//! a resumption; a failed table is deleted, and written again from inputs that were kept.
+//! No file is synced again after a sync of it has failed.
 //!
-//! The worst failure counts; of equals, the first. It is what refused writes
-//! report.
+//! The most severe failure counts, and the first among equals. Refused writes report it.
 //!
 //! Invariants (C5; F4 to F7 are in [`resume`](super::resume)):
-//! * F1: a failure is noted before anybody is told of it, so whoever is told
-//!   finds the reason.
-//! * F2: while the database is stopped, the request for attention stands, so
-//!   every writer that would take a place meets the failure.
+//! * F1: a failure is noted before any thread is told of it, so a thread that is told finds
+//!   the reason.
+//! * F2: while the database is stopped, the request for attention stands, so every writer
+//!   that would reserve a place meets the failure.
 //! * F3: no log, table or manifest is written or synced again after a write or
 //!   sync of it has failed.
 
@@ -37,9 +36,9 @@ use whitewater_storage::{Error, ErrorKind, Severity};
 /// What failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// Writing, syncing, beginning or ending a log.
+    /// Writing, syncing, starting or closing a log.
     Log,
-    /// A write that had its place: its log record or its insert.
+    /// A write that had reserved its place: its log record or its insert.
     Write,
     Flush,
     Compaction,
@@ -59,32 +58,32 @@ impl fmt::Display for Source {
     }
 }
 
-/// How bad it is that `source` met `error`. `is_own_dir` knows the database's
-/// directories.
+/// The severity of `error` met by `source`. `is_own_dir` tells whether a path is one of the
+/// database's directories.
 pub(crate) fn severity(
     source: Source,
     error: &Error,
     is_own_dir: impl FnOnce(&Path) -> bool,
 ) -> Severity {
     match error.kind() {
-        // The job ends because something else does.
+        // The job ends because the database is closing or the column family was dropped.
         ErrorKind::ShutdownInProgress | ErrorKind::ColumnFamilyDropped => Severity::NoError,
-        // What a manifest write checks before it begins is not on disk.
+        // A manifest write finds corruption in its checks before it begins; it is not on
+        // disk.
         ErrorKind::Corruption if source != Source::Manifest => Severity::UnrecoverableError,
-        // A directory whose sync failed is not to be synced again, and cannot
-        // be replaced.
+        // A directory whose sync failed must not be synced again, and cannot be replaced.
         ErrorKind::IOError if error.file().is_some_and(is_own_dir) => Severity::FatalError,
         ErrorKind::IOError => match source {
             Source::Flush | Source::Compaction => Severity::SoftError,
             Source::Log | Source::Write => Severity::HardError,
-            // What is on disk is unknown, but for a full disk the next write
+            // What is on disk is unknown. If the disk is full, though, the next write
             // begins another manifest.
             Source::Manifest if error.is_no_space() => Severity::HardError,
             Source::Manifest => Severity::FatalError,
         },
-        // `Aborted` above all: code of the user (a compaction filter, a merge
-        // operator) panicked in a job, and would again. Nothing is damaged, so
-        // opening anew helps, with other code.
+        // Mostly `Aborted`: user code (a compaction filter, a merge operator) panicked in a
+        // job, and would panic again. Nothing is damaged, so reopening with other code
+        // helps.
         _ => match source {
             Source::Log | Source::Write => Severity::HardError,
             Source::Flush | Source::Compaction | Source::Manifest => Severity::FatalError,
@@ -92,24 +91,24 @@ pub(crate) fn severity(
     }
 }
 
-/// Failures in a row after which those who wait for a job are told.
+/// The number of consecutive failures after which threads that wait for a job are told.
 const LASTING: u32 = 4;
 
-/// A kind of job that is tried again after it has failed.
+/// The failures of a kind of job that is retried after a failure.
 #[derive(Debug, Default)]
 pub(crate) struct Retry {
-    /// The failures since the last success, and the last of them.
+    /// The number of failures since the last success.
     row: u32,
     last: Option<Error>,
-    /// When the next try is due; none while nothing has failed.
+    /// When the next try is due; `None` if there was no failure since the last success.
     next: Option<Instant>,
-    /// Failures ever.
+    /// The number of failures since the database was opened.
     pub total: u64,
 }
 
 impl Retry {
-    /// Notes a failure; the next try is due after a sixty-fourth of `interval`
-    /// at first, then each time after twice as long, up to `interval`.
+    /// Notes a failure. The next try is due after a sixty-fourth of `interval` at first,
+    /// then after twice as long each time, up to `interval`.
     fn fail(&mut self, error: &Error, now: Instant, interval: Duration) {
         let wait = interval.saturating_mul(1 << self.row.min(6)) / 64;
         self.row = self.row.saturating_add(1);
@@ -118,7 +117,7 @@ impl Retry {
         self.next = now.checked_add(wait);
     }
 
-    /// Notes a success; returns after how many failures.
+    /// Notes a success; returns how many failures there were before it.
     fn succeed(&mut self) -> u32 {
         (self.last, self.next) = (None, None);
         std::mem::take(&mut self.row)
@@ -136,12 +135,12 @@ impl Retry {
         self.next.filter(|next| *next > now)
     }
 
-    /// The next try is due now.
+    /// Makes the next try due now.
     pub fn hurry(&mut self) {
         self.next = self.next.map(|next| next.min(system::now()));
     }
 
-    /// The last failure, if there was no success since.
+    /// The last failure, if there was no success after it.
     pub fn last(&self) -> Option<Error> {
         self.last.clone()
     }
@@ -158,7 +157,7 @@ pub(crate) struct Failure {
     stop: Option<Error>,
     pub flush: Retry,
     pub compaction: Retry,
-    /// Background failures so far.
+    /// The number of background failures so far.
     pub count: u64,
 }
 
@@ -168,7 +167,7 @@ impl Failure {
         self.stop.as_ref()
     }
 
-    /// How bad it is now.
+    /// The current severity.
     pub fn severity(&self) -> Severity {
         let soft = self.flush.row > 0 || self.compaction.row > 0;
         match &self.stop {
@@ -178,23 +177,23 @@ impl Failure {
         }
     }
 
-    /// Whatever would change the database is refused with `error`, for good.
+    /// Refuses, for good and with `error`, everything that would change the database.
     pub fn refuse(&mut self, error: Error) {
         self.stop = Some(error);
     }
 
-    /// Why flushes fail, if they do so again and again.
+    /// Why flushes fail, if they fail repeatedly.
     pub fn lasting_flush(&self) -> Option<Error> {
         self.flush.lasting()
     }
 
-    /// Why compactions fail, if they do so again and again.
+    /// Why compactions fail, if they fail repeatedly.
     pub fn lasting_compaction(&self) -> Option<Error> {
         self.compaction.lasting()
     }
 
-    /// Why background jobs fail, if one has failed since there were `before`
-    /// failures, and it was not the first in a row.
+    /// Why background jobs fail, if they fail repeatedly and one has failed since
+    /// [`Failure::totals`] returned `before`.
     pub fn lasting_since(&self, before: (u64, u64)) -> Option<Error> {
         let flush = self.lasting_flush().filter(|_| self.flush.total > before.0);
         let compaction = || {
@@ -204,12 +203,13 @@ impl Failure {
         flush.or_else(compaction)
     }
 
-    /// Failures so far, for [`Failure::lasting_since`].
+    /// The numbers of failures so far, for [`Failure::lasting_since`].
     pub fn totals(&self) -> (u64, u64) {
         (self.flush.total, self.compaction.total)
     }
 
-    /// What stopped the database turns out to need that it is opened anew.
+    /// Makes the failure that stopped the database fatal: reopening turns out to be
+    /// necessary.
     pub fn make_fatal(&mut self) {
         let stop = self.stop.take();
         self.stop = stop.map(|e| {
@@ -218,7 +218,7 @@ impl Failure {
         });
     }
 
-    /// The database goes on.
+    /// Forgets all failures: the database continues.
     pub fn clear(&mut self) {
         self.stop = None;
         self.flush.succeed();
@@ -234,7 +234,7 @@ impl Failure {
 }
 
 impl Engine {
-    /// How bad it is that `source` met `error`.
+    /// The severity of `error` met by `source`.
     pub(crate) fn severity(&self, source: Source, error: &Error) -> Severity {
         severity(source, error, |path| self.is_own_dir(path))
     }
@@ -243,11 +243,10 @@ impl Engine {
         path == self.dir || self.options.wal_dir.as_deref() == Some(path)
     }
 
-    /// Notes that `source` met `error` while it was at `what`, and stops what
-    /// has to be stopped.
+    /// Notes that `source` met `error` during `what`, and stops what must be stopped.
     pub(crate) fn report(&self, source: Source, error: &Error, what: &str) {
         let mut severity = self.severity(source, error);
-        // One that has a severity already is the failure that was reported.
+        // An error that has a severity is a failure that was reported already.
         if severity == Severity::NoError || error.severity() > Severity::NoError {
             return;
         }
@@ -273,12 +272,13 @@ impl Engine {
         self.recompute_stall(&mut state, []);
         let worst = state.failure.severity();
         if severity >= Severity::HardError {
-            // With the mutex, or a resumption that is done by then would have
-            // its gate opened for good.
+            // Done while the mutex is held; otherwise a resumption that ends in between
+            // would have its gate opened for good.
             self.ask_for_attention(); // upholds F2
             self.let_writers_through(true);
         }
-        // With the mutex, too: before whoever forgets it tells of the end.
+        // Noted while the mutex is held, too: before the thread that forgets the failure
+        // reports its end.
         let told = error.clone().with_severity(severity);
         self.note_failure(source, &told);
         if tried == 1 && severity == Severity::SoftError {
@@ -314,9 +314,9 @@ impl Engine {
         }
     }
 
-    /// Forgets that flushes failed if nothing is left to flush: it went with its
-    /// column family. If that was dropped in the middle of a try, the try's failure
-    /// is one by itself, and forgotten at its end.
+    /// Forgets that flushes failed if nothing is left to flush, because the column family
+    /// was dropped. If it was dropped in the middle of a try, the failure of that try
+    /// counts by itself, and is forgotten at its end.
     pub(crate) fn forgive_flushes(&self, state: &mut DbState) {
         if state.cfs.values().any(|cf| !cf.imm.is_empty()) {
             return;
@@ -325,7 +325,7 @@ impl Engine {
         self.note_forgotten(state, forgotten);
     }
 
-    /// Tells that a failure was forgotten, if one was.
+    /// Tells listeners that a failure was forgotten, if one was.
     pub(crate) fn note_forgotten(&self, state: &mut DbState, forgotten: Option<Error>) {
         if let Some(last) = forgotten {
             self.recompute_stall(state, []);
@@ -333,7 +333,7 @@ impl Engine {
         }
     }
 
-    /// Notes that a job of `source` was done.
+    /// Notes that a job of `source` succeeded.
     pub(crate) fn report_success(&self, source: Source) {
         let (failures, last) = {
             let mut state = self.state.lock();

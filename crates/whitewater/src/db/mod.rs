@@ -1,25 +1,26 @@
 //! The database, stage by stage of its life.
 //!
-//! [`Engine`] is the whole of it behind the public API, which only converts
-//! types and keeps lifetimes. Its methods are spread over the files below.
+//! [`Engine`] is the database; the public API around it only converts types and manages
+//! lifetimes. Its methods are spread over the files below.
 //!
-//! * Opening: [`open`], `recover`, `missed_logs` (logs that an opening passed over); other
+//! * Opening: [`open`], `recover`, `missed_logs` (logs that an opening did not find). Other
 //!   ways to open: `read_only`, `secondary` (both are `reader`s), [`ttl`]; `repair`.
 //! * Writing: [`writes`]; `merge_folding` (merges stored as values), [`timestamps`];
-//!   `switch` (new memtables, a new log, a new generation), `switch_guard` (the time
-//!   in which no generation is open); `stalls`, `budget` (a shared limit on the memory of
+//!   `switch` (new memtables, a new log, a new generation), `switch_guard` (the time in
+//!   which no generation is open); `stalls`, `budget` (a shared limit on the memory of
 //!   memtables).
 //! * Reading: [`reads`], [`updates`] (the logs, as batches).
-//! * Flushes and compactions: [`background`] runs them; `flush_request` and `manual` ask
-//!   for them; `scheduled_work` finds what is due by time.
+//! * Flushes and compactions: [`background`] runs them; `flush_request` and `manual`
+//!   request them; `scheduled_work` finds what is due by time.
 //! * Column families, tables and options: `column_families`, [`ingest`], `checkpoint`,
 //!   `change` (options of an open database), [`options_file`].
 //! * Failures: [`failure`], `resume`; [`integrity`] and [`scrub`] look for damage.
 //! * Files: [`obsolete_files`] (deleting what nothing needs), `pending_outputs` (keeping what
 //!   jobs write), [`archive`] (of logs), `direct_io`.
-//! * What it says of itself: [`inspect`], `properties`, [`internal_stats`], `stats_dump`,
+//! * Introspection: [`inspect`], `properties`, [`internal_stats`], `stats_dump`,
 //!   `write_stats`, `metrics`, `events` (for listeners).
-//! * [`state`]: what the database mutex guards. Closing is here.
+//! * [`state`]: what the database mutex guards. This file has the engine's fields, and
+//!   closing.
 //!
 //! Threads: callers' threads write and read; [`background`] runs flushes and
 //! compactions on the threads of the environment. Lock order: `docs/locks.md`.
@@ -112,21 +113,22 @@ use whitewater_concurrent::system::{self, Condvar, JoinHandle, Mutex, MutexGuard
 use whitewater_storage::fs::{FileLock, Fs};
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// What a manual compaction is to do besides merging.
+/// What a manual compaction does besides merging.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ManualSpec {
     pub bottommost: Bottommost,
-    /// No automatic compaction starts meanwhile.
+    /// No automatic compaction starts while it runs.
     pub exclusive: bool,
-    /// Move the result to `target_level` afterwards.
+    /// The result is moved to `target_level` afterwards.
     pub change_level: bool,
-    /// `None` is the least level that can hold the files.
+    /// The level that the result is moved to. `None`: the lowest-numbered level that can
+    /// hold the files.
     pub target_level: Option<usize>,
-    /// Moves the limit of the history first; empty does not.
+    /// If not empty, the limit of the history is moved here first.
     pub history_low: Vec<u8>,
 }
 
-/// How a manual compaction treats the bottommost level. RocksDB's meanings.
+/// How a manual compaction treats the bottommost level, with RocksDB's meanings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Bottommost {
     Skip,
@@ -138,16 +140,16 @@ pub(crate) enum Bottommost {
 
 /// An open database.
 pub(crate) struct Engine {
-    /// Whether it writes, or only reads what another one writes.
+    /// Whether this engine writes the database, or only reads what another one writes.
     role: Role,
     pub(crate) dir: PathBuf,
-    /// The options that it was opened with. What can be changed is read from
-    /// `DbState::options`.
+    /// The options that the database was opened with. Options that can be changed are read
+    /// from `DbState::options`.
     pub(crate) options: DbOptions,
-    /// Bytes of logs beyond which a writer is to look after them. Written by:
-    /// whoever changes what the limit is, has looked after them, or has deleted
-    /// some, under the database mutex. Read by: writers. Publishes nothing:
-    /// relaxed.
+    /// Bytes of logs beyond which a writer has to see to it that old logs become obsolete.
+    /// Written by: threads that have changed what the limit depends on, have attended to
+    /// the logs or have deleted some, under the database mutex. Read by: writers. Publishes
+    /// nothing: relaxed.
     log_limit: AtomicU64,
     pub(crate) fs: Arc<dyn Fs>,
     pub(crate) info_log: InfoLog,
@@ -155,7 +157,7 @@ pub(crate) struct Engine {
     pending: PendingOutputs,
     /// Set at the end of opening.
     events: OnceLock<EventQueue>,
-    /// Numbers of jobs, for the log. Publishes nothing: relaxed.
+    /// The number of the latest job, for the info log. Publishes nothing: relaxed.
     jobs: AtomicU64,
     pub(crate) db_id: String,
     pub(crate) session_id: String,
@@ -165,66 +167,66 @@ pub(crate) struct Engine {
     pub(crate) snapshots: Arc<SnapshotList>,
 
     pub(crate) state: Mutex<DbState>,
-    /// Where background threads are told that there may be work.
+    /// Tells background threads that there may be work.
     pub(crate) work: BackgroundWork,
-    /// Held by a change of the database's options, so that there is one at a time.
+    /// Held while the database's options are changed, so that there is one change at a
+    /// time.
     changing: Mutex<()>,
-    /// Signals callers: a background job ended.
+    /// Notified when a background job has ended; callers wait for it.
     pub(crate) done: Condvar,
-    /// Signals the thread that scrubs: the end.
+    /// Notified when the database closes; the scrubbing thread waits for it.
     pub(crate) ends: Condvar,
-    /// When statistics were written and published last. A leaf.
+    /// When statistics were last written and published. A leaf lock.
     pub(crate) dumped: Mutex<Dumped>,
-    /// How far scrubbing is. A leaf.
+    /// How far scrubbing has come. A leaf lock.
     pub(crate) scrubbed: Mutex<ScrubProgress>,
 
     /// How writes are committed.
     pub(crate) protocol: CommitProtocol,
-    /// Where writers of the grouped protocols meet.
+    /// The queue of the writers of the protocols with leaders.
     pub(crate) queue: WriteQueue,
     pub(crate) gate: StallGate,
-    /// This database's part of a budget of memory, if there is one.
+    /// This database's part of a shared memory budget, if it has one.
     pub(crate) budget_client: Option<Arc<BudgetClient>>,
-    /// What paces the writes of flushes and compactions, if anything does.
+    /// Limits the rate of writes of flushes and compactions, if there is a limit.
     pub(crate) limiter: Option<Arc<Client>>,
     pub(crate) wal: Wal,
     pub(crate) last_purge: LastPurge,
-    /// Held by whoever writes an options file. Outside the database mutex.
+    /// Held while an options file is written. Taken outside the database mutex.
     options_files: Mutex<options_file::Coming>,
     pub(crate) deletions: Deletions,
-    /// Where writes go at present.
-    /// Written by: a switch. Read by: writers. Publishes: the generation.
+    /// The generation that writes go to. Written by: a switch. Read by: writers. Publishes:
+    /// the generation.
     pub(crate) generation: ArcSwap<Generation>,
-    /// Generations before the current one in which somebody may still write,
-    /// for [`resume`].
+    /// Generations before the current one that a thread may still be writing in, for
+    /// [`resume`].
     pub(crate) retired: Mutex<Vec<Weak<Generation>>>,
-    /// Generations that were closed and may have inserts of published writes
-    /// pending, oldest first. A leaf lock.
+    /// Closed generations that may have pending inserts of published writes, oldest first.
+    /// A leaf lock.
     pub(crate) unsettled: Mutex<Vec<Unsettled>>,
-    /// Held by a switch of generations (exclusively), and by writers who wait
-    /// for one to end.
+    /// Held by a switch of generations (exclusively), and by writers that wait for a switch
+    /// to end.
     pub(crate) switching: RwLock<()>,
     /// See [`CommitEnv::prefix_turn`](crate::write::env::CommitEnv::prefix_turn).
     prefix_turn: Mutex<()>,
-    /// Held by a large write while it prepares and inserts (`writes`), so that
-    /// not more of them are in a memtable than it has room for.
+    /// Held by a large write while it prepares and inserts (`writes`), so that a memtable
+    /// never gets more of them than it has room for.
     large: Mutex<()>,
-    /// Something needs a writer's attention: a full memtable, a failure, too
-    /// much log. Written by: anybody, by read-modify-writes (Release), and
-    /// whoever attends to it (Acquire). Read by: writers (relaxed). Publishes:
-    /// what asked for it, which happened before.
+    /// Something needs a writer's attention: a full memtable, a failure, too much log.
+    /// Written by: any thread, by read-modify-writes (Release), and the thread that attends
+    /// to it (Acquire). Read by: writers (relaxed). Publishes: the cause, which happened
+    /// before.
     pub(crate) attention: AtomicBool,
-    /// What is visible (C2, C3).
+    /// The visible number (C2, C3).
     pub(crate) publication: Publication,
     /// The number up to which the logs are durable.
     pub(crate) durable: SingleFlight,
 
-    /// Whether writes bypassed the log, so that close must flush.
-    /// Written by: writers (relaxed, and only the first of them), and a
-    /// resumption, which has flushed all there is. Read by: close, and reads of
-    /// what is persisted. Publishes nothing: that the writer of an unlogged entry
-    /// is ahead of a reader that sees the entry follows from its sequence number
-    /// being published after.
+    /// Whether writes bypassed the log, so that close must flush. Written by: writers
+    /// (relaxed, and only the first of them), and a resumption, which has flushed
+    /// everything. Read by: close, and reads of what is persisted. Publishes nothing: the
+    /// number of an unlogged entry is published after its writer has set this, so a reader
+    /// that sees the entry also sees it set.
     pub(crate) unlogged: AtomicBool,
 
     default_cf: Arc<ColumnFamilyData>,
@@ -243,8 +245,8 @@ impl fmt::Debug for Engine {
 }
 
 impl Engine {
-    /// The database's options at present. They stay what they are for whoever holds
-    /// them; a change makes others.
+    /// The current options of the database. A returned value never changes; a change of
+    /// options makes a new one.
     pub(crate) fn db_options(&self) -> Arc<DbOptions> {
         self.lock_state().options.clone()
     }
@@ -278,16 +280,16 @@ impl Engine {
         self.publication.visible()
     }
 
-    /// Ends background work. Writes that bypassed the log are flushed first,
-    /// as RocksDB does; then jobs stop at the next entry they look at. They are
-    /// not waited for by one of their own threads; where there is something to
-    /// flush, another thread does it all, a moment later.
+    /// Ends background work. Writes that bypassed the log are flushed first, as RocksDB
+    /// does; then jobs stop at the next entry they look at. A thread of the database does
+    /// not wait for them. If the caller is such a thread and there is something to flush,
+    /// another thread does all of this a moment later.
     pub fn cancel_all_background_work(self: &Arc<Self>, wait: bool) {
-        // They stay marked as unlogged, so that who closes meanwhile waits for
-        // the flush, too.
+        // The writes stay marked as unlogged, so that a thread that closes the database
+        // meanwhile waits for the flush, too.
         let due = self.unlogged.load(Ordering::Relaxed) && !self.state.lock().closing;
         if due && self.owns_this_thread() {
-            // The flush may be what the thread is at.
+            // This thread may be in the middle of the flush.
             let engine = self.clone();
             let cancel = move || engine.cancel_all_background_work(false);
             match system::spawn("ww-cancel".to_owned(), cancel) {
@@ -309,8 +311,8 @@ impl Engine {
         self.let_writers_through(true);
         self.done.notify_all();
         self.ends.notify_all();
-        // A thread that works for the database would wait for itself, or for one
-        // that waits for it.
+        // A thread of the database would wait for itself, or for a thread that waits for
+        // it.
         let wait = wait && !self.owns_this_thread();
         {
             let _waiting = wait.then(Waiting::begin);
@@ -347,13 +349,13 @@ impl Engine {
         Ok(())
     }
 
-    /// The calling thread is one that closing waits for.
+    /// Marks the calling thread as one that closing waits for.
     pub(crate) fn own_this_thread(&self) {
         owner::set_owner(self.address());
     }
 
-    /// Runs `work`, in which code of the user's may be called, on any thread as
-    /// on one that closing waits for: it has what closing would wait for.
+    /// Runs `work`, which may call user code, with the calling thread marked as one that
+    /// closing waits for: the thread holds what closing would wait for.
     pub(crate) fn on_own_thread<T>(&self, work: impl FnOnce() -> T) -> T {
         let _before = owner::work_as(self.address());
         work()
@@ -367,17 +369,16 @@ impl Engine {
         std::ptr::from_ref(self).addr()
     }
 
-    /// Ends background work, hands the log to the operating system and
-    /// releases the lock. Idempotent; called when the public handle is dropped.
-    /// On a thread of the database, that is, in a callback of the user's, another
-    /// one does it, a moment later.
+    /// Ends background work, hands the log to the operating system and releases the lock.
+    /// Idempotent; called when the public handle is dropped. If the caller is a thread of
+    /// the database (in a callback of the user's), another thread does it a moment later.
     pub fn close(self: &Arc<Self>) {
         if !self.owns_this_thread() {
             return self.close_here();
         }
         let engine = self.clone();
         if let Err(e) = system::spawn("ww-close".to_owned(), move || engine.close_here()) {
-            // The lock goes with the last of the threads.
+            // The lock is released when the last thread has dropped the engine.
             self.info_log
                 .error(&format!("starting a thread to close: {e}"));
             self.cancel_all_background_work(false);
@@ -387,7 +388,7 @@ impl Engine {
 
     fn close_here(self: &Arc<Self>) {
         self.cancel_all_background_work(true);
-        // The purge comes before the versions go: their files stay.
+        // Purge before the versions are dropped, so that the files in them stay.
         self.purge_obsolete_files();
         self.end_log();
         if let Some(events) = self.events.get() {
@@ -404,8 +405,8 @@ impl Engine {
         }
     }
 
-    /// Lets no more writes in and closes the log. No caller is left, so none
-    /// is under way.
+    /// Refuses further writes and closes the log. No caller is left, so no write is under
+    /// way.
     fn close_log(&self) -> Result<()> {
         match self.generation.load().close() {
             Some(end) => self.wal.close(end.offset),
@@ -413,8 +414,8 @@ impl Engine {
         }
     }
 
-    /// Ends all stalls, for the database is closing or has failed; or lets
-    /// writers be stalled again.
+    /// With `open`, ends all stalls, because the database is closing or has failed;
+    /// otherwise lets writers be stalled again.
     fn let_writers_through(&self, open: bool) {
         self.gate.set_open(open);
         if let Some(budget_client) = &self.budget_client {
@@ -427,12 +428,12 @@ impl Engine {
         Error::new(ErrorKind::ShutdownInProgress, "the database is closing")
     }
 
-    /// The number of a job that begins.
+    /// Returns the number of a job that begins.
     pub(crate) fn next_job(&self) -> u64 {
         self.jobs.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Counts, if statistics are on.
+    /// Adds `n` to `ticker`, if statistics are on.
     #[inline]
     pub(crate) fn tick(&self, ticker: Ticker, n: u64) {
         tick(self.statistics(), ticker, n);
@@ -444,20 +445,20 @@ impl Engine {
         self.options.statistics.as_deref()
     }
 
-    /// Times a call or a job for a histogram, until what it returns is dropped.
+    /// Times a call or a job for a histogram, until the returned stopwatch is dropped.
     #[inline]
     pub(crate) fn time(&self, histogram: Histogram) -> Stopwatch<'_> {
         time(self.statistics(), histogram)
     }
 
-    /// Times a step of a write for the thread's perf context and the
-    /// histograms, until what it returns is dropped.
+    /// Times a step of a write for the thread's perf context and the histograms, until the
+    /// returned timer is dropped.
     #[inline]
     pub(crate) fn step(&self, step: Step) -> StepTimer<'_> {
         perf_context::step(self.statistics(), step)
     }
 
-    /// The database mutex, its wait measured for the caller's perf context.
+    /// Locks the database mutex. The wait is measured for the caller's perf context.
     pub(crate) fn lock_state(&self) -> MutexGuard<'_, DbState> {
         let _timer = perf_context::timer(PerfMetric::DbMutexLockNanos);
         match self.statistics() {
@@ -471,15 +472,15 @@ impl Engine {
         }
     }
 
-    /// Waits until a background job has ended, measured for the caller's perf
-    /// context; with a deadline, returns whether it has passed.
+    /// Waits until a background job has ended, or until `deadline` if there is one; returns
+    /// whether the deadline has passed. The wait is measured for the caller's perf context.
     pub(crate) fn wait_for_job(
         &self,
         state: &mut MutexGuard<'_, DbState>,
         deadline: Option<Instant>,
     ) -> bool {
         let _timer = perf_context::timer(PerfMetric::DbConditionWaitNanos);
-        // In a callback, of this database or of another one.
+        // The caller may be in a callback of this database or of another one.
         let _waiting = Waiting::begin();
         match deadline {
             None => {

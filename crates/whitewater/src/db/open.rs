@@ -50,18 +50,18 @@ use whitewater_storage::{Error, Result};
 /// The column family every database has.
 pub(crate) const DEFAULT_CF: &str = "default";
 
-/// What the opener asked for, by column family name.
+/// The column families that the caller asked for: options by name.
 pub(super) type Wanted = BTreeMap<String, Arc<CfOptions>>;
 
 impl Engine {
-    /// Opens the database in `dir` with the listed column families; "default"
-    /// is added when it is not among them.
+    /// Opens the database in `dir` with the listed column families; "default" is added if
+    /// it is not among them.
     ///
     /// # Errors
-    /// `InvalidArgument` for options that cannot be honoured, a database that
-    /// does not exist (or does, with `error_if_exists`), column families not
-    /// listed or not existing; `IOError` when another opener holds the lock;
-    /// `Corruption` naming file and offset.
+    /// `InvalidArgument` for options that cannot be honoured, a database that does not
+    /// exist (or that exists, with `error_if_exists`), and column families that exist but
+    /// are not listed or are listed but do not exist; `IOError` when the lock is held
+    /// already; `Corruption` naming file and offset.
     // Long: the steps of an opening, in their order.
     pub fn open(
         dir: &Path,
@@ -71,17 +71,19 @@ impl Engine {
         check_dir(dir)?;
         let _span = trace::opening(dir);
         let wanted = check_wanted(&options, column_families)?;
-        // Of this opening: what has failed in the one before is over.
+        // New for each opening: directory syncs that failed in an earlier one no longer
+        // count.
         let names = Arc::new(NamesFs::new(options.fs.clone()));
         let fs: Arc<dyn Fs> = names.clone();
-        // Asked before anything is created, and again under the lock, since
-        // another process may have created the database meanwhile.
+        // Checked before anything is created, and again under the lock, since another
+        // process may have created the database meanwhile.
         check_existence(&*fs, dir, &options)?;
         fs.create_dir_all(dir)?;
         let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());
         fs.create_dir_all(&wal_dir)?;
         let lock = fs.lock(&filename::lock(dir))?;
-        // What is synced later on is these, whatever their names are by then.
+        // These are the directories that are synced later, even if they are renamed
+        // meanwhile.
         names.hold(dir)?;
         names.hold(&wal_dir)?;
         let exists = check_existence(&*fs, dir, &options)?;
@@ -138,7 +140,7 @@ impl Engine {
             moved,
         };
         let engine = opening.finish(recovered, lock)?;
-        // Last: an opening that failed has not made a copy a database of its own
+        // Last, so that an opening that fails does not make a copy a database of its own
         // (`missed_logs`).
         let started = if has_identity {
             Ok(())
@@ -153,10 +155,10 @@ impl Engine {
         Ok(engine)
     }
 
-    /// What opening still does once there is an engine.
+    /// The steps of an opening that need the engine.
     fn start(self: &Arc<Self>, missing: Vec<(String, Arc<CfOptions>)>) -> Result<()> {
         self.start_events()?;
-        // All at once.
+        // All of them, so that the options file lists each before it is created.
         self.announce_families(missing.clone());
         for (name, options) in missing {
             self.create_cf_arc(&name, options)?;
@@ -172,11 +174,11 @@ impl Engine {
         crate::version::set::list_column_families(&*options.fs, dir)
     }
 
-    /// Removes the files of the database in `dir`, then the directory if
-    /// nothing else is in it. Fine when there is no database.
+    /// Removes the files of the database in `dir`, then the directory if nothing else is in
+    /// it. Succeeds if there is no database.
     ///
     /// # Errors
-    /// `IOError` when the database is open, or a directory of it cannot be read;
+    /// `IOError` when the database is open or one of its directories cannot be read;
     /// `InvalidArgument` for an empty path.
     pub fn destroy(dir: &Path, options: &DbOptions) -> Result<()> {
         check_dir(dir)?;
@@ -190,7 +192,7 @@ impl Engine {
         for place in &dirs {
             archive::destroy(fs, place)?;
             let names = match fs.list(place) {
-                // A directory for logs need not be there.
+                // A directory for logs may be missing.
                 Err(e) if e.is_missing_file() => Vec::new(),
                 names => names?,
             };
@@ -198,7 +200,7 @@ impl Engine {
                 let goes = match filename::parse(&name) {
                     None | Some(FileType::Lock) => false,
                     Some(FileType::Wal(_)) => true,
-                    // A directory for logs may be another database's own.
+                    // A directory for logs may be the directory of another database.
                     Some(_) => place == dir,
                 };
                 if goes {
@@ -215,7 +217,7 @@ impl Engine {
     }
 }
 
-/// Everything known before the logs are replayed.
+/// What is known before the logs are replayed.
 pub(super) struct Opening<'a> {
     pub fs: Arc<dyn Fs>,
     pub dir: &'a Path,
@@ -228,7 +230,8 @@ pub(super) struct Opening<'a> {
     pub obsolete: Arc<ObsoleteFiles>,
     pub budget_client: Option<Arc<BudgetClient>>,
     pub logs: Logs,
-    /// Whether the last opening may have had its logs elsewhere, or has them no more.
+    /// Whether the last opening may have had its logs in another directory, or its logs are
+    /// gone.
     pub moved: bool,
 }
 
@@ -278,7 +281,7 @@ impl Opening<'_> {
             },
         );
         if self.options.archives_logs() {
-            // As a flush does, before logs become obsolete.
+            // Synced as a flush does it, before the logs become obsolete.
             for log in &replayed.logs {
                 let path = filename::wal(&self.wal_dir, *log);
                 self.fs.open_append(&path)?.sync()?;
@@ -291,7 +294,8 @@ impl Opening<'_> {
         }
         let wal_number = self.versions.new_file_number();
         let record = || self.record_recovery(&recovered, &replayed, wal_number);
-        // Before there is a log, which the next opening would find (L2 of `missed_logs`).
+        // Recorded before there is a new log, which the next opening would find (L2 of
+        // `missed_logs`).
         let early = match self.logs {
             Logs::Missed => Some(record()?),
             Logs::Found => None,
@@ -363,10 +367,9 @@ impl Opening<'_> {
         Ok(engine)
     }
 
-    /// Records what replay wrote: from here on the replayed logs are obsolete.
-    /// Where there are none of those that are needed, records that, too (L2 of
-    /// `missed_logs`). All in one step: a log that is not missed any more is one whose
-    /// tables are there.
+    /// Records what replay wrote: from here on the replayed logs are obsolete. If logs that
+    /// are needed are missing, records that, too (L2 of `missed_logs`). All of this is one
+    /// step: when a log is no longer recorded as missed, its tables are recorded.
     fn record_recovery(
         &self,
         recovered: &Recovered,
@@ -375,8 +378,8 @@ impl Opening<'_> {
     ) -> Result<BTreeMap<u32, CfVersion>> {
         let last = replayed.last_sequence;
         let (tracked, mut edits) = self.record_missed(recovered, &replayed.logs, wal_number);
-        // Logs that were missed can still be replayed for those that have nothing
-        // newer in tables.
+        // Missed logs can still be replayed for column families that have nothing newer in
+        // tables.
         let waits = |cf: &&CfVersion| {
             !replayed.tables.contains_key(&cf.id) && tracked.has_missed_from(cf.log_number)
         };
@@ -402,7 +405,7 @@ impl Opening<'_> {
                 }
             })?;
         if !recovered.tracked.is_empty() && self.logs == Logs::Found {
-            // Before they go.
+            // Recorded before the logs are deleted.
             let deleted = VersionEdit {
                 wal_deletion: Some(wal_number),
                 ..VersionEdit::default()
@@ -413,8 +416,8 @@ impl Opening<'_> {
         Ok(current)
     }
 
-    /// Which logs count as missed once `replayed` were replayed, and the edit that
-    /// says so, if that is not what the manifest says.
+    /// Returns which logs count as missed after `replayed` were replayed, and the edit that
+    /// records this, unless the manifest says so already.
     fn record_missed(
         &self,
         recovered: &Recovered,
@@ -515,7 +518,7 @@ impl Opening<'_> {
             gate: StallGate::new(),
             retired: Mutex::default(),
             budget_client: self.budget_client,
-            // Until all column families are there.
+            // No limit until all column families exist.
             log_limit: AtomicU64::new(u64::MAX),
             limiter: self.options.limiter(),
             options: self.options,
@@ -551,8 +554,8 @@ impl Opening<'_> {
     }
 }
 
-/// Refuses an empty path before anything is done with it: files would go to the
-/// working directory, of which nobody spoke.
+/// Refuses an empty path before anything is done with it: files would go to the working
+/// directory, which the caller did not name.
 pub(super) fn check_dir(dir: &Path) -> Result<()> {
     if dir.as_os_str().is_empty() {
         Err(Error::invalid("the path of the database is empty"))
@@ -586,7 +589,7 @@ pub(super) fn check_wanted(
     Ok(wanted)
 }
 
-/// Whether the database exists; refuses what the options forbid.
+/// Returns whether the database exists. Refuses what the options forbid.
 fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<bool> {
     if fs.exists(&filename::current(dir))? {
         if options.error_if_exists {
@@ -603,7 +606,7 @@ fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<bool>
             filename::current(dir).display()
         )));
     }
-    // Nor read the logs of another one, which would be deleted as its own.
+    // Nor may a new database read another one's logs, which would be deleted as its own.
     if let Some(wal_dir) = options.wal_dir.as_deref().filter(|d| *d != dir)
         && let Some(number) = archive::logs_in(fs, wal_dir)?.first()
     {
@@ -612,8 +615,8 @@ fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<bool>
         )
         .in_file(&filename::wal(wal_dir, *number), None));
     }
-    // Never put an empty database over data whose CURRENT was lost. The first
-    // manifest alone is what a crash in the middle of creation leaves.
+    // Never put an empty database over data whose CURRENT was lost. A crash in the middle
+    // of creation leaves nothing but the first manifest.
     if fs.exists(dir)? {
         for name in fs.list(dir)? {
             let data = match filename::parse(&name) {
@@ -648,8 +651,8 @@ fn write_identity(fs: &dyn Fs, dir: &Path, id: &str) -> Result<()> {
     write_file_atomically(fs, &temporary, &path, id.as_bytes())
 }
 
-/// Every table the manifest names must be there with its size, and every blob
-/// file at all.
+/// Checks that every table that the manifest names exists and has its size, and that every
+/// blob file exists.
 pub(super) fn check_tables_present(fs: &dyn Fs, dir: &Path, recovered: &Recovered) -> Result<()> {
     for cf in recovered.column_families.values() {
         for file in cf.current.levels.iter().flatten() {
@@ -687,7 +690,7 @@ pub(super) fn check_tables_present(fs: &dyn Fs, dir: &Path, recovered: &Recovere
     Ok(())
 }
 
-/// Column families that were asked for and do not exist yet.
+/// The column families that were asked for and do not exist yet.
 fn missing_families(
     options: &DbOptions,
     wanted: &Wanted,

@@ -1,15 +1,15 @@
 //! Replaying the logs into tables at open.
 //!
-//! Every log the manifest still needs is read front to back; its batches go
-//! into memtables, and these into level-0 tables, which the caller records
-//! together with "no older log is needed". A crash before that leaves the
-//! manifest and the logs as they were, so recovery starts over (its tables are
-//! leftovers then). Nothing is ever appended to a log that was replayed: what
-//! lies behind a cut can never come back.
+//! Every log that the manifest still needs is read from front to back. Its batches go into
+//! memtables, and the memtables are written as level-0 tables, which the caller records
+//! together with "no older log is needed". A crash before that leaves the manifest and the
+//! logs as they were, so recovery starts over (and its tables are then leftovers). Nothing
+//! is ever appended to a log that was replayed, so what lies behind a cut can never come
+//! back.
 //!
-//! One who only reads keeps the memtables instead ([`Tables::Keep`]), and opens
-//! all logs ([`LogReplay::open_logs`]) before it asks whether they are still
-//! those that belong to the manifest it has read.
+//! An opener that only reads keeps the memtables instead ([`Tables::Keep`]). It opens all
+//! logs ([`LogReplay::open_logs`]) before it checks whether they still belong to the
+//! manifest that it has read.
 
 use crate::db::background::flush;
 use crate::info_log::InfoLog;
@@ -33,12 +33,12 @@ use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::{LogReader, ReadOutcome, RecoveryMode};
 use whitewater_storage::{Error, Result};
 
-/// What becomes of memtables.
+/// What happens to the memtables that replay fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tables {
     /// They are written as tables.
     Write,
-    /// They are kept, for one who only reads.
+    /// They are kept, for an opener that only reads.
     Keep,
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct LogReplay<'a> {
     pub wanted: &'a BTreeMap<String, Arc<CfOptions>>,
     pub budget_client: Option<&'a Arc<BudgetClient>>,
     pub tables: Tables,
-    /// Seconds since 1970, by the database's clock.
+    /// The time by the database's clock, in seconds since 1970.
     pub now: u64,
 }
 
@@ -76,9 +76,10 @@ pub(crate) struct Replayed {
     /// Memtables that were kept, by column family, oldest first.
     pub memtables: BTreeMap<u32, Vec<Arc<Memtable>>>,
     pub last_sequence: SequenceNumber,
-    /// Logs that were read.
+    /// The logs that were read.
     pub logs: Vec<u64>,
-    /// Logs whose records from some offset on are no part of the database.
+    /// Logs whose records from an offset on are not part of the database: the offset by log
+    /// number.
     pub cut_logs: BTreeMap<u64, u64>,
 }
 
@@ -86,31 +87,32 @@ pub(crate) struct Replayed {
 struct Progress {
     out: Replayed,
     memtables: BTreeMap<u32, Arc<Memtable>>,
-    /// The log in which point-in-time recovery met damage: later logs count only if
-    /// they go on exactly where the intact part ended.
+    /// The log in which point-in-time recovery met damage. Later logs count only if they
+    /// continue exactly where the intact part ended.
     cut: Option<u64>,
-    /// An unfinished write that recovery took for the end of the log, in the
-    /// mode that tolerates nothing else. No write may come behind it.
+    /// An unfinished write that recovery took for the end of the log, in the mode that
+    /// tolerates nothing else. No write may follow it.
     hole: Option<Error>,
-    /// The last sequence number read from the logs. The manifest may know of
-    /// later ones, of column families that were flushed.
+    /// The last sequence number read from the logs. The manifest may know later ones, of
+    /// column families that were flushed.
     read_to: SequenceNumber,
-    /// That was the number of log data alone, for which RocksDB uses none up.
+    /// `read_to` is the number of a record with log data alone, for which RocksDB uses up
+    /// no number.
     repeats: bool,
-    /// Where the last record read from each log ends. Bytes.
+    /// Where the last record read from each log ends, in bytes.
     ends: BTreeMap<u64, u64>,
-    /// Logs below this are not needed.
+    /// The number of the first log that is needed.
     first_log: u64,
 }
 
 impl Progress {
-    /// Whether a batch whose first number is `first` goes on exactly where the
-    /// logs ended so far.
+    /// Whether a batch whose first number is `first` continues exactly where the logs have
+    /// ended so far.
     fn goes_on(&self, first: SequenceNumber) -> bool {
         first == self.read_to + 1 || (self.repeats && first == self.read_to)
     }
 
-    /// What comes behind the records read of log `number` is no part of the
+    /// Notes that what follows the records read from log `number` is not part of the
     /// database.
     fn cut_here(&mut self, number: u64) {
         let end = self.ends.get(&number).copied().unwrap_or(0);
@@ -132,7 +134,7 @@ impl LogReplay<'_> {
         self.logs()?.into_iter().map(open).collect()
     }
 
-    /// Replays `logs`, all that are needed.
+    /// Replays `logs`, which are all logs that are needed.
     pub fn run(&self, logs: Vec<OpenedLog>) -> Result<Replayed> {
         let mut progress = Progress {
             out: Replayed {
@@ -160,8 +162,8 @@ impl LogReplay<'_> {
         Ok(progress.out)
     }
 
-    /// A column family that was flushed past the cut would show writes later
-    /// than those the others lost.
+    /// Refuses tables of a column family that was flushed past the cut: it would show later
+    /// writes than those that the others have lost.
     ///
     /// # Errors
     /// `Corruption` naming the damaged log and the column family.
@@ -181,7 +183,7 @@ impl LogReplay<'_> {
         }
     }
 
-    /// Numbers of the logs that are needed, ascending. Numbers of the others
+    /// Returns the numbers of the logs that are needed, ascending. Numbers of other logs
     /// are marked as used, so that no new log takes the name of an old one.
     fn logs(&self) -> Result<Vec<u64>> {
         let min = self.recovered.first_log();
@@ -210,7 +212,7 @@ impl LogReplay<'_> {
         Ok(logs)
     }
 
-    /// New files get numbers above `n`, which the file `name` has.
+    /// Makes new files get numbers above `n`, the number of the file `name`.
     fn mark_used(&self, n: u64, dir: &Path, name: &str) -> Result<()> {
         if n > filename::MAX_NUMBER_AT_OPEN {
             return Err(
@@ -240,7 +242,7 @@ impl LogReplay<'_> {
                         "Recovery: {} ends in a torn record at offset {offset}, {bytes} bytes dropped",
                         path.display()
                     ));
-                    // What was torn off may be missing before the next log.
+                    // What was torn off may leave a gap before the next log.
                     let cuts = self.options.wal_recovery_mode == RecoveryMode::PointInTime
                         && !planted(Bug::TornTailForgotten);
                     progress.cut = cuts.then_some(number);
@@ -267,7 +269,7 @@ impl LogReplay<'_> {
                 }
             }
             if let Some(hole) = &progress.hole {
-                // A log that was begun before the crash, with nothing in it.
+                // The log was started before the crash, and has no writes.
                 if Link::decode(&record).is_some() {
                     continue;
                 }
@@ -296,7 +298,7 @@ impl LogReplay<'_> {
             if let Some((before, e)) = broken_link(&record, progress) {
                 let e = e.in_file(&path, Some(reader.record_offset()));
                 if self.options.wal_recovery_mode == RecoveryMode::TolerateCorruptedTailRecords {
-                    // Writers that had the last places there were killed.
+                    // Writers that had reserved the last places in that log were killed.
                     self.log
                         .write(&format!("Recovery: the end of a log is missing: {e}"));
                     progress.cut_here(before);
@@ -413,8 +415,8 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// Upholds T1: tables of what was written after an opening without the log
-    /// `number` would show as newer what is older, were that replayed now.
+    /// Upholds T1: if the log `number` were replayed now, its older writes would show as
+    /// newer than the tables of what was written after an opening without it.
     fn check_not_passed_over(&self, id: u32, number: u64) -> Result<()> {
         let cf = self.recovered.column_families.get(&id);
         match (cf, self.recovered.tracked.missed(number)) {
@@ -465,8 +467,8 @@ impl LogReplay<'_> {
     }
 }
 
-/// Where `record` says how the log before this one ended, and not all of that
-/// was read: that log's number, and what is wrong.
+/// If `record` says how the log before this one ended and not all of that was read, returns
+/// that log's number and what is wrong.
 fn broken_link(record: &[u8], progress: &Progress) -> Option<(u64, Error)> {
     let link = Link::decode(record).filter(|_| !planted(Bug::LinkIgnored))?;
     let read = progress.ends.get(&link.log_number).copied().unwrap_or(0);

@@ -1,41 +1,40 @@
-//! Going on after a failure that stopped writes.
+//! Resuming after a failure that stopped writes.
 //!
-//! When a write fails that has its place, the visible number stays below it
-//! for good, while writes above it may be in the log and in memtables, whole or
-//! in part. They must never be seen: not in this process, not in a table, and
-//! not at the next open, for their writers were told that they failed. So a
-//! resumption drops them with what they are in:
+//! When a write fails after it has reserved its place, the visible number stays below it
+//! for good, while writes above it may be in the log and in memtables, whole or in part.
+//! They must never be seen, not in this process, not in a table and not at the next open,
+//! because their writers were told that they failed. So a resumption drops them together
+//! with the log and the memtables that they are in:
 //!
-//! 1. *Keep everybody out*: it holds the right to switch, and puts a closed
-//!    generation in the place of the current one. Writers that come wait for
-//!    the switch to end; flushes do not start while the failure stands.
-//! 2. *Wait until nobody is inside*: a writer holds its generation from taking
-//!    its place until it is done with log, memtables and acknowledgement, so
-//!    what counts are references. Writers pay nothing for this: they borrow the
-//!    generation, and the swap that retires it turns loans into counts.
-//! 3. *Hide* what is above the visible number, in all memtables, behind their
-//!    horizon ([`Memtable::hide_above`](crate::memtable::Memtable::hide_above)).
-//! 4. *Flush* all memtables up to their horizon, of all column families, and
-//!    record the tables in one atomic group of edits, together with a new log:
-//!    no older log is needed. This is the point at which it has succeeded; a
-//!    crash before leaves what the failure left, one after never sees it again.
-//! 5. *Give up* the numbers of the failed writes (they are not used again), and
-//!    let writers into a generation with the new log and new memtables.
+//! 1. *Keep writers out*: it holds the right to switch, and replaces the current generation
+//!    by a closed one. Writers that arrive wait for the switch to end; flushes do not start
+//!    while the failure stands.
+//! 2. *Wait until no writer is inside*: a writer holds its generation from its reservation
+//!    until it is done with log, memtables and acknowledgement, so the resumption waits
+//!    until there are no references. Writers pay nothing for this: they borrow the
+//!    generation, and the swap that retires it turns the loans into counted references.
+//! 3. *Hide* what is above the visible number, in all memtables, behind their horizon
+//!    ([`Memtable::hide_above`](crate::memtable::Memtable::hide_above)).
+//! 4. *Flush* all memtables of all column families up to their horizon, and record the
+//!    tables in one atomic group of edits, together with a new log: no older log is needed.
+//!    This is the point at which the resumption has succeeded. A crash before it leaves
+//!    what the failure left; an opening after it never sees that again.
+//! 5. *Give up* the numbers of the failed writes (they are not used again), and let writers
+//!    into a generation with the new log and new memtables.
 //!
 //! Invariants:
-//! * F4: nobody is inside a generation when entries are hidden and tables made.
+//! * F4: no writer is inside a generation when entries are hidden and tables made.
 //! * F5: a memtable's horizon is set before a number above it is visible, and
 //!   readers load the horizon after the visible number.
-//! * F6: the tables, and that no log before the new one is needed, are recorded
-//!   in one step, before a write can be acknowledged in the new log.
-//! * F7: numbers given up are not used again: the manifest has the last of them
-//!   before the new generation begins behind it (P7).
+//! * F6: the tables, and the fact that no log before the new one is needed, are recorded in
+//!   one step, before a write can be acknowledged in the new log.
+//! * F7: numbers that were given up are not used again: the manifest has the last of them
+//!   before the new generation begins above it (P7).
 //!
-//! Nothing is written to a log, or synced, that has failed before (F3); old
-//! logs are deleted, not recycled and not archived; the new one begins with a
-//! link to them, so that whoever reads updates notices what is missing. A failure
-//! on the way leaves the database stopped, reads as they were, and a further
-//! resumption free to try.
+//! No log that has failed is written or synced again (F3). Old logs are deleted, not
+//! recycled and not archived. The new log begins with a link to them, so that a reader of
+//! updates notices what is missing. If the resumption fails, the database stays stopped,
+//! reads stay as they were, and another resumption may try again.
 
 use super::Engine;
 use super::failure::Source;
@@ -56,7 +55,7 @@ use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result, Severity, filename};
 
-/// How often to look whether writers have left.
+/// The interval at which a resumption checks whether all writers have left.
 const LOOK: Duration = Duration::from_micros(100);
 
 /// A column family to be flushed: its data and its memtables, oldest first.
@@ -66,13 +65,13 @@ type Due = (
 );
 
 impl Engine {
-    /// Ends a failure that stopped writes, if that is safe; see the module.
-    /// A flush that failed and is to be tried again anyway is tried at once, and
-    /// waited for: `Ok` says that nothing fails any more.
+    /// Ends a failure that stopped writes, if that is safe; see the module. A failed flush
+    /// that would be retried later is retried at once, and waited for: `Ok` means that
+    /// nothing fails now.
     ///
     /// # Errors
-    /// The failure itself when it is fatal or worse; `ShutdownInProgress`; what
-    /// went wrong on the way. The database is as stopped as before then.
+    /// The failure itself if it is fatal or worse; `ShutdownInProgress`; otherwise the
+    /// error met on the way. The database then stays stopped as before.
     pub fn resume(&self) -> Result<()> {
         self.info_log.write("Resuming DB");
         let before = self.lock_state().failure.stop().cloned();
@@ -105,15 +104,15 @@ impl Engine {
                 self.wait_for_job(&mut state, None);
             }
         }
-        // A flush that has ended may be about to do so: what it made obsolete goes
-        // to the archive, where the rest is going to be deleted. Memtables may
-        // need less than the manifest names, as those of a dropped family do.
+        // A flush that has ended may be about to purge logs. Logs that it made obsolete go
+        // to the archive; the other logs are going to be deleted. Memtables may need less
+        // than the manifest names, for example after a column family was dropped.
         let recorded = self.versions.min_log_number_to_keep();
         self.purge_logs_between_switches(recorded);
         let end = self.stand_in();
         self.await_nobody()?; // upholds F4
         self.check_published()?;
-        // Those of writers who have left are dealt with, too.
+        // Failures of the writers that have left are dealt with, too.
         let failures = {
             let state = self.lock_state();
             if state.failure.severity() > Severity::HardError {
@@ -121,7 +120,7 @@ impl Engine {
             }
             state.failure.count
         };
-        // What the writers who left did is seen from here on.
+        // From here on, everything that those writers did is seen.
         let last = self.publication.visible();
         let due = self.hide_failed(last, end);
         let number = self.versions.new_file_number();
@@ -140,16 +139,16 @@ impl Engine {
         self.let_writers_in(&log, next, failures)
     }
 
-    /// Ends soft failures: flushes are tried again, and waited for, since writers
-    /// that need room are refused for as long as they fail. Compactions may not be
-    /// due any more; they count as not having failed yet.
+    /// Ends soft failures. Flushes are retried and waited for, since writers that need room
+    /// are refused as long as flushes fail. Compactions may no longer be due; their
+    /// failures are forgotten.
     ///
     /// # Errors
-    /// That of the flush, if it fails again.
+    /// The error of the flush, if it fails again.
     fn try_again(&self, mut state: MutexGuard<'_, DbState>) -> Result<()> {
         let forgotten = state.failure.compaction.forget();
         self.note_forgotten(&mut state, forgotten);
-        // Those that run began before whatever has changed.
+        // The flushes that are running began before whatever has changed.
         let begun = state.failure.flush.total + state.running_flushes as u64;
         loop {
             Self::check_healthy(&state)?;
@@ -171,11 +170,11 @@ impl Engine {
         }
     }
 
-    /// Puts a closed generation in the place of the current one; returns where
-    /// that ended.
+    /// Replaces the current generation by a closed one; returns where the current one
+    /// ended.
     fn stand_in(&self) -> End {
         let before = self.generation.load_full();
-        // A switch that failed may have closed it.
+        // A failed switch may have closed it.
         let end = before.close().or_else(|| before.ended());
         let end = end.unwrap_or(End {
             last: before.base(),
@@ -195,7 +194,7 @@ impl Engine {
         end
     }
 
-    /// Waits until nobody writes in a generation that was retired.
+    /// Waits until no thread writes in a retired generation.
     fn await_nobody(&self) -> Result<()> {
         loop {
             let inside = {
@@ -204,8 +203,8 @@ impl Engine {
                 !retired.is_empty()
             };
             if !inside {
-                // The counts were read relaxed. Acquire: pairs with the release
-                // with which each writer has given its reference back.
+                // The counts were read relaxed. Acquire: pairs with the release with which
+                // each writer has dropped its reference.
                 fence(Ordering::Acquire);
                 return Ok(());
             }
@@ -216,8 +215,8 @@ impl Engine {
         }
     }
 
-    /// Refuses if a write was published whose insert failed (`write::unordered`):
-    /// the log has all of it, memtables only a part.
+    /// Refuses if a write whose insert failed was published (`write::unordered`): the log
+    /// has all of it, the memtables only a part.
     fn check_published(&self) -> Result<()> {
         if self.unsettled.lock().iter().all(Unsettled::is_settled) {
             return Ok(());
@@ -227,8 +226,7 @@ impl Engine {
         Self::check_healthy(&state)
     }
 
-    /// Hides what is above `last`, the visible number (F5); returns all
-    /// memtables.
+    /// Hides everything above `last`, the visible number (F5); returns all memtables.
     fn hide_failed(&self, last: SequenceNumber, end: End) -> Vec<Due> {
         let mut state = self.lock_state();
         let mut due = Vec::new();
@@ -252,8 +250,7 @@ impl Engine {
         due
     }
 
-    /// Makes tables of all memtables, and records that no log before `log` is
-    /// needed (F6).
+    /// Writes all memtables as tables, and records that no log before `log` is needed (F6).
     fn begin_anew(&self, due: &[Due], log: &Arc<Segment>, end: End) -> Result<()> {
         let mut tables = BTreeMap::new();
         let write = || caught(Guarded::Job, || self.write_tables(due, &mut tables));
@@ -263,7 +260,7 @@ impl Engine {
         }
         if let Err(e) = written {
             for table in tables.values().flatten() {
-                // What cannot be deleted is deleted at the next open.
+                // A table that cannot be deleted is deleted at the next open.
                 let _ = self.fs.remove(&filename::table(&self.dir, table.number));
             }
             if self.severity(Source::Flush, &e) > Severity::HardError {
@@ -294,8 +291,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Records `tables` and the number of the first log that is needed, and
-    /// shows them to readers, with new memtables.
+    /// Records `tables` and the number of the first log that is needed, and installs the
+    /// tables for readers, with new memtables.
     fn record(
         &self,
         tables: &BTreeMap<u32, Vec<FileMetaData>>,
@@ -312,8 +309,7 @@ impl Engine {
             new_files: tables.iter().map(|t| (0, t.clone())).collect(),
             ..VersionEdit::default()
         });
-        // Numbers of failed writes are not used again after a crash either
-        // (F7).
+        // Numbers of failed writes are not used again, even after a crash (F7).
         let last = if planted(Bug::FailedNumbersUsedAgain) {
             self.publication.visible()
         } else {
@@ -321,7 +317,7 @@ impl Engine {
         };
         self.versions
             .log_and_apply(edits.collect(), last, None, &mut |changed| {
-                // Declared first, so dropped after the mutex is free.
+                // Declared before the guard, so it is dropped after the mutex is free.
                 let mut old = Vec::new();
                 let mut state = self.state.lock();
                 for new in changed {
@@ -339,18 +335,18 @@ impl Engine {
             })
     }
 
-    /// Gives up the numbers of failed writes, and lets writers into a
-    /// generation that goes on behind them, at `next` in `log`, unless something
-    /// else has failed meanwhile.
+    /// Gives up the numbers of failed writes, and lets writers into a generation that
+    /// continues above them, at `next` in `log`, unless something else has failed
+    /// meanwhile.
     fn let_writers_in(&self, log: &Arc<Segment>, next: End, failures: u64) -> Result<()> {
         let obsolete = self.wal.restart(log);
         self.unlogged.store(false, Ordering::Relaxed);
-        // Before anybody gets a number behind them.
+        // Before any writer gets a number above them.
         self.publication.restart(next.last);
         let cleared = {
             let mut state = self.lock_state();
-            // First, so that nothing is forgotten that the first writers ask
-            // for: they find a closed generation until the other is there.
+            // Cleared before the generation is installed, so that nothing that the first
+            // writers ask for is forgotten: until then they find a closed generation.
             let cleared = self.clear(&mut state, failures);
             self.install(&state, log, next.offset, next);
             cleared
@@ -360,8 +356,8 @@ impl Engine {
         cleared
     }
 
-    /// Forgets the failure, if there were no more than `failures`. Nobody writes
-    /// yet.
+    /// Forgets the failure, if there were no more than `failures` failures. No thread
+    /// writes yet.
     fn clear(&self, state: &mut DbState, failures: u64) -> Result<()> {
         if state.failure.count > failures {
             return Err(match state.failure.stop() {
@@ -373,9 +369,9 @@ impl Engine {
             return Err(Self::shutdown_error());
         }
         state.failure.clear();
-        // Acquire: pairs with `ask_for_attention`. Whatever was asked for is
-        // done: the memtables and logs it was about are gone. A failure that is
-        // not forgotten here was not counted yet, and asks after it was.
+        // Acquire: pairs with `ask_for_attention`. Whatever was asked for is done: the
+        // memtables and logs that it concerned are gone. A failure that is not forgotten
+        // here was not counted yet, and asks for attention after it is counted.
         self.attention.swap(false, Ordering::Acquire);
         self.let_writers_through(false);
         self.recompute_stall(state, []);

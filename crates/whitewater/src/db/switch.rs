@@ -1,32 +1,31 @@
 //! Switching generations: full memtables, new logs, other column families.
 //!
-//! A switch prepares everything that takes time (a log file, memtables), then
-//! closes the current generation, installs the new memtables for readers, and
-//! last the new generation for writers. In between, writers that come wait;
-//! those that have their place already go on in the old generation, and nobody
-//! waits for them: a flush starts when what is visible passes the end that
-//! [`Memtable::retire`] notes (C6).
+//! A switch prepares everything that takes time (a log file, memtables), closes the current
+//! generation, installs the new memtables for readers, and finally installs the new
+//! generation for writers. Writers that arrive in between wait. Writers that have reserved
+//! their place already finish in the old generation, and no thread waits for them here: a
+//! flush starts when the visible number has passed the end that [`Memtable::retire`] notes
+//! (C6).
 //!
-//! With unordered writes what is visible may not be inserted yet, so closed
-//! generations are kept account of until their pending inserts are made
-//! ([`Unsettled`]).
+//! With unordered writes, entries that are visible may not be inserted yet, so closed
+//! generations are tracked until their pending inserts are done ([`Unsettled`]).
 //!
 //! Invariants:
-//! * S1: one switch at a time: [`Switching`] is the proof.
-//! * S2: readers have the new memtables before writers get the generation that
-//!   writes to them, so whoever sees a number has the memtable that it is in.
-//! * S3: a memtable becomes a table only when all is visible that was handed
-//!   out in the generations it belonged to, and no insert of them is pending;
-//!   or when what is not visible has failed and is hidden (`db::resume`).
-//! * S4: an empty memtable moves on to a newer log only when no entry that an
-//!   older log has is still on the way into it.
-//! * S5: a log stays the current one over a switch of memtables only if it was
-//!   empty when its generation was closed, so that no record is replayed on top
-//!   of the table made of it.
-//! * S6: whoever holds a generation does not wait for a switch, for a
-//!   resumption has the right to switch while it waits for all to let go.
-//! * S7: a switch that does not get from the close to the next generation stops
-//!   the database ([`Gap`]), so nobody waits for one that never comes.
+//! * S1: there is one switch at a time; [`Switching`] is the proof.
+//! * S2: readers have the new memtables before writers get the generation that writes to
+//!   them, so a reader that sees a number has the memtable that its entry is in.
+//! * S3: a memtable becomes a table only when every number that was allocated in the
+//!   generations it belonged to is visible and no insert of them is pending; or when what
+//!   is not visible has failed and is hidden (`db::resume`).
+//! * S4: an empty memtable moves on to a newer log only when no entry of an older log is
+//!   still on its way into the memtable.
+//! * S5: a log stays the current one over a switch of memtables only if it was empty when
+//!   its generation was closed, so that no record is replayed on top of the table made from
+//!   it.
+//! * S6: a thread that holds a generation does not wait for a switch, because a resumption
+//!   holds the right to switch while it waits until no thread holds a generation.
+//! * S7: a switch that fails between closing a generation and installing the next one stops
+//!   the database ([`Gap`]), so no thread waits for a generation that never comes.
 
 use super::Engine;
 use super::failure::Source;
@@ -51,19 +50,19 @@ use whitewater_storage::{Error, ErrorKind, Result};
 /// The right to switch (S1). Taken before the manifest lock and the database mutex.
 pub(crate) type Switching<'a> = RwLockWriteGuard<'a, ()>;
 
-/// A generation that was closed. Not the generation itself, which would keep
-/// its memtables alive.
+/// A closed generation. It does not hold the generation itself, which would keep the
+/// memtables alive.
 #[derive(Debug)]
 pub(crate) struct Unsettled {
-    /// The last number handed out before it.
+    /// The last number allocated before the generation.
     base: SequenceNumber,
-    /// The last number handed out in it.
+    /// The last number allocated in the generation.
     last: SequenceNumber,
     pending: Arc<WaitGroup>,
 }
 
 impl Unsettled {
-    /// For `generation`, which ended at `end`.
+    /// Tracks `generation`, which ended at `end`.
     pub(super) fn new(generation: &Generation, end: End) -> Self {
         Unsettled {
             base: generation.base(),
@@ -72,7 +71,7 @@ impl Unsettled {
         }
     }
 
-    /// Whether no published insert of it is pending, and none has failed.
+    /// Whether no published insert of the generation is pending, and none has failed.
     pub(super) fn is_settled(&self) -> bool {
         self.pending.is_settled()
     }
@@ -80,7 +79,7 @@ impl Unsettled {
 
 /// The log that writes go to after a switch.
 pub(super) enum NextLog {
-    /// The one they went to before.
+    /// The log that writes went to before.
     Same(Arc<Segment>),
     New(Arc<Segment>),
 }
@@ -92,7 +91,7 @@ impl NextLog {
         }
     }
 
-    /// There is no switch: a new log is not needed.
+    /// Discards a new log, because the switch does not take place.
     pub(super) fn discard(&self, wal: &Wal) {
         if let NextLog::New(log) = self {
             wal.discard(log);
@@ -101,42 +100,42 @@ impl NextLog {
 }
 
 impl Engine {
-    /// Keeps others from switching.
+    /// Takes the right to switch, waiting for it if necessary.
     pub(crate) fn switching(&self) -> Switching<'_> {
         self.switching.try_write().unwrap_or_else(|| {
-            // It may be a background thread, whose pool others need.
+            // The caller may be a background thread, whose pool others need.
             let _waiting = Waiting::begin();
             self.switching.write()
         })
     }
 
-    /// Has the next writer look at what is due.
+    /// Makes the next writer look at what is due.
     #[cold]
     pub(crate) fn ask_for_attention(&self) {
-        // Release: pairs with `run_requested_switch`. A read-modify-write, so that whoever
-        // clears it sees what all have asked for, not only the last of them.
+        // Release: pairs with `run_requested_switch`. A read-modify-write, so that the
+        // thread that clears it sees what every caller has asked for, not only the last of
+        // them.
         self.attention.swap(true, Ordering::Release);
     }
 
-    /// Does what asked for the attention of a writer: switches full memtables,
-    /// and those that hold on to too much log.
+    /// Does what a writer's attention was requested for: switches full memtables, and
+    /// memtables that keep too much log.
     #[cold]
     pub(super) fn run_requested_switch(&self) -> Result<()> {
         let switching = self.switching();
         let (full, mut due, holds_nothing): (usize, Vec<u32>, bool) = {
             let mut state = self.lock_state();
-            // While it fails, nobody may find the attention cleared and pass
-            // (F2).
+            // While the database is failed, no writer may find the attention cleared and
+            // pass (F2).
             Self::check_healthy(&state)?;
-            // Cleared before looking, so that what comes up meanwhile is seen
-            // by the next writer.
-            // Acquire: pairs with `ask_for_attention`; what a memtable was
-            // counted and marked as is seen below, or asks again.
+            // Cleared before looking, so that the next writer sees what comes up meanwhile.
+            // Acquire: pairs with `ask_for_attention`; what a memtable was counted and
+            // marked as is seen below, or requests attention again.
             self.attention.swap(false, Ordering::Acquire);
             let log_bytes = self.log_bytes();
             let limit = self.max_total_log_bytes(&state);
             let too_much_log = log_bytes > limit;
-            // Not with every write until those are gone.
+            // Back off, so that not every write comes here until the old logs are gone.
             let next = if too_much_log {
                 log_bytes + limit / 16
             } else {
@@ -144,10 +143,10 @@ impl Engine {
             };
             self.log_limit.store(next, Ordering::Relaxed);
             let oldest = state.oldest_wal();
-            // Of log data alone, nothing is in memtables.
+            // If the logs hold nothing but log data, nothing is in memtables.
             let mut holds_nothing = too_much_log;
             if too_much_log {
-                // What keeps the oldest log must go, were it ever so little.
+                // Memtables that keep the oldest log are flushed, however small they are.
                 let keepers = state
                     .cfs
                     .values_mut()
@@ -163,13 +162,13 @@ impl Engine {
             let full = state.cfs.values().filter(|cf| cf.mem.is_full()).count();
             let due = state.cfs.values().filter(|cf| due(&cf.mem));
             let due = due.map(|cf| cf.data.id).collect();
-            // A full one is flushed anyhow, and moves empty ones on.
+            // A full memtable is flushed anyway, and that moves empty ones on.
             (full, due, holds_nothing && full == 0)
         };
         self.count_flush_reason(full, false);
         if holds_nothing {
-            // The flush of an empty memtable records that the log is not needed.
-            // It moves other empty ones on, so that one is enough.
+            // The flush of an empty memtable records that the log is not needed. It moves
+            // other empty memtables on, so one is enough.
             due.truncate(1);
             let due = self.with_others(due);
             return self.switch_those(&switching, &due, true);
@@ -187,13 +186,13 @@ impl Engine {
         self.lock_state().cfs.keys().copied().collect()
     }
 
-    /// Bytes of all logs that recovery may need.
+    /// The size of all logs that recovery may need, in bytes.
     pub(crate) fn log_bytes(&self) -> u64 {
         let current = self.generation.load().end().map_or(0, |end| end.offset);
         self.wal.older_bytes() + current
     }
 
-    /// Has writers look after the logs when there are more of them than may be.
+    /// Sets the size of the logs above which writers attend to them.
     pub(super) fn set_log_limit(&self, state: &DbState) {
         let limit = self.max_total_log_bytes(state);
         self.log_limit.store(limit, Ordering::Relaxed);
@@ -201,7 +200,8 @@ impl Engine {
 
     fn max_total_log_bytes(&self, state: &DbState) -> u64 {
         match state.options.max_total_wal_size {
-            // RocksDB's default: four times all the write buffers there can be.
+            // RocksDB's default: four times the size of all write buffers that there can
+            // be.
             0 => {
                 let buffers = |o: &CfOptions| {
                     let number = o.max_write_buffer_number.max(1) as u64;
@@ -214,8 +214,8 @@ impl Engine {
         }
     }
 
-    /// Switches the memtables of `ids` out (empty ones stay) and starts a new
-    /// log if the current one has records.
+    /// Retires the memtables of `ids` (empty ones stay) and starts a new log if the current
+    /// one has records.
     pub(crate) fn switch_memtables(
         &self,
         one_at_a_time: &Switching<'_>,
@@ -229,7 +229,7 @@ impl Engine {
         self.switch_those(one_at_a_time, &due, flush_now)
     }
 
-    /// [`Engine::switch_memtables`] of all of `ids`, empty ones, too.
+    /// [`Engine::switch_memtables`] for all of `ids`, including empty memtables.
     fn switch_those(
         &self,
         _one_at_a_time: &Switching<'_>,
@@ -247,8 +247,8 @@ impl Engine {
         // Upholds S5.
         let is_used = matches!(log, NextLog::Same(_)) && end.offset > before.start();
         if is_used && !planted(Bug::EmptyLogKept) {
-            // Writes came into the empty log meanwhile, and with them entries
-            // of the old memtables: it would be replayed for the new ones, too.
+            // Writes went to the empty log meanwhile, and entries to the old memtables with
+            // them: the log would be replayed for the new memtables, too.
             log = self.new_log()?;
             let number = log.segment().log_number();
             fresh.iter().for_each(|(_, m)| m.advance_wal_number(number));
@@ -261,7 +261,7 @@ impl Engine {
             let Some(cf) = state.cfs.get_mut(&id) else {
                 continue;
             };
-            // Again: a flush may have taken up the request meanwhile.
+            // Set again, since a flush may have taken the request meanwhile.
             cf.flush_requested |= flush_now;
             let full = cf.set_memtable(mem);
             full.retire(end.last);
@@ -282,7 +282,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Goes on in a new log, with the same memtables.
+    /// Starts a new log, and keeps the memtables.
     pub(crate) fn renew_log(&self, _one_at_a_time: &Switching<'_>) -> Result<()> {
         let before = self.generation.load_full();
         let number = self.versions.new_file_number();
@@ -300,11 +300,11 @@ impl Engine {
         Ok(())
     }
 
-    /// The column families of `ids` whose memtables hold something; with
-    /// `flush_now`, older memtables of all of them are to be flushed, too.
+    /// Returns the column families of `ids` whose memtables hold something. With
+    /// `flush_now`, also requests the flush of older memtables of all of them.
     ///
-    /// With atomic flushes it is all or none: an empty memtable may get a part
-    /// of a batch, the rest of which is in the others, before it is switched.
+    /// With atomic flushes it returns all or none: before it is switched, an empty memtable
+    /// may get a part of a batch whose other parts are in the other memtables.
     fn request_flush(&self, ids: &[u32], flush_now: bool) -> Vec<u32> {
         let mut state = self.lock_state();
         let (mut due, mut empty) = (Vec::new(), Vec::new());
@@ -371,7 +371,7 @@ impl Engine {
         wanted.into_iter().map(make).collect()
     }
 
-    /// Makes `log` the current one; returns where its first write begins.
+    /// Makes `log` the current log; returns where its first write begins.
     pub(super) fn continue_in(&self, log: &NextLog, before: &Generation, end: End) -> Result<u64> {
         match log {
             NextLog::Same(_) => Ok(before.start()),
@@ -381,10 +381,10 @@ impl Engine {
         }
     }
 
-    /// Installs the generation after the one that ended at `end`, for the
-    /// memtables that `state` holds now. Readers have them already (S2): what
-    /// is written to them is seen by whoever sees its number. Numbers go on
-    /// where the last one ended (T3).
+    /// Installs the generation that follows the one that ended at `end`, for the memtables
+    /// that `state` holds now. Readers have them already (S2): a reader that sees a number
+    /// also sees what was written with it. Numbers continue where the last generation ended
+    /// (T3).
     pub(super) fn install(&self, state: &DbState, log: &Arc<Segment>, start: u64, end: End) {
         let same_log = self.generation.load().wal.log_number() == log.log_number();
         let offset = if same_log { end.offset } else { start };
@@ -397,8 +397,8 @@ impl Engine {
                 offset,
             },
         );
-        // A swap, not a store: it turns what writers have borrowed into counts
-        // (F4 of `resume`).
+        // A swap, not a store: it turns the references that writers have borrowed into
+        // counted ones (F4 of `resume`).
         let before = self.generation.swap(Arc::new(next));
         let mut retired = self.retired.lock();
         retired.retain(|generation| generation.strong_count() > 0);
@@ -406,8 +406,8 @@ impl Engine {
         self.options.hook.hit(Point::Switched, end.last);
     }
 
-    /// Puts another generation in the place of the current one, for the
-    /// memtables that there are now; returns where the one before ended.
+    /// Replaces the current generation by another one for the same memtables; returns where
+    /// the old one ended.
     pub(crate) fn renew_generation(&self, _one_at_a_time: &Switching<'_>) -> Result<End> {
         let mut gap = Gap::new(self);
         let state = self.lock_state();
@@ -418,10 +418,10 @@ impl Engine {
         Ok(end)
     }
 
-    /// Moves empty memtables on to log `number`, in which the generation began
-    /// that follows the number `last`: if that is visible, nobody writes to
-    /// them on behalf of an older log any more, unless an insert is pending
-    /// (S4). Otherwise a flush does so later.
+    /// Moves empty memtables on to log `number`. The generation that follows the number
+    /// `last` began in that log: if `last` is visible and no insert is pending, no thread
+    /// still writes to these memtables from an older log (S4). Otherwise a flush moves them
+    /// later.
     pub(super) fn settle_empty(&self, state: &DbState, last: SequenceNumber, number: u64) {
         if self.is_inserted(last) {
             let empty = |cf: &&CfState| cf.mem.is_empty();
@@ -438,10 +438,10 @@ impl Engine {
         self.settle_empty(&state, now.base(), now.wal.log_number());
     }
 
-    /// Whether everything up to `last` is in the memtables; a generation ends
-    /// there.
+    /// Whether everything up to `last` is in the memtables. A generation ends at `last`.
     fn is_inserted(&self, last: SequenceNumber) -> bool {
-        // In this order: what is visible was counted as pending before.
+        // The order of the two checks matters: an insert is counted as pending before its
+        // number is visible.
         self.publication.visible() >= last
             && self
                 .unsettled
@@ -450,58 +450,58 @@ impl Engine {
                 .all(|g| g.base >= last || g.pending.is_settled())
     }
 
-    /// Closes a generation and keeps account of it until it is settled. Sets
-    /// `closed` as soon as it is.
+    /// Closes a generation and tracks it until it is settled. Sets `closed` as soon as it
+    /// is closed.
     pub(super) fn close_generation(
         &self,
         generation: &Generation,
         closed: &mut bool,
     ) -> Result<End> {
         self.options.hook.hit(Point::Closing, generation.base());
-        // Closed without a successor: a switch failed, or the database was
-        // closed.
+        // The generation is closed and has no successor if a switch failed or the database
+        // was closed.
         let end = generation.close().ok_or_else(Engine::shutdown_error)?;
         *closed = true;
         self.options.hook.hit(Point::Closed, end.last);
         let visible = self.publication.visible();
         let mut unsettled = self.unsettled.lock();
-        // Once all of a generation is visible, no more inserts come to pend. A
-        // failed one stays, for flushes to find.
+        // Once all of a generation is visible, no further inserts become pending. A
+        // generation with a failed insert stays, so that flushes find it.
         unsettled.retain(|g| g.last > visible || !g.pending.is_settled());
         unsettled.push(Unsettled::new(generation, end));
         Ok(end)
     }
 
-    /// Gives back what was allocated beyond the end of a log.
+    /// Frees the space that was allocated beyond the end of a log.
     pub(super) fn trim(&self, log: &Segment, end: u64) {
         if let Err(e) = self.wal.trim(log, end) {
             self.report(Source::Log, &e, "closing a log");
         }
     }
 
-    /// Waits until nobody inserts into `memtables` any more (S3): the number is
-    /// visible up to which everything was handed out that they may hold, and
-    /// no insert of their generations is pending. Sleeps; writers in later
-    /// generations go on.
+    /// Waits until no thread still inserts into `memtables` (S3): the last number that they
+    /// may hold is visible, and no insert of their generations is pending. Sleeps while it
+    /// waits; writers in later generations continue.
     ///
     /// # Errors
-    /// A write in them failed.
+    /// A write to them failed.
     pub(crate) fn await_writers(&self, memtables: &[Arc<Memtable>]) -> Result<()> {
         self.await_inserted(memtables.iter().map(|m| m.last_number()).max().unwrap_or(0))
     }
 
-    /// Waits until everything up to `last` is visible, where a generation ended,
-    /// and in the memtables.
+    /// Waits until everything up to `last`, where a generation ended, is visible and in the
+    /// memtables.
     ///
     /// # Errors
-    /// A write in it failed.
+    /// A write up to `last` failed.
     pub(super) fn await_inserted(&self, last: SequenceNumber) -> Result<()> {
         if !planted(Bug::FlushDoesNotWait) {
-            // The last numbers may be those of writes that a resumption gave up.
+            // The last numbers may belong to writes that a resumption gave up.
             let waited = self.publication.wait_passed(last);
             waited.map_err(|_| self.first_error())?;
         }
-        // After that: what is visible was counted as pending before.
+        // Looked at after the wait: an insert is counted as pending before its number is
+        // visible.
         let pending: Vec<_> = {
             let unsettled = self.unsettled.lock();
             let theirs = unsettled.iter().filter(|g| g.base < last);
@@ -521,7 +521,7 @@ impl Engine {
         let healthy = Self::check_healthy(&self.lock_state());
         match healthy {
             Err(e) => e,
-            // Resumed in the meantime.
+            // Writes were resumed in the meantime.
             Ok(()) => Error::new(ErrorKind::Aborted, "a write at or before this one failed"),
         }
     }

@@ -1,19 +1,18 @@
 //! The time in which no generation is open.
 //!
-//! A switch closes the current generation and installs another one a little
-//! later. Writers that come in between wait for the switch to end, and then
-//! look for the next generation. If there is none they ask for attention, so
-//! somebody has to have said why, or they would look for ever: whoever leaves
-//! a [`Gap`] without ending it has failed, and what has not been reported yet
-//! was a panic (of a file system, say, or for want of memory). This upholds S7
-//! of [`switch`](super::switch).
+//! A switch closes the current generation and installs another one a little later. Writers
+//! that arrive in between wait for the switch to end, and then look for the next
+//! generation. If there is none, they request attention and look again. This would never
+//! end if no failure had been reported. So a [`Gap`] that is dropped before it was ended
+//! means that the switch has failed, and if no failure was reported yet, the cause was a
+//! panic (in a file system, say, or for lack of memory). This upholds S7 of
+//! [`switch`](super::switch).
 //!
-//! The report is a hard failure: writes are refused, [`Engine::resume`] finds
-//! where the generation ended and goes on from there.
+//! The report is a hard failure: writes are refused, and [`Engine::resume`] finds where the
+//! generation ended and continues from there.
 //!
-//! A gap reports with the database mutex, so it is begun before that is taken
-//! and the right to switch outlives it: writers who find the right free find
-//! the failure.
+//! A gap takes the database mutex to report, so the gap is begun before the mutex is taken.
+//! The right to switch outlives the gap: writers that find the right free find the failure.
 
 use super::Engine;
 use super::failure::Source;
@@ -23,7 +22,7 @@ use whitewater_storage::{Error, ErrorKind, Result};
 /// See the [module](self).
 pub(super) struct Gap<'a> {
     engine: &'a Engine,
-    /// The generation was closed, and no other was installed.
+    /// The generation was closed, and no other one was installed yet.
     open: bool,
 }
 
@@ -39,12 +38,12 @@ impl<'a> Gap<'a> {
     /// Closes `generation`; returns where it ended.
     ///
     /// # Errors
-    /// `ShutdownInProgress` if it was closed before; then this is no gap.
+    /// `ShutdownInProgress` if the generation was closed already; then there is no gap.
     pub fn begin(&mut self, generation: &Generation) -> Result<End> {
         self.engine.close_generation(generation, &mut self.open)
     }
 
-    /// The next generation is there.
+    /// Ends the gap: the next generation is installed.
     pub fn end(mut self) {
         self.open = false;
     }

@@ -1,4 +1,4 @@
-//! Running compactions: those that threads pick, and those that callers ask for.
+//! Running compactions: those that background threads pick, and those that callers request.
 
 use super::finish;
 use crate::clock::micros;
@@ -34,7 +34,7 @@ struct Done {
     stats: CompactionJobStats,
 }
 
-/// Runs one automatic compaction, if there is one to run.
+/// Runs one automatic compaction, if one is due.
 pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
     let (cf, compaction) = {
         let mut state = engine.state.lock();
@@ -43,7 +43,7 @@ pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
         }
         let look_again = engine.look_for_due(&mut state);
         let not_before = state.failure.compaction.not_before(system::now());
-        // What is due by then has to wait for both.
+        // What becomes due by `look_again` has to wait for `not_before`, too.
         let nothing = Found::Nothing(not_before.or(look_again));
         let may_start = state.failure.stop().is_none() && not_before.is_none();
         if !may_start || state.manual_compactions > 0 {
@@ -58,7 +58,7 @@ pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
                 return Found::Job;
             }
             Ok(Some(job)) => job,
-            // What seemed due is not: those who wait for its end may go on.
+            // What seemed due is not: threads that wait for its end may continue.
             Ok(None) => {
                 engine.done.notify_all();
                 return nothing;
@@ -76,8 +76,8 @@ pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
     run_picked(engine, cf, compaction)
 }
 
-/// Whether a compaction is for the pool of lowest priority, if that has threads:
-/// one that writes to the last level. RocksDB's rule.
+/// Whether a compaction belongs to the pool of lowest priority, if that has threads: it
+/// does if it writes to the last level. This is RocksDB's rule.
 fn is_for_bottom(compaction: &Compaction, engine: &Engine) -> bool {
     let kept_free = usize::from(engine.options.allow_ingest_behind);
     let levels = compaction.version.levels.len();
@@ -86,7 +86,7 @@ fn is_for_bottom(compaction: &Compaction, engine: &Engine) -> bool {
     writes && compaction.output_level > 0 && compaction.output_level == last
 }
 
-/// Runs one compaction to the last level that was left to this pool, if there is one.
+/// Runs one compaction to the last level that was forwarded to this pool, if there is one.
 pub(super) fn compact_bottom(engine: &Arc<Engine>) -> Found {
     let forwarded = engine.state.lock().forwarded.pop_front();
     let Some((cf, compaction)) = forwarded else {
@@ -97,19 +97,19 @@ pub(super) fn compact_bottom(engine: &Arc<Engine>) -> Found {
     run_picked(engine, cf, compaction)
 }
 
-/// Runs a compaction that counts as running.
+/// Runs a compaction that is already counted as running.
 fn run_picked(engine: &Engine, cf: Arc<ColumnFamilyData>, compaction: Compaction) -> Found {
     let outcome = caught(Guarded::Job, || engine.run_compaction(&cf, compaction));
     let purge = engine.compaction_ended(&cf);
-    // It may have been dropped meanwhile, and its files are deleted below.
+    // The column family may have been dropped meanwhile; its files are deleted below.
     drop(cf);
     finish(engine, outcome, Source::Compaction);
     drop(purge);
     Found::Job
 }
 
-/// Picks the most urgent automatic compaction of any column family, and
-/// counts it as running.
+/// Picks the most urgent automatic compaction of all column families, and counts it as
+/// running.
 fn pick_compaction(state: &mut DbState) -> Option<(Arc<ColumnFamilyData>, Compaction)> {
     let mut due: Vec<(f64, u32)> = state
         .cfs
@@ -206,7 +206,7 @@ impl Engine {
         let last = self.latest_sequence_number();
         self.versions
             .log_and_apply(vec![done.edit], last, None, &mut |changed| {
-                // Declared first, so dropped after the mutex is free.
+                // Declared before the guard, so it is dropped after the mutex is free.
                 let mut old = Vec::new();
                 let mut state = self.lock_state();
                 for new in changed {
@@ -243,9 +243,9 @@ impl Engine {
             moved: done.moved,
             stats: job_stats(&stats, &done.drops, done.parts),
         });
-        // With the marks on its files goes what they hid from the scores: a
-        // file that was only moved counts from here on. The version is let go
-        // of after the mutex.
+        // Dropping the compaction removes the marks on its files. The scores left out
+        // marked files; from here on they count a file that was only moved. The version is
+        // dropped after the mutex.
         let old = compaction.version.clone();
         let (output_level, reason) = (compaction.output_level, compaction.reason);
         let mut state = self.lock_state();
@@ -262,7 +262,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Logs that `compaction` begins, as job `number`.
+    /// Logs the start of `compaction` as job `number`.
     fn tell_start(&self, cf: &ColumnFamilyData, compaction: &Compaction, number: u64) {
         self.info_log.write(&format!(
             "[{}] [JOB {number}] Compacting {}",
@@ -282,8 +282,8 @@ impl Engine {
             .log(&self.info_log);
     }
 
-    /// After a compaction of `cf` ended, well or not: its files are free again.
-    /// The result lives until those that it made obsolete are deleted.
+    /// Ends a compaction of `cf`, successful or not: its files are free again. The result
+    /// lives until the files that it made obsolete are deleted.
     pub(crate) fn compaction_ended(&self, cf: &ColumnFamilyData) -> Purge<'_> {
         let mut state = self.lock_state();
         state.purges += 1;

@@ -1,10 +1,11 @@
 //! Background threads: flushes and compactions.
 //!
-//! The threads are those of the [pools](crate::thread_pools), which the databases of an
-//! environment share: one pool for flushes, one for compactions, one for what is due by time.
-//! A thread that looks at a database takes one job at a time ([`flush`], [`compaction`]). A
-//! job that failed with an I/O error leaves its inputs as they were and nothing of its output,
-//! and is tried again after a while; other failures stop the database (`db::failure`).
+//! The threads belong to the [pools](crate::thread_pools), which the databases of an
+//! environment share: one pool for flushes, one for compactions, one for compactions to the
+//! last level, one for what is due by time. A thread that looks at a database takes one job
+//! at a time ([`flush`], [`compaction`]). A job that failed with an I/O error leaves its
+//! inputs as they were and nothing of its output, and is retried after a while; other
+//! failures stop the database (`db::failure`).
 
 pub(crate) mod compaction;
 pub(crate) mod flush;
@@ -23,14 +24,15 @@ use whitewater_concurrent::system;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{ErrorKind, Result};
 
-/// Has the threads of its environment work for a database that is being opened.
+/// Makes the threads of the environment work for a database that is being opened.
 ///
 /// # Errors
-/// `Aborted` when a pool has no thread and none can be started. Where there are only
-/// some of those wanted, LOG says so.
+/// `Aborted` when a pool has no thread and none can be started. If only some of the wanted
+/// threads could be started, the info log says so.
 pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
     engine.wake_on_release();
-    // Threads of a simulation and others do not meet at a lock.
+    // A simulation has pools of its own: its threads and other threads must not meet at a
+    // lock.
     let pools = if system::is_simulated() {
         Arc::default()
     } else {
@@ -41,7 +43,7 @@ pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
     let wanted = [
         (options.flush_nice, flushes),
         (options.compaction_nice, compactions),
-        // As many as there are.
+        // As many as the pool has.
         (options.compaction_nice, usize::MAX),
         (0, 1),
     ];
@@ -66,8 +68,8 @@ impl PoolClient for Engine {
 }
 
 impl Engine {
-    /// What table writers of column family `cf` need, with the options that
-    /// hold for this job.
+    /// Returns what table writers of column family `cf` need, with the options that hold
+    /// for this job.
     pub(crate) fn output_context<'a>(
         &'a self,
         cf: &'a ColumnFamilyData,
@@ -96,7 +98,7 @@ impl Engine {
 
 fn finish(engine: &Engine, outcome: Result<()>, source: Source) {
     match outcome {
-        // What was made for a column family dropped meanwhile is obsolete.
+        // The output for a column family that was dropped meanwhile is obsolete.
         Err(e) if e.kind() == ErrorKind::ColumnFamilyDropped => engine.purge_obsolete_files(),
         Ok(()) => {
             engine.report_success(source);
@@ -104,7 +106,7 @@ fn finish(engine: &Engine, outcome: Result<()>, source: Source) {
         }
         Err(e) => {
             engine.report(source, &e, "a background job");
-            // It may have been for want of room.
+            // The job may have failed for lack of space.
             engine.purge_obsolete_files();
         }
     }

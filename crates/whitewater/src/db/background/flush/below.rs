@@ -4,7 +4,7 @@ use whitewater_storage::Result;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{self, SequenceNumber};
 
-/// A cursor that passes over entries with numbers above one.
+/// An iterator that skips entries with numbers above `last`.
 pub(super) struct Below {
     entries: BoxedIterator,
     last: SequenceNumber,

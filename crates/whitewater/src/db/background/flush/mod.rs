@@ -1,15 +1,15 @@
 //! Flush: memtables become level-0 tables.
 //!
-//! A flush waits until all writes in its memtables are visible, so nothing of
-//! a failed one gets into a table. A resumption (`db::resume`) flushes
-//! memtables that hold failed writes, up to their horizon.
+//! A flush waits until all writes in its memtables are visible, so nothing of a failed
+//! write gets into a table. A resumption (`db::resume`) flushes memtables that hold failed
+//! writes, up to their horizon.
 //!
-//! With `atomic_flush`, a flush takes the switched memtables of all column
-//! families, one flush runs at a time, and the manifest gets its tables as one
-//! atomic group. A switch hands over all its memtables under the database mutex,
-//! so what a flush finds there are whole switches, and with them whole batches.
+//! With `atomic_flush`, a flush takes the retired memtables of all column families, one
+//! flush runs at a time, and the manifest gets its tables as one atomic group. A switch
+//! retires all its memtables while it holds the database mutex, so a flush finds whole
+//! switches, and with them whole batches.
 //!
-//! `below` is the entries of a memtable up to a number.
+//! `below` iterates over the entries of a memtable up to a number.
 
 mod below;
 
@@ -46,34 +46,34 @@ use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Result, filename};
 
-/// Memtables of one column family to be flushed together.
+/// The memtables of one column family that are flushed together.
 pub(crate) struct FlushJob {
     pub cf: Arc<ColumnFamilyData>,
     /// Oldest first: the first ones of the column family's `imm`.
     pub memtables: Vec<Arc<Memtable>>,
-    /// The log number that holds once they are flushed.
+    /// The column family's log number once they are flushed.
     pub next_log: u64,
 }
 
-/// Takes the next flush that is due, if any, and marks it as running. It is of
-/// one column family, or with `atomic` of all that have something to flush.
+/// Takes the next flush that is due, if any, and marks it as running. The flush is of one
+/// column family, or with `atomic` of all that have something to flush.
 ///
-/// What an ingestion is coming into is left to it: it flushes on its own thread
-/// what is in its way, and whoever asked for it is told when that fails.
+/// A column family that an ingestion is entering is left to the ingestion: it flushes what
+/// is in its way on its own thread, and its caller is told if that fails.
 pub(crate) fn pick(state: &mut DbState, atomic: bool) -> Option<Vec<FlushJob>> {
     if atomic && (state.running_flushes > 0 || state.cfs.values().any(|cf| cf.ingesting)) {
         return None;
     }
-    // The oldest memtable of the database first: a column family that fills up
-    // all the time must not keep the others' waiting, and their logs alive.
+    // The oldest memtable of the database first: a column family that fills up all the time
+    // must not keep other memtables waiting, and their logs alive.
     let due = (state.cfs.values()).filter(|cf| cf.wants_flush() && !cf.ingesting);
     let id = due.min_by_key(|cf| cf.imm[0].id)?.data.id;
     begin(state, id, atomic)
 }
 
-/// Marks the flush of all full memtables of column family `id` as running, and
-/// with `atomic` of those of all others. `None` when it has none; the caller
-/// knows that no other flush of it is running, with `atomic` that none is.
+/// Marks the flush of all retired memtables of column family `id` as running, and with
+/// `atomic` of those of all others. `None` if it has none. The caller knows that no other
+/// flush of the column family is running, and with `atomic` that no flush is.
 pub(crate) fn begin(state: &mut DbState, id: u32, atomic: bool) -> Option<Vec<FlushJob>> {
     state.cfs.get(&id).filter(|cf| !cf.imm.is_empty())?;
     let atomic = atomic && !planted(Bug::AtomicFlushOfOne);
@@ -92,8 +92,8 @@ pub(crate) fn begin(state: &mut DbState, id: u32, atomic: bool) -> Option<Vec<Fl
     Some(jobs)
 }
 
-/// Marks `families` as not being flushed any more. If that failed, they are to be
-/// flushed again however little it is, for the request is gone.
+/// Marks `families` as no longer being flushed. If the flush failed, they are to be flushed
+/// again however little they hold, because the request was cleared.
 pub(crate) fn end(state: &mut DbState, families: &[u32], failed: bool) {
     for id in families {
         if let Some(cf) = state.cfs.get_mut(id) {
@@ -103,8 +103,8 @@ pub(crate) fn end(state: &mut DbState, families: &[u32], failed: bool) {
     }
 }
 
-/// Writes `memtables` (oldest first) into one level-0 table, or none if
-/// nothing is left of them.
+/// Writes `memtables` (oldest first) as one level-0 table, or none if nothing is left of
+/// them.
 pub(crate) fn write_level0(
     ctx: &OutputContext<'_>,
     memtables: &[Arc<Memtable>],
@@ -147,8 +147,8 @@ pub(crate) fn write_level0(
     write_tables(ctx, &spec, input)
 }
 
-/// Runs `jobs` and installs their tables at once; returns the number below which
-/// logs are obsolete now.
+/// Runs `jobs` and installs their tables in one step; returns the number below which logs
+/// are now obsolete.
 pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     let _span = trace::flush(&engine.dir, jobs.len());
     let start = system::now();
@@ -158,9 +158,9 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     engine.await_writers(&memtables)?; // upholds S3 of `db::switch`
     memtables.iter().for_each(|m| m.seal());
     engine.settle_empty_memtables();
-    // A power cut must not keep this family's newer writes and lose older ones
-    // of others that are only in the log. And what is archived must be there
-    // afterwards: nobody could tell what is missing from what was not logged.
+    // A power cut must not keep newer writes of this column family and lose older ones of
+    // others that are only in the log. And archived logs must survive it: without them,
+    // lost writes could not be told from writes that were not logged.
     let has_others = engine.state.lock().cfs.len() > 1 && !planted(Bug::OtherLogsNotSynced);
     if has_others || engine.options.archives_logs() {
         let synced = engine.wal.sync_closed(engine.latest_sequence_number());
@@ -177,7 +177,7 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     let _pending = engine.expect_outputs();
     let mut flushed = Vec::with_capacity(jobs.len());
     for job in jobs {
-        // What others wrote for this flush is not going to be recorded.
+        // What earlier jobs wrote for this flush is not going to be recorded.
         let written = write_one(engine, job, &snapshots);
         flushed.push(written.inspect_err(|_| remove(engine, &flushed))?);
     }
@@ -238,7 +238,7 @@ fn write_one(engine: &Engine, job: &FlushJob, snapshots: &[SequenceNumber]) -> R
     })
 }
 
-/// Removes tables that are not going to be recorded. One that cannot be removed is
+/// Removes tables that are not going to be recorded. A table that cannot be removed is
 /// found as an orphan at the next open.
 fn remove(engine: &Engine, flushed: &[Flushed]) {
     for table in flushed.iter().flat_map(|f| &f.tables) {
@@ -247,7 +247,7 @@ fn remove(engine: &Engine, flushed: &[Flushed]) {
     }
 }
 
-/// Logs that `job` begins, as job `number`.
+/// Logs the start of `job` as job `number`.
 fn tell_start(engine: &Engine, job: &FlushJob, number: u64) {
     engine.info_log.write(&format!(
         "[{}] [JOB {number}] Flushing memtable with next log file: {}",
@@ -263,7 +263,7 @@ fn tell_start(engine: &Engine, job: &FlushJob, number: u64) {
     engine.note(|| Happened::FlushBegin(info(engine, job, number)));
 }
 
-/// What listeners are told when `job` begins.
+/// Returns what listeners are told when `job` begins.
 fn info(engine: &Engine, job: &FlushJob, number: u64) -> FlushJobInfo {
     let sum = |of: fn(&Memtable) -> u64| job.memtables.iter().map(|m| of(m)).sum::<u64>();
     let pressure = engine.gate.pressure();
@@ -303,7 +303,7 @@ fn note_end(engine: &Engine, job: &FlushJob, flushed: &Flushed) {
     });
 }
 
-/// Logs that `job` is over, which began at `start`.
+/// Logs the end of `job`, which began at `start`.
 fn tell_end(engine: &Engine, job: &FlushJob, flushed: &Flushed, start: Instant) {
     let number = flushed.number;
     tell_tables(engine, &job.cf.name, number, &flushed.tables);
@@ -318,7 +318,7 @@ fn tell_end(engine: &Engine, job: &FlushJob, flushed: &Flushed, start: Instant) 
     tell_levels(engine, &job.cf, event);
 }
 
-/// Logs tables that the job `number` has made for column family `family`.
+/// Logs the tables that job `number` has made for column family `family`.
 pub(crate) fn tell_tables(engine: &Engine, family: &str, number: u64, tables: &[FileMetaData]) {
     for table in tables {
         Event::new(number, "table_file_creation")
@@ -332,7 +332,7 @@ pub(crate) fn tell_tables(engine: &Engine, family: &str, number: u64, tables: &[
     }
 }
 
-/// Logs `event` of a job that is over, with what column family `family` is now.
+/// Logs `event` of a finished job, with the present state of column family `family`.
 pub(crate) fn tell_levels(engine: &Engine, family: &ColumnFamilyData, event: Event) {
     let view = family.pin_owned();
     let levels = 0..view.version.levels.len();
@@ -345,8 +345,7 @@ pub(crate) fn tell_levels(engine: &Engine, family: &ColumnFamilyData, event: Eve
         .log(&engine.info_log);
 }
 
-/// Records the tables of each job; returns the number below which logs are
-/// obsolete.
+/// Records the tables of each job; returns the number below which logs are obsolete.
 fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u64> {
     let job_of = |id: u32| jobs.iter().zip(flushed).find(|(job, _)| job.cf.id == id);
     let min_log = {
@@ -372,7 +371,7 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
     engine
         .versions
         .log_and_apply(edits.collect(), last, None, &mut |changed| {
-            // Declared first, so dropped after the mutex is free.
+            // Declared before the guard, so it is dropped after the mutex is free.
             let mut old = Vec::new();
             let mut state = engine.state.lock();
             for new in changed {
@@ -382,7 +381,7 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
                 old.push(cf.set_version(new.current.clone()));
                 if let Some((job, flushed)) = job_of(new.id) {
                     cf.stats.add_flush(flushed.stats);
-                    // The job holds the memtables on.
+                    // The job still holds the memtables.
                     cf.imm.drain(..job.memtables.len());
                     cf.held.note_flushed(&job.memtables);
                 }
@@ -395,7 +394,7 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
     Ok(min_log)
 }
 
-/// Runs one flush, if there is one to run.
+/// Runs one flush, if one is due.
 pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
     let jobs = {
         let mut state = engine.state.lock();
@@ -424,15 +423,15 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
             None => return Found::Nothing(not_before),
         }
     };
-    // There may be one for another thread.
+    // There may be a flush for another thread.
     engine.work.wake(thread_pools::Priority::High);
     let outcome = run_flush(engine, jobs);
     let obsolete_logs = outcome.as_ref().ok().copied();
     finish(engine, outcome.map(drop), Source::Flush);
     let purge = engine.begin_purge();
     end_flush(engine);
-    // Last, for this may wait for a switch, during which others wait for the
-    // end of flushes.
+    // Last, since this may wait for a switch, and during a switch other threads wait for
+    // the end of flushes.
     if let Some(below) = obsolete_logs {
         engine.purge_obsolete_logs(below);
     }
@@ -440,12 +439,12 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
     Found::Job
 }
 
-/// Runs `jobs`, and lets others flush the families again. [`end_flush`] comes
-/// once its outcome was reported.
+/// Runs `jobs`, and lets other threads flush the column families again. The caller calls
+/// [`end_flush`] once the outcome was reported.
 fn run_flush(engine: &Engine, jobs: Vec<FlushJob>) -> Result<u64> {
     let outcome = engine.on_own_thread(|| caught(Guarded::Job, || run(engine, &jobs)));
-    // Readers' views that still hold the memtables keep them alive; this
-    // thread's own references go before the next wait.
+    // Views of readers may keep the memtables alive; this thread's own references are
+    // dropped before the next wait.
     let families: Vec<u32> = jobs.iter().map(|job| job.cf.id).collect();
     drop(jobs);
     end(&mut engine.state.lock(), &families, outcome.is_err());
@@ -453,8 +452,8 @@ fn run_flush(engine: &Engine, jobs: Vec<FlushJob>) -> Result<u64> {
     outcome
 }
 
-/// Once the failure of a flush is counted, for those who ask which failures
-/// are to come from what runs.
+/// Ends a flush. Called once its failure is counted, for threads that need to know whether
+/// failures of running flushes may still come.
 fn end_flush(engine: &Engine) {
     {
         let mut state = engine.state.lock();
@@ -465,14 +464,13 @@ fn end_flush(engine: &Engine) {
     engine.tell_budget();
 }
 
-/// Flushes all full memtables of column family `id`, and with atomic flushes of
-/// all others, on the caller's thread, who may have the right to switch. Returns
-/// the number below which logs are obsolete then, for
-/// [`Engine::purge_obsolete_logs`] once the caller has not.
+/// Flushes all retired memtables of column family `id`, and with atomic flushes of all
+/// others, on the caller's thread, which may hold the right to switch. Returns the number
+/// below which logs are then obsolete, for [`Engine::purge_obsolete_logs`] once the caller
+/// does not hold that right.
 ///
 /// # Errors
-/// Those of the flush, which flush threads try again; the failure that stopped
-/// the database.
+/// Errors of the flush, which flush threads retry; the failure that stopped the database.
 pub(crate) fn flush_here(engine: &Engine, id: u32) -> Result<Option<u64>> {
     let atomic = engine.options.atomic_flush;
     let jobs = {
@@ -482,8 +480,8 @@ pub(crate) fn flush_here(engine: &Engine, id: u32) -> Result<Option<u64>> {
             if state.closing {
                 return Err(Engine::shutdown_error());
             }
-            // By the marks on families, not by the number of running flushes:
-            // one that waits for the switch to end is still among these.
+            // This looks at the marks on column families, not at the number of running
+            // flushes: that number still includes a flush that waits for the switch to end.
             let flushing = if atomic {
                 state.cfs.values().any(|cf| cf.flushing)
             } else {
