@@ -1,16 +1,13 @@
-//! Logs that recovery does not need any more, kept for those who read them
-//! ([`updates`](super::updates)).
+//! Logs that recovery no longer needs, kept for readers of [`updates`](super::updates).
 //!
-//! With a time to live or a size limit, an obsolete log is moved to the
-//! directory `archive` beside the logs instead of being deleted, and deleted
-//! there when it is too old or there are too many: RocksDB's rules, its
-//! roundings included. Recovery never looks there, and nothing depends on
-//! what is there; a failure is logged and no more.
+//! With a time to live or a size limit, an obsolete log is moved to the directory `archive`
+//! beside the logs instead of being deleted. It is deleted there when it is too old or when
+//! there are too many, by RocksDB's rules, including its rounding. Recovery never looks
+//! there, and nothing depends on what is there; a failure is only logged.
 //!
-//! Invariant A1: an archived log holds only what is part of the database.
-//! Records that recovery dropped are cut off before, for their numbers are used
-//! again. Logs that a resumption replaced, which hold what failed, do not come
-//! here.
+//! Invariant A1: an archived log holds only what is part of the database. Records that
+//! recovery dropped are cut off before the log is moved, because their numbers are used
+//! again. Logs that a resumption replaced hold failed writes, and are not archived.
 
 use super::Engine;
 use crate::write::wal::Link;
@@ -24,17 +21,17 @@ use whitewater_storage::fs::{Fs, SequentialFile};
 use whitewater_storage::wal::{LogReader, ReadOutcome};
 use whitewater_storage::{Error, Result};
 
-/// The archive is looked at this often at most. Seconds.
+/// The shortest time between two looks at the archive, in seconds.
 const PURGE_INTERVAL: u64 = 600;
 
-/// When the archive was looked at last. Seconds since 1970.
-/// Written and read by whoever looks, by compare-exchange, so that one does
-/// (relaxed). Publishes nothing.
+/// When the archive was last looked at, in seconds since 1970. Written and read by threads
+/// that may look, with compare-exchange, so that only one of them does (relaxed). Publishes
+/// nothing.
 #[derive(Debug, Default)]
 pub(crate) struct LastPurge(AtomicU64);
 
 impl LastPurge {
-    /// Whether to look now, `interval` seconds after the last time.
+    /// Whether to look now, because the last look was at least `interval` seconds ago.
     fn is_due(&self, now: u64, interval: u64) -> bool {
         let last = self.0.load(Ordering::Relaxed);
         let due = last.saturating_add(interval) <= now;
@@ -46,7 +43,7 @@ impl LastPurge {
     }
 }
 
-/// Moves the log `number` to the archive, which exists.
+/// Moves the log `number` to the archive directory, which exists.
 pub(super) fn archive_log(fs: &dyn Fs, wal_dir: &Path, number: u64) -> Result<()> {
     let archive = filename::archive(wal_dir);
     fs.rename(
@@ -55,7 +52,7 @@ pub(super) fn archive_log(fs: &dyn Fs, wal_dir: &Path, number: u64) -> Result<()
     )
 }
 
-/// Moves the first `len` bytes of the log `number` there (A1).
+/// Moves the first `len` bytes of the log `number` to the archive (A1).
 pub(super) fn archive_part(fs: &dyn Fs, wal_dir: &Path, number: u64, len: u64) -> Result<()> {
     let (from, archive) = (filename::wal(wal_dir, number), filename::archive(wal_dir));
     if len > 0 {
@@ -72,15 +69,15 @@ pub(super) fn archive_part(fs: &dyn Fs, wal_dir: &Path, number: u64, len: u64) -
         }
         copy.sync()?;
         fs.rename(&temp, &filename::wal(&archive, number))?;
-        // Before the only other one goes.
+        // Synced before the only other copy is removed.
         fs.sync_dir(&archive)?;
     }
     fs.remove(&from)
 }
 
-/// The largest number of a log in `wal_dir` that a later one, in the archive
-/// perhaps, names as replaced ([`Link`]); 0 if there is none. What failed in it,
-/// and in those before it, is nowhere in the database.
+/// The largest number of a log in `wal_dir` that a later log, perhaps in the archive, names
+/// as replaced ([`Link`]); 0 if there is none. Writes that failed in it, or in logs before
+/// it, are nowhere in the database.
 pub(super) fn replaced_up_to(fs: &dyn Fs, wal_dir: &Path) -> Result<u64> {
     let live = logs_in(fs, wal_dir)?;
     let Some(&first) = live.first() else {
@@ -111,7 +108,7 @@ impl Read for Reading {
     }
 }
 
-/// Numbers of the logs in `dir`, ascending; none if it is not there.
+/// The numbers of the logs in `dir`, ascending; none if `dir` does not exist.
 ///
 /// # Errors
 /// Those of the file system.
@@ -129,7 +126,7 @@ pub(super) fn logs_in(fs: &dyn Fs, dir: &Path) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Removes the archive in `wal_dir`, but for files that are not the database's.
+/// Removes the archive in `wal_dir`, except files that are not the database's.
 pub(super) fn destroy(fs: &dyn Fs, wal_dir: &Path) -> Result<()> {
     let archive = filename::archive(wal_dir);
     if !fs.exists(&archive)? {
@@ -150,8 +147,7 @@ pub(super) fn destroy(fs: &dyn Fs, wal_dir: &Path) -> Result<()> {
 }
 
 impl Engine {
-    /// Deletes archived logs that are too old or too many, if it is time to
-    /// look.
+    /// Deletes archived logs that are too old or too many, if a look is due.
     pub(crate) fn purge_archive(&self) {
         let (ttl, limit) = (self.options.wal_ttl_seconds, self.options.wal_size_limit_mb);
         let interval = match ttl {
@@ -179,9 +175,9 @@ impl Engine {
     }
 }
 
-/// Deletes logs in `archive` that are older than `ttl` seconds, empty ones, and
-/// the oldest that are more than `limit` bytes would hold if all were as large
-/// as the largest (0 is no limit, for both); returns how many.
+/// Deletes logs in `archive` that are older than `ttl` seconds, empty ones, and the oldest
+/// ones beyond the number that `limit` bytes would hold if all were as large as the largest
+/// (0 means no limit, for both). Returns how many were deleted.
 fn purge(fs: &dyn Fs, archive: &Path, now: u64, ttl: u64, limit: u64) -> Result<usize> {
     let mut deleted = 0;
     let mut sizes = BTreeMap::new();

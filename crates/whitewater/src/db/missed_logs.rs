@@ -1,24 +1,24 @@
 //! Logs that are not where an opening looks for them.
 //!
-//! Recovery reads the logs in the present `wal_dir` alone, as in RocksDB. With a
-//! wrong one it would find none, go on, and let the next correct opening delete
-//! what it has not replayed. So an opening also looks where the logs may be
-//! instead: in the database's own directory, and in the directory that the newest
-//! options file names.
+//! Recovery reads the logs in the current `wal_dir` only, as in RocksDB. With a wrong
+//! `wal_dir` it would find none and go on, and the next correct opening would delete what
+//! was never replayed. So an opening also looks where the logs may be instead: in the
+//! database's own directory, and in the directory that the newest options file names.
 //!
-//! * L1: an opening fails if a log there has a write that the manifest needs and
-//!   that is not in the present directory.
-//! * L2: one that finds no log at all where the manifest needs some goes on, for
-//!   a copy may have come without. It records their numbers as missed (T1 of
-//!   `version::tracked`) and leaves the numbers that say which logs are needed. It
-//!   does so before it begins a log, and in one step with the tables of what it
-//!   replays, so that no crash leaves half of that.
-//! * L3: old logs in a directory that was not the one of the last opening, or that
-//!   has none of those that are needed, are not deleted unless this opening has
-//!   replayed them. They go to its directory `lost`.
+//! * L1: an opening fails if a log in one of these directories has a write that the
+//!   manifest needs and that is not in the current directory.
+//! * L2: an opening that finds no log at all where the manifest needs some goes on, because
+//!   a copy may have been made without them. It records their numbers as missed (T1 of
+//!   `version::tracked`) and leaves the numbers that say which logs are needed. It does so
+//!   before it begins a log, and in one step with the tables of what it replays, so that no
+//!   crash leaves half of that.
+//! * L3: old logs are not deleted, unless this opening has replayed them, in a directory
+//!   that was not the one of the last opening or that has none of the logs that are needed.
+//!   They are moved to its directory `lost`.
 //!
-//! A checkpoint has no IDENTITY at first, and its options file may name the
-//! directory of the original, whose logs are not its own: that is not looked at.
+//! A checkpoint has no IDENTITY at first, and its options file may name the log directory
+//! of the original, whose logs do not belong to the checkpoint: that directory is not
+//! looked at.
 
 use super::options_file;
 use crate::write::wal::Link;
@@ -28,37 +28,37 @@ use whitewater_storage::fs::Fs;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
 use whitewater_storage::{Error, Result, batch, filename};
 
-/// Where files go that are no part of the database and may be worth keeping.
+/// The directory for files that are not part of the database and may be worth keeping.
 const LOST: &str = "lost";
 
-/// File numbers that are passed over when logs were missed, so that no file gets that
-/// of a log which the manifest does not know of yet.
+/// The number of file numbers that are skipped when logs were missed, so that no file gets
+/// the number of a log that the manifest does not know yet.
 pub(super) const MARGIN: u64 = 1 << 16;
 
-/// Where logs of a database may be.
+/// The directories in which the logs of a database may be.
 #[derive(Debug)]
 pub(crate) struct Places<'a> {
     fs: &'a dyn Fs,
     dir: &'a Path,
-    /// Where this opening looks for them.
+    /// The directory in which this opening looks for logs.
     wal_dir: &'a Path,
-    /// Where the last opening looked; none if that is not known.
+    /// The directory in which the last opening looked; `None` if that is not known.
     last: Option<PathBuf>,
     /// Whether `dir` is a copy that was not opened yet.
     copy: bool,
 }
 
-/// What there is of the logs that the manifest needs.
+/// Which of the logs that the manifest needs exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Logs {
-    /// Some are in the present directory, or others are elsewhere and empty.
+    /// Some are in the current directory, or some are elsewhere and have no writes.
     Found,
     /// There are none.
     Missed,
 }
 
 impl<'a> Places<'a> {
-    /// To be called before an IDENTITY or an options file is written.
+    /// Finds the directories. Called before an IDENTITY or an options file is written.
     ///
     /// # Errors
     /// Those of the file system.
@@ -79,7 +79,7 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// Whether the last opening is not known to have looked in the same directory.
+    /// Whether the last opening looked in another directory, or that is not known.
     pub fn have_changed(&self) -> bool {
         self.last.as_deref() != Some(self.wal_dir)
     }
@@ -139,8 +139,8 @@ impl<'a> Places<'a> {
     }
 }
 
-/// Whether log `number` at `path` has a record that is more than a note about
-/// logs. What cannot be read may be one.
+/// Whether log `number` at `path` has a record other than a link to another log. A log that
+/// cannot be read counts as having one.
 pub(super) fn has_writes(fs: &dyn Fs, path: &Path, number: u64) -> Result<bool> {
     let mut reader = LogReader::new(fs.open_sequential(path)?, number);
     let mut record = Vec::new();
@@ -158,8 +158,8 @@ pub(super) fn has_writes(fs: &dyn Fs, path: &Path, number: u64) -> Result<bool> 
     }
 }
 
-/// Moves the file at `path` to the directory `lost` beside it, under another name
-/// if there is one of its name. Returns where it is.
+/// Moves the file at `path` to the directory `lost` beside it, under another name if its
+/// name is taken there. Returns the new path.
 ///
 /// # Errors
 /// Those of the file system.

@@ -1,4 +1,4 @@
-//! Deleting files: those that nothing needs any more, and tables on request.
+//! Deleting files: files that nothing needs, and tables on request.
 
 use super::Engine;
 use super::archive::{archive_log, archive_part, replaced_up_to};
@@ -24,46 +24,48 @@ use whitewater_storage::{Error, ErrorKind, Result};
 
 /// Whether obsolete files are deleted.
 ///
-/// Lock order: before the manifest lock. Held (shared) while files are deleted,
-/// so that none is any more once deletions were disabled.
+/// Lock order: before the manifest lock. Held (shared) while files are deleted, so that no
+/// file is being deleted once deletions were disabled.
 #[derive(Debug, Default)]
 pub(crate) struct Deletions {
-    /// How many have disabled them.
+    /// How many callers have disabled deletions.
     disabled: RwLock<usize>,
-    /// Logs below this are to be deleted. Written and read by whoever does so
-    /// or would (relaxed). Publishes nothing.
+    /// Logs below this number are to be deleted. Written and read by threads that delete
+    /// logs or would if they were allowed to (relaxed). Publishes nothing.
     logs_below: AtomicU64,
-    /// Logs that resumptions have replaced meanwhile, to be deleted. A leaf.
+    /// Logs that resumptions have replaced while deletions were disabled, to be deleted. A
+    /// leaf lock.
     replaced_logs: Mutex<Vec<PathBuf>>,
 }
 
 impl Deletions {
-    /// How many have disabled them, which stays so for as long as this is held.
+    /// Returns how many callers have disabled deletions. The number stays the same while
+    /// the guard is held.
     pub fn disabled(&self) -> RwLockReadGuard<'_, usize> {
         self.disabled.read()
     }
 }
 
 impl Engine {
-    /// A job begins to delete files that it made obsolete.
+    /// Notes that a job begins to delete the files that it made obsolete.
     pub(crate) fn begin_purge(&self) -> Purge<'_> {
         self.lock_state().purges += 1;
         Purge(self)
     }
 
-    /// Whether obsolete files are deleted at present.
+    /// Whether obsolete files are currently deleted.
     pub(super) fn deletes_files(&self) -> bool {
         *self.deletions.disabled.read() == 0
     }
 
-    /// Keeps obsolete files until [`Engine::enable_file_deletions`] was called
-    /// as often.
+    /// Keeps obsolete files until [`Engine::enable_file_deletions`] was called as often as
+    /// this.
     pub(crate) fn disable_file_deletions(&self) {
         *self.deletions.disabled.write() += 1;
     }
 
-    /// Ends one [`Engine::disable_file_deletions`], if there is one; the last
-    /// time, deletes what has become obsolete meanwhile.
+    /// Ends one [`Engine::disable_file_deletions`], if there is one. When the last one
+    /// ends, deletes what has become obsolete meanwhile.
     pub(crate) fn enable_file_deletions(&self) {
         {
             let mut disabled = self.deletions.disabled.write();
@@ -81,8 +83,8 @@ impl Engine {
         self.purge_obsolete_files();
     }
 
-    /// Deletes logs that a resumption has replaced. One that cannot be deleted is
-    /// not needed, which the next open finds out.
+    /// Deletes logs that a resumption has replaced. A log that cannot be deleted is not
+    /// needed, as the next open finds out.
     pub(super) fn delete_replaced_logs(&self, logs: Vec<PathBuf>) {
         let disabled = self.deletions.disabled();
         if *disabled > 0 {
@@ -93,7 +95,7 @@ impl Engine {
             return;
         }
         if let Err(e) = self.track_deleted(self.versions.min_log_number_to_keep()) {
-            // The manifest may say that they must be there.
+            // The manifest may say that these logs must exist.
             self.info_log
                 .warn(&format!("replaced logs are not deleted: {e}"));
             return;
@@ -106,9 +108,9 @@ impl Engine {
         }
     }
 
-    /// [`Engine::purge_obsolete_files`], if there may be any: cheap where nobody
-    /// has let go of a file since the last time. Callers are not to wait for it,
-    /// if the options say so: a background thread does it then.
+    /// [`Engine::purge_obsolete_files`], if there may be any such files. Cheap if no file
+    /// was released since the last time. If the options say that callers must not wait for
+    /// it, a background thread does it.
     pub(crate) fn purge_what_was_let_go(&self) {
         if self.options.avoid_unnecessary_blocking_io {
             self.purge_later();
@@ -117,8 +119,7 @@ impl Engine {
         }
     }
 
-    /// Has a flush thread delete what somebody has let go of, if there is
-    /// anything.
+    /// Makes a flush thread delete released files, if there are any.
     pub(crate) fn purge_later(&self) {
         if self.obsolete.have_come() {
             self.state.lock().purge_asked = true;
@@ -126,16 +127,16 @@ impl Engine {
         }
     }
 
-    /// What the last handle of a dropped column family does behind its end. A
-    /// database that closes has let go of everything already.
+    /// Purges after the last handle of a dropped column family was dropped. A database that
+    /// is closing has released everything already.
     pub(crate) fn purge_after_handle(&self) {
         if self.obsolete.have_come() && !self.state.lock().closing {
             self.purge_what_was_let_go();
         }
     }
 
-    /// Deletes tables and blob files that no version names any more, and takes the
-    /// tables' blocks out of the cache. Failures are logged and tried again later.
+    /// Deletes tables and blob files that no version names, and removes the tables' blocks
+    /// from the cache. Failures are logged and retried later.
     pub(crate) fn purge_obsolete_files(&self) {
         for open in self.obsolete.take_open() {
             open.table.evict_blocks();
@@ -145,7 +146,7 @@ impl Engine {
             return;
         }
         if self.state.lock().failure.stop().is_some() {
-            // What the manifest holds is in doubt: keep everything.
+            // The content of the manifest is uncertain: keep everything.
             return;
         }
         let mut failed = Vec::new();
@@ -167,7 +168,7 @@ impl Engine {
                         .log(&self.info_log);
                 }
                 Err(e) if e.is_missing_file() => {
-                    // Databases of LevelDB's time call their tables .ldb.
+                    // Databases from LevelDB's time name their tables .ldb.
                     let _ = self.fs.remove(&path.with_extension("ldb"));
                 }
                 Err(e) => {
@@ -183,7 +184,7 @@ impl Engine {
         self.purge_archive();
     }
 
-    /// The part of [`Engine::purge_obsolete_files`] that is about blob files.
+    /// The part of [`Engine::purge_obsolete_files`] for blob files.
     fn purge_obsolete_blobs(&self) {
         let mut failed = Vec::new();
         for number in self.obsolete.take_blobs() {
@@ -204,14 +205,14 @@ impl Engine {
         self.obsolete.put_back_blobs(failed);
     }
 
-    /// Deletes logs below `min_needed`, which the manifest has recorded. With an archive, they go
-    /// there.
+    /// Deletes logs below `min_needed`, a number that the manifest has recorded. If there
+    /// is an archive, they are moved there.
     pub(crate) fn purge_obsolete_logs(&self, min_needed: u64) {
         if self.options.archives_logs() {
-            // A switch that is under way may still have to cut its old log,
-            // and the archive goes by sizes.
+            // A switch that is under way may still have to trim its old log, and the
+            // archive decides by sizes.
             if self.switching.try_read().is_none() {
-                // Flushes of other databases go on.
+                // Flushes of other databases continue meanwhile.
                 let _waiting = Waiting::begin();
                 drop(self.switching.read());
             }
@@ -222,13 +223,13 @@ impl Engine {
     /// [`Engine::purge_obsolete_logs`] while no switch is under way.
     pub(super) fn purge_logs_between_switches(&self, min_needed: u64) {
         self.delete_logs(min_needed);
-        // The next write beyond it looks again.
+        // The next write above the limit attends to the logs again.
         self.set_log_limit(&self.lock_state());
     }
 
     fn delete_logs(&self, min_needed: u64) {
-        // After a switch: an ingestion deletes files while it keeps others from
-        // switching.
+        // Locked after the right to switch: an ingestion deletes files while it holds that
+        // right.
         let disabled = self.deletions.disabled();
         if *disabled > 0 {
             self.deletions
@@ -237,7 +238,7 @@ impl Engine {
             return;
         }
         if let Err(e) = self.track_deleted(min_needed) {
-            // The manifest says that they must be there.
+            // The manifest says that these logs must exist.
             self.info_log
                 .warn(&format!("old logs are not deleted: {e}"));
             return;
@@ -256,8 +257,8 @@ impl Engine {
         self.purge_archive();
     }
 
-    /// Records logs that were synced to their end in the manifest, if that is
-    /// asked for.
+    /// Records in the manifest the logs that were synced to their end, if the options ask
+    /// for that.
     pub(crate) fn track_synced(&self, logs: Vec<Synced>) -> Result<()> {
         if logs.is_empty() || !self.options.track_and_verify_wals_in_manifest {
             return Ok(());
@@ -269,7 +270,7 @@ impl Engine {
         })
     }
 
-    /// Records that logs below `min_needed` need not be there any more.
+    /// Records that logs below `min_needed` no longer need to exist.
     fn track_deleted(&self, min_needed: u64) -> Result<()> {
         if !self.options.track_and_verify_wals_in_manifest {
             return Ok(());
@@ -286,9 +287,9 @@ impl Engine {
             .log_and_apply(vec![edit], last, None, &mut |_| ())
     }
 
-    /// Drops the tables of `cf` below level 0 that have no key outside
-    /// `[from, to]`, and with them their entries, whatever snapshots see them.
-    /// Tables that a compaction reads stay.
+    /// Drops the tables of `cf` below level 0 that have no key outside `[from, to]`,
+    /// together with their entries, even if snapshots see them. Tables that a compaction
+    /// reads stay.
     pub fn delete_files_in_range(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -321,7 +322,7 @@ impl Engine {
         };
         let last = self.latest_sequence_number();
         let mut install = |changed: &[CfVersion]| {
-            // Declared first, so dropped after the mutex is free.
+            // Declared before the guard, so it is dropped after the mutex is free.
             let mut old = Vec::new();
             let mut state = self.lock_state();
             for new in changed {
@@ -355,20 +356,21 @@ impl Engine {
     }
 }
 
-/// What is known about files at open.
+/// What an opening knows about files.
 pub(crate) struct Needed<'a> {
     /// Tables and blob files that versions name.
     pub live: &'a BTreeSet<u64>,
     pub manifest: u64,
-    /// Logs below this are not needed.
+    /// Logs below this number are not needed.
     pub min_log: u64,
-    /// Whether such logs may have been passed over (L3 of `missed_logs`).
+    /// Whether logs below `min_log` may have been missed by earlier openings (L3 of
+    /// `missed_logs`).
     pub moved: bool,
-    /// Logs that this opening has replayed, which were not passed over.
+    /// Logs that this opening has replayed, so that they are not missed.
     pub replayed: &'a [u64],
-    /// Whether such logs go to the archive.
+    /// Whether logs that are not needed are moved to the archive.
     pub archive: bool,
-    /// Logs of which recovery dropped what comes after an offset.
+    /// Logs of which recovery dropped everything after an offset: the offset by log number.
     pub cut: &'a BTreeMap<u64, u64>,
 }
 
@@ -381,7 +383,7 @@ pub(crate) fn remove_leftovers(
     needed: &Needed<'_>,
 ) -> Vec<String> {
     let mut removed = Vec::new();
-    // Kept if that cannot be told.
+    // `None` if it cannot be determined; then the logs are kept.
     let replaced = if needed.archive {
         replaced_up_to(fs, wal_dir).ok()
     } else {
@@ -429,13 +431,13 @@ pub(crate) fn remove_leftovers(
     removed
 }
 
-/// While this lives, a job deletes files that it made obsolete; dropped without
-/// the database mutex.
+/// While this exists, a job deletes files that it made obsolete. Dropped without the
+/// database mutex.
 #[must_use = "files are being deleted while it lives"]
 pub(crate) struct Purge<'a>(&'a Engine);
 
 impl<'a> Purge<'a> {
-    /// Of a job that is counted in `DbState::purges` already.
+    /// For a job that is counted in `DbState::purges` already.
     pub fn of(engine: &'a Engine) -> Self {
         Purge(engine)
     }

@@ -1,13 +1,13 @@
-//! Files that running jobs are about to make.
+//! Files that running jobs are about to create.
 
 use super::Engine;
 use whitewater_concurrent::system::Mutex;
 
-/// For each running job, a number that is not above those of its files.
+/// For each running job, a number that is not above the numbers of the job's files.
 #[derive(Debug, Default)]
 pub(crate) struct PendingOutputs(Mutex<Vec<u64>>);
 
-/// The files of one job, until it is dropped.
+/// The files of one job, pending until this is dropped.
 #[derive(Debug)]
 #[must_use = "the files are not pending any more when it is dropped"]
 pub(crate) struct Pending<'a> {
@@ -16,14 +16,15 @@ pub(crate) struct Pending<'a> {
 }
 
 impl PendingOutputs {
-    /// No running job makes a file with a smaller number.
+    /// The smallest number that a file of a running job may have; `None` if no job is
+    /// running.
     pub fn min(&self) -> Option<u64> {
         self.0.lock().iter().min().copied()
     }
 }
 
 impl Engine {
-    /// A job begins that makes files.
+    /// Registers a job that is about to create files.
     pub(crate) fn expect_outputs(&self) -> Pending<'_> {
         let first = self.versions.next_file_number();
         self.pending.0.lock().push(first);

@@ -1,7 +1,7 @@
-//! Opening a database to read it as it is, beside others and even a writer.
+//! Opening a database to read it as it is, beside other readers and even a writer.
 //!
-//! What the logs hold stays in memtables. What was read is never read again:
-//! later writes of others do not show.
+//! The content of the logs stays in memtables. Nothing is read again later: later writes of
+//! other engines do not show.
 
 use super::Engine;
 use super::missed_logs::{Logs, Places};
@@ -21,7 +21,7 @@ use whitewater_storage::fs::{Fs, read_file};
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// What was read of a database, all of one moment.
+/// What was read of a database, all at one moment.
 struct State {
     versions: VersionSet,
     obsolete: Arc<ObsoleteFiles>,
@@ -30,15 +30,14 @@ struct State {
 }
 
 impl Engine {
-    /// Opens the database in `dir` to read the listed column families and
-    /// "default". Takes no lock, writes no file.
+    /// Opens the database in `dir` to read the listed column families and "default". Takes
+    /// no lock and writes no file.
     ///
     /// # Errors
-    /// `InvalidArgument` for options that cannot be honoured and column families
-    /// that do not exist; `IOError` when there is no database; `Corruption`
-    /// naming file and offset, and when there is a log although
-    /// `error_if_log_file_exist`; `TryAgain` when a writer deletes logs faster
-    /// than they can be read for ten seconds.
+    /// `InvalidArgument` for options that cannot be honoured and for column families that
+    /// do not exist; `IOError` when there is no database; `Corruption` naming file and
+    /// offset, and when there is a log although `error_if_log_file_exist` is set;
+    /// `TryAgain` when for ten seconds a writer deletes logs faster than they can be read.
     pub fn open_read_only(
         dir: &Path,
         options: DbOptions,
@@ -81,11 +80,11 @@ impl Engine {
     }
 }
 
-/// Opens every table and blob file of `recovered` for good, so that it can be read after it
-/// was deleted; with a limit to open tables, finds out whether they are there.
+/// Opens every table and blob file of `recovered` for good, so that they can be read after
+/// they were deleted. With a limit on open tables, checks that they exist instead.
 ///
 /// # Errors
-/// Those of opening one.
+/// Errors of opening a file.
 pub(super) fn open_tables(
     fs: &Arc<dyn Fs>,
     dir: &Path,
@@ -96,7 +95,7 @@ pub(super) fn open_tables(
     if options.max_open_files >= 0 {
         return check_tables_present(&**fs, dir, recovered);
     }
-    // It keeps nothing itself: the tables stay open in their files.
+    // The cache itself keeps nothing: the tables stay open in their files.
     let opener = TableCache::new(fs.clone(), dir.to_path_buf(), -1);
     for cf in recovered.column_families.values() {
         let comparator = InternalComparator::new(wanted[&cf.name].comparator.clone());
@@ -125,7 +124,7 @@ fn read_state(
         match try_read(fs, dir, wal_dir, options, wanted, log, before.as_ref().ok()) {
             Ok(Some(state)) => return Ok(state),
             Ok(None) => {}
-            // Without a writer, what is wrong stays wrong.
+            // Nothing was written meanwhile, so another attempt would fail in the same way.
             Err(e) if ManifestStamp::take(&**fs, dir) == before => return Err(e),
             Err(_) => {}
         }
@@ -137,7 +136,7 @@ fn read_state(
     ))
 }
 
-/// `None` when the writer has deleted logs meanwhile.
+/// Returns `None` when the writer has deleted logs meanwhile.
 fn try_read(
     fs: &Arc<dyn Fs>,
     dir: &Path,
@@ -178,8 +177,8 @@ fn try_read(
         return Ok(None);
     }
     let replayed = replay.run(logs)?;
-    // One that was recycled while it was read may have looked shorter than it
-    // was; its name is gone then.
+    // A log that was recycled while it was read may have looked shorter than it was; then
+    // its name is gone.
     for number in &replayed.logs {
         if !fs.exists(&filename::wal(wal_dir, *number))? {
             return Ok(None);
@@ -194,7 +193,7 @@ fn try_read(
 }
 
 /// # Errors
-/// `InvalidArgument` naming a column family that was listed and is not there.
+/// `InvalidArgument` naming a column family that was listed and does not exist.
 pub(super) fn check_families(wanted: &Wanted, recovered: &Recovered) -> Result<()> {
     for name in wanted.keys() {
         if !(recovered.column_families.values()).any(|cf| cf.name == *name) {
@@ -221,7 +220,7 @@ fn check_no_logs(fs: &dyn Fs, wal_dir: &Path) -> Result<()> {
     }
 }
 
-/// The id in the IDENTITY file; empty when there is none.
+/// The id in the IDENTITY file; empty if there is none.
 pub(super) fn identity(fs: &dyn Fs, dir: &Path) -> String {
     let text = read_file(fs, &filename::identity(dir), 4096).unwrap_or_default();
     String::from_utf8_lossy(&text).trim().to_owned()

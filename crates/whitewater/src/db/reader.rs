@@ -1,17 +1,16 @@
 //! An engine that only reads what another one writes, or has written.
 //!
-//! It is an [`Engine`] like any other, but for these:
+//! It is an [`Engine`] like any other, with these exceptions:
 //!
-//! * R1: it has no lock, no background threads and no place in a memory budget,
-//!   and it creates, changes and removes no file of the database. Its logs are
-//!   on a file system of its own in memory, and are never written to.
-//! * R2: it is stopped from the beginning ([`Failure::refuse`]), which is what
-//!   refuses writes, flushes, compactions and changes of column families, and
-//!   what keeps obsolete files.
-//! * R3: the manifest and the logs that it reads belong together, though another
-//!   one may write and delete them meanwhile: logs are deleted, and names used
-//!   again, only after the manifest has grown. So if the manifest is as long as
-//!   it was before it was read once all logs are open, none was missing.
+//! * R1: it has no lock, no background threads and no part of a memory budget, and it
+//!   creates, changes and removes no file of the database. Its log is on an in-memory file
+//!   system of its own, and is never written to.
+//! * R2: it is stopped from the beginning ([`Failure::refuse`]). This refuses writes,
+//!   flushes, compactions and changes of column families, and keeps obsolete files.
+//! * R3: the manifest and the logs that it reads belong together, although another engine
+//!   may write and delete them meanwhile. Logs are deleted, and their names used again,
+//!   only after the manifest has grown. So if the manifest, once all logs are open, is as
+//!   long as it was before it was read, no log was missing.
 //!
 //! [`Failure::refuse`]: super::failure::Failure::refuse
 
@@ -36,22 +35,22 @@ use whitewater_storage::manifest::read_current;
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result};
 
-/// How long a database that is being written is read anew, each time its writer
-/// has changed it meanwhile, before it is given up. The manifest may grow for
-/// each of hundreds of tables that compactions only move.
+/// How long a database that is being written is read again each time its writer has changed
+/// it during the read, before the reader gives up. The manifest may grow for each of
+/// hundreds of tables that compactions only move.
 pub(super) const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What the writer gets to finish with before the next attempt.
+/// The pause before the next attempt, in which the writer can finish.
 pub(super) const PAUSE: Duration = Duration::from_millis(1);
 
-/// What an engine is to the files of its database.
+/// What an engine does with the files of its database.
 #[derive(Debug)]
 pub(super) enum Role {
-    /// It writes them.
+    /// It writes the files.
     Primary,
-    /// It has read them once.
+    /// It has read the files once.
     ReadOnly,
-    /// It reads what another one writes, as far as it has caught up.
+    /// It reads what another engine writes, as far as it has caught up.
     Secondary(Box<Follower>),
 }
 
@@ -60,17 +59,17 @@ pub(super) enum Role {
 pub(super) struct ManifestStamp(PathBuf, u64);
 
 impl ManifestStamp {
-    /// What is in force in `dir` now.
+    /// Returns what is in force in `dir` now.
     ///
     /// # Errors
-    /// Those of reading CURRENT, and of the manifest that it names.
+    /// Errors of reading CURRENT and the manifest that it names.
     pub fn take(fs: &dyn Fs, dir: &Path) -> Result<Self> {
         let mut path = read_current(fs, dir)?;
         loop {
             match fs.file_size(&path) {
                 Ok(size) => return Ok(ManifestStamp(path, size)),
                 Err(e) => {
-                    // Has another one been put in force, and this one deleted?
+                    // Perhaps another manifest was put in force, and this one deleted.
                     let now = read_current(fs, dir)?;
                     if !e.is_missing_file() || now == path {
                         return Err(e);
@@ -83,7 +82,7 @@ impl ManifestStamp {
 }
 
 impl Role {
-    /// The error for whatever would change the database.
+    /// The error for anything that would change the database.
     fn refusal(&self) -> Option<Error> {
         let mode = match self {
             Role::Primary => return None,
@@ -97,7 +96,7 @@ impl Role {
 }
 
 impl Opening<'_> {
-    /// The engine of one who only reads `recovered` and `memtables` (by column
+    /// Makes the engine of an opener that only reads `recovered` and `memtables` (by column
     /// family, oldest first).
     ///
     /// # Errors
@@ -127,7 +126,7 @@ impl Opening<'_> {
         let end = End { last, offset: 0 };
         let session_id = crate::session_id::new_session_id();
         let engine = self.into_engine(state, wal, default_cf, session_id, (log, end), None, role);
-        // F2 of `failure`: every writer meets the refusal, and none is stalled.
+        // F2 of `failure`: every writer meets the refusal, and no writer is stalled.
         engine.ask_for_attention();
         engine.let_writers_through(true);
         Ok(engine)
@@ -155,7 +154,7 @@ pub(super) fn empty_memtable(family: &str, options: &CfOptions) -> Arc<Memtable>
     Memtable::new(options, home, 0, 0)
 }
 
-/// A log that nobody writes to, for an engine must have one.
+/// A log that is never written to, since an engine must have one.
 fn no_log() -> Result<(Wal, Arc<Segment>)> {
     let fs = MemFs::new();
     let dir = Path::new("/log");
@@ -174,10 +173,10 @@ fn no_log() -> Result<(Wal, Arc<Segment>)> {
 }
 
 impl Engine {
-    /// Refuses what only a writer of the database can do.
+    /// Refuses operations that only a writer of the database can do.
     ///
     /// # Errors
-    /// `NotSupported` from one who only reads.
+    /// `NotSupported` from an engine that only reads.
     pub(crate) fn check_writer(&self) -> Result<()> {
         self.role.refusal().map_or(Ok(()), Err)
     }
@@ -190,7 +189,7 @@ mod tests {
     use whitewater_storage::filename;
     use whitewater_storage::manifest::set_current;
 
-    /// A writer that puts one manifest after the other in force.
+    /// A writer puts one manifest after the other in force.
     #[test]
     fn a_manifest_may_be_replaced_while_it_is_looked_at() {
         let (fs, dir) = (MemFs::new(), Path::new("/db"));

@@ -31,16 +31,16 @@ use whitewater_storage::{Error, Result};
 
 /// What an iterator is made from.
 struct Sources {
-    /// Memtables, the newest first, and tables.
+    /// Memtables, newest first, and then tables.
     all: Vec<BoxedIterator>,
-    /// How many of them are memtables.
+    /// How many of the sources are memtables.
     memtables: usize,
-    /// Their range tombstones, if they count.
+    /// The range tombstones of the sources, unless they are ignored.
     tombstones: Vec<HeldTombstones>,
 }
 
 impl Engine {
-    /// The newest value of `key` visible to `spec`.
+    /// Returns the newest value of `key` that is visible to `spec`.
     pub fn get(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -82,8 +82,8 @@ impl Engine {
         }
     }
 
-    /// [`look_up_in`](Self::look_up_in) where a comparator or a prefix extractor may
-    /// panic. Apart, so that the usual look-up has no second copy.
+    /// [`look_up_in`](Self::look_up_in) if a comparator or a prefix extractor may panic. A
+    /// function of its own, so that the usual look-up has no second copy.
     #[cold]
     fn look_up_beside_user_code(
         &self,
@@ -183,12 +183,12 @@ impl Engine {
         Ok(found)
     }
 
-    /// Whether a look-up leaves memtables out, as what they hold may be lost.
+    /// Whether a look-up skips memtables, because their entries may be lost.
     fn passes_over_memtables(&self, spec: &ReadSpec) -> bool {
         spec.tier == ReadTier::Persisted && self.unlogged.load(Ordering::Relaxed)
     }
 
-    /// One consistent view over all keys, whatever their column families.
+    /// Looks up all keys in one consistent view, whatever their column families.
     pub fn multi_get(
         &self,
         keys: &[(&Arc<ColumnFamilyData>, &[u8])],
@@ -199,15 +199,15 @@ impl Engine {
         let mut cfs: Vec<&Arc<ColumnFamilyData>> = keys.iter().map(|(cf, _)| *cf).collect();
         cfs.sort_by_key(|cf| cf.id);
         cfs.dedup_by_key(|cf| cf.id);
-        // With several column families the views must be of one age, or a
-        // batch over two of them could show in one only. A registered snapshot
-        // holds every view taken after it to its own number.
+        // With several column families the views must be of the same age, or a batch over
+        // two of them could show in only one. A registered snapshot holds every view taken
+        // after it to its own number.
         let one_age = self.views_of_one_age();
         let snapshot = (cfs.len() > 1 && spec.snapshot.is_none()).then(|| self.snapshot());
         let views: Vec<Arc<SuperVersion>> = cfs.iter().map(|cf| cf.pin_owned()).collect();
         let seq = match &snapshot {
             Some(s) => s.sequence(),
-            // Without a snapshot there is one view at most.
+            // Without a snapshot there is at most one view.
             None => views.first().map_or(0, |view| self.sequence_in(view, spec)),
         };
         drop(one_age);
@@ -243,14 +243,14 @@ impl Engine {
         found
     }
 
-    /// What the calling thread reads tables for until the result is dropped, if
+    /// Sets what the calling thread reads tables for, until the result is dropped, if
     /// statistics are on.
     #[inline]
     pub(super) fn reads_for(&self, activity: Activity) -> Option<During> {
         self.statistics().map(|_| activity.begin())
     }
 
-    /// Runs `merge` of a key with so many operands, counted and timed.
+    /// Runs `merge` for a key with `operands` operands, counted and timed.
     #[cold]
     fn count_merge<T>(&self, operands: usize, merge: impl FnOnce() -> Result<T>) -> Result<T> {
         let Some(statistics) = self.statistics() else {
@@ -260,8 +260,8 @@ impl Engine {
         counted_merge(statistics, merge)
     }
 
-    /// Whether `key` may exist; with its value when a memtable has it. Asks
-    /// memtables and filters, and reads no data block. When user code panics, it may.
+    /// Whether `key` may exist, and its value when a memtable has it. Asks memtables and
+    /// filters, and reads no data block. If user code panics, the key may exist.
     pub fn key_may_exist(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -321,7 +321,7 @@ impl Engine {
         (found, None)
     }
 
-    /// An iterator; failures to make one are met at its first use.
+    /// Makes an iterator. Failures to make it are reported at its first use.
     pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> DbIter {
         self.tick(Ticker::NoIteratorCreated, 1);
         let view = cf.pin_owned();
@@ -334,7 +334,7 @@ impl Engine {
         made.unwrap_or_else(|e| self.iter_over(cf, view, spec, Err(e)))
     }
 
-    /// An iterator over `view`; one that has failed already, if `begun` has.
+    /// Makes an iterator over `view`, or a failed iterator if `begun` is an error.
     fn iter_over(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -399,7 +399,7 @@ impl Engine {
         iter
     }
 
-    /// What an iterator over `view` is made from.
+    /// Collects what an iterator over `view` is made from.
     fn gather(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -454,11 +454,11 @@ impl Engine {
         })
     }
 
-    /// The number to read `view` at, which was pinned before.
+    /// The number to read `view` at. The view was pinned before.
     ///
-    /// A view from before a resumption may hold entries of writes that failed,
-    /// with numbers below those visible after it. The older memtables of a view
-    /// have none above the horizon of the active one (F5 of `resume`).
+    /// A view from before a resumption may hold entries of failed writes, with numbers
+    /// below those that are visible after it. The older memtables of a view have none above
+    /// the horizon of the active one (F5 of `resume`).
     #[inline]
     pub(super) fn sequence_in(&self, view: &SuperVersion, spec: &ReadSpec) -> SequenceNumber {
         let visible = self.latest_sequence_number();
@@ -471,8 +471,8 @@ impl Engine {
     /// Refuses to iterate as `spec` says where that cannot be done.
     ///
     /// # Errors
-    /// Those of `check_snapshot`; `NotSupported` for iterators over what is
-    /// persisted, as in RocksDB.
+    /// Errors of `check_snapshot`; `NotSupported` for iterators over what is persisted, as
+    /// in RocksDB.
     fn check_iteration(
         &self,
         cf: &ColumnFamilyData,
@@ -500,8 +500,8 @@ impl Engine {
     /// Refuses to read as `spec` says where that cannot be done.
     ///
     /// # Errors
-    /// Those of `check_snapshot`; `InvalidArgument` when a timestamp is missing,
-    /// has the wrong size or is below the limit of the history.
+    /// Errors of `check_snapshot`; `InvalidArgument` when a timestamp is missing, has the
+    /// wrong size or is below the limit of the history.
     fn check_spec(
         &self,
         cf: &ColumnFamilyData,
@@ -526,13 +526,13 @@ impl Engine {
         self.check_snapshot(cf, view, spec)
     }
 
-    /// Refuses to read at a snapshot what does not keep old values, or not for
-    /// this one.
+    /// Refuses to read a column family at a snapshot if old values are not kept there, or
+    /// not for this snapshot.
     ///
     /// # Errors
-    /// `InvalidArgument` for a snapshot that was not taken from this opening of
-    /// the database. `NotSupported` for a column family that updates values in place, and for
-    /// a secondary instance.
+    /// `InvalidArgument` for a snapshot that was not taken from this opening of the
+    /// database. `NotSupported` for a column family that updates values in place, and for a
+    /// secondary instance.
     fn check_snapshot(
         &self,
         cf: &ColumnFamilyData,

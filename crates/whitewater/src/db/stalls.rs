@@ -1,10 +1,10 @@
-//! Which column family holds writers back, and what that makes of admission.
+//! Which column family holds writers back, and how that affects admission.
 //!
-//! Whoever installs a view of a column family (a switch, a flush, a
-//! compaction) calls [`Engine::recompute_stall`] for it, under the database mutex: the
-//! family's condition is found anew, the rate of delayed writes moves by
-//! RocksDB's rules, and the gate gets what all families together ask for.
-//! What LOG is to say waits until the mutex is free ([`Engine::log_stalls`]).
+//! A thread that installs a view of a column family (by a switch, a flush or a compaction)
+//! calls [`Engine::recompute_stall`] for it, under the database mutex: the column family's
+//! condition is computed again, the rate of delayed writes moves by RocksDB's rules, and
+//! the gate gets the demand of all column families together. Lines for the info log wait
+//! until the mutex is free ([`Engine::log_stalls`]).
 
 use super::Engine;
 use super::events::condition;
@@ -17,30 +17,30 @@ use crate::write::stall::rate::{Debt, DelayRate};
 use crate::write::stall::{Demand, Pressure};
 use whitewater_storage::Error;
 
-/// A column family's part.
+/// The stall state of a column family.
 #[derive(Debug, Default)]
 pub(crate) struct CfStall {
-    /// Its condition, when it was last computed.
+    /// Its condition when it was last computed.
     pub now: Stall,
-    /// Its compactions are behind.
+    /// Whether its compactions are behind.
     behind: bool,
-    /// Bytes that its compactions had to rewrite then.
+    /// The number of bytes that its compactions had to rewrite then.
     owed: u64,
     pub counts: StallCounts,
 }
 
-/// The database's part.
+/// The stall state of the database.
 #[derive(Debug)]
 pub(crate) struct DbStall {
     rate: DelayRate,
-    /// Lines for LOG: what holds writers back, as warnings, and when nothing does.
+    /// Lines for the info log: what holds writers back, as warnings, and when nothing does.
     lines: Vec<(LogLevel, String)>,
-    /// For listeners.
+    /// Changes of which listeners have not been told yet.
     changes: Vec<WriteStallInfo>,
 }
 
 impl DbStall {
-    /// `max_rate` in bytes per second, 0 for the default.
+    /// `max_rate` is in bytes per second; 0 means the default.
     pub fn new(max_rate: u64) -> Self {
         DbStall {
             rate: DelayRate::new(max_rate),
@@ -51,7 +51,7 @@ impl DbStall {
 }
 
 impl DbStall {
-    /// Has delayed writes go at `max_rate` at most, as in [`DbStall::new`].
+    /// Limits delayed writes to `max_rate`, as in [`DbStall::new`].
     pub fn set_max_rate(&mut self, max_rate: u64) {
         self.rate.set_max(max_rate);
     }
@@ -75,13 +75,13 @@ impl CfState {
 }
 
 impl DbState {
-    /// The strictest pressure of any column family.
+    /// The strictest pressure of all column families.
     pub fn pressure(&self) -> Pressure {
         let all = self.cfs.values().map(|cf| pressure(cf.stall.now));
         all.max().unwrap_or_default()
     }
 
-    /// Finds the conditions of the column families `ids` anew.
+    /// Computes the conditions of the column families `ids` again.
     fn recompute_stall(&mut self, ids: impl IntoIterator<Item = u32>) {
         for id in ids {
             let before = self.pressure();
@@ -145,8 +145,8 @@ impl DbState {
         }
     }
 
-    /// What to tell a stopped writer instead of letting it wait: whatever it
-    /// would wait for fails again and again.
+    /// The error for a stopped writer that would otherwise wait for work that keeps
+    /// failing.
     fn hopeless(&self) -> Option<Error> {
         let stopped = self.cfs.values().filter_map(|cf| match cf.stall.now {
             Some((cause, Pressure::Stopped)) => Some(cause),
@@ -162,7 +162,7 @@ impl DbState {
 }
 
 impl Engine {
-    /// After the column families `ids` changed; see the module.
+    /// Called after the column families `ids` have changed; see the module.
     pub(crate) fn recompute_stall(&self, state: &mut DbState, ids: impl IntoIterator<Item = u32>) {
         state.recompute_stall(ids);
         for change in state.stalls.changes.drain(..) {
@@ -175,7 +175,7 @@ impl Engine {
             rate: state.stalls.rate,
             hopeless: state.hopeless(),
         });
-        // A failure that stopped the database has done so for good.
+        // A failure that stopped the database has let writers through for good.
         if let Some(budget_client) = &self.budget_client
             && Self::check_healthy(state).is_ok()
         {
@@ -186,8 +186,8 @@ impl Engine {
         }
     }
 
-    /// By a writer that passed a budget of memory which is used up, since this
-    /// database frees none: the reason.
+    /// Called by a writer that was let past an exhausted memory budget, since this database
+    /// frees no memory; returns the reason as an error.
     #[cold]
     pub(super) fn why_no_budget(&self) -> Result<(), Error> {
         self.lock_state()
@@ -196,7 +196,7 @@ impl Engine {
             .map_or(Ok(()), Err)
     }
 
-    /// Writes to LOG what changed. Without the database mutex.
+    /// Writes changes to the info log. Called without the database mutex.
     pub(crate) fn log_stalls(&self) {
         let lines = std::mem::take(&mut self.state.lock().stalls.lines);
         for (level, line) in lines {
@@ -204,7 +204,7 @@ impl Engine {
         }
     }
 
-    /// Counts of stalls that concern the whole database, by RocksDB's names.
+    /// Counts of stalls that concern the whole database, under RocksDB's names.
     pub(super) fn stall_counts(&self) -> Vec<(String, u64)> {
         let name = "write-buffer-manager-limit-stops".to_owned();
         vec![(name, self.gate.budget_stops())]

@@ -14,34 +14,34 @@ use std::sync::{Arc, Weak};
 
 /// The mutable state of an open database.
 ///
-/// Lock order: the manifest lock (in `VersionSet`) may be held when this one
-/// is taken, never the other way round. No I/O happens under this lock.
+/// Lock order: the manifest lock (in `VersionSet`) may be held when this one is taken,
+/// never the other way round. No I/O happens under this lock.
 #[derive(Debug, Default)]
 pub(crate) struct DbState {
     pub cfs: BTreeMap<u32, CfState>,
-    /// The database's options at present.
+    /// The current options of the database.
     pub options: Arc<DbOptions>,
     pub failure: Failure,
-    /// Background threads are to end.
+    /// Set when background threads must end.
     pub closing: bool,
     pub running_flushes: usize,
     pub running_compactions: usize,
-    /// Compactions that count as running and wait for a thread of the pool for the
+    /// Compactions that are counted as running and wait for a thread of the pool for the
     /// last level.
     pub forwarded: VecDeque<(Arc<ColumnFamilyData>, Compaction)>,
-    /// Jobs that are over but for the files they made obsolete, which are being
-    /// deleted.
+    /// The number of jobs that are done except for deleting the files that they made
+    /// obsolete.
     pub purges: usize,
-    /// Manual compactions that no automatic one may start beside.
+    /// The number of manual compactions beside which no automatic one may start.
     pub manual_compactions: usize,
     pub next_memtable_id: u64,
-    /// A flush for the budget of memory was asked for.
+    /// A flush for the shared memory budget was requested.
     pub budget_asks: bool,
-    /// A background thread is to delete what readers have let go of.
+    /// A background thread is to delete files that readers have released.
     pub purge_asked: bool,
     pub stalls: DbStall,
-    /// Memtables of column families that were dropped while something
-    /// held on to them.
+    /// Memtables of dropped column families that something still held when they were
+    /// dropped.
     pub dropped: Vec<Weak<Memtable>>,
 }
 
@@ -49,38 +49,37 @@ pub(crate) struct DbState {
 #[derive(Debug)]
 pub(crate) struct CfState {
     pub data: Arc<ColumnFamilyData>,
-    /// The options at present: what was asked for, corrected.
+    /// The current options: the requested ones, corrected.
     options: Arc<CfOptions>,
-    /// The options before they are corrected, so that a correction ends when
-    /// the option that called for it changes.
+    /// The requested options, before corrections, so that a correction ends when the option
+    /// that called for it changes.
     asked: Arc<CfOptions>,
     pub mem: Arc<Memtable>,
-    /// Switched out and not flushed yet, oldest first.
+    /// Retired memtables that are not flushed yet, oldest first.
     pub imm: Vec<Arc<Memtable>>,
     pub version: Arc<Version>,
     pub levels: LevelState,
-    /// What `levels` was computed for besides the version.
+    /// What `levels` was computed for, besides the version.
     pub moment: Moment,
-    /// A pick found nothing, though something is due: until the version or the
-    /// files being compacted change, none will.
+    /// A pick found nothing although something is due: no pick will find anything until the
+    /// version or the files being compacted change.
     pub nothing_to_pick: bool,
     pub cursor: CompactCursor,
     /// A flush job is running; its memtables are the first ones of `imm`.
     pub flushing: bool,
-    /// Flush whatever is in `imm`, however little.
+    /// `imm` is to be flushed, however little it holds.
     pub flush_requested: bool,
     /// Tables are being ingested: no compaction begins, and only the ingestion
     /// flushes.
     pub ingesting: bool,
-    /// Compactions on request that a running one is in the way of: no automatic
-    /// one begins.
+    /// The number of requested compactions that a running one is in the way of: no
+    /// automatic one begins.
     pub requests_waiting: usize,
-    /// How it holds writers back.
+    /// How this column family holds writers back.
     pub stall: CfStall,
-    /// What its jobs amount to.
+    /// The totals of this column family's jobs.
     pub stats: CfStats,
-    /// Memtables that were flushed, and versions that were replaced, while
-    /// somebody may hold on to them.
+    /// Flushed memtables and replaced versions that something may still hold.
     pub held: Held,
 }
 
@@ -104,12 +103,12 @@ impl Held {
         self.versions.push(Arc::downgrade(version));
     }
 
-    /// The memtables that are still there, to be dropped without the mutex.
+    /// The memtables that still exist. The caller drops them without the mutex.
     pub fn memtables(&self) -> Vec<Arc<Memtable>> {
         self.memtables.iter().filter_map(Weak::upgrade).collect()
     }
 
-    /// The versions that are still there, to be dropped without the mutex.
+    /// The versions that still exist. The caller drops them without the mutex.
     pub fn versions(&self) -> Vec<Arc<Version>> {
         self.versions.iter().filter_map(Weak::upgrade).collect()
     }
@@ -142,18 +141,18 @@ impl CfState {
         cf
     }
 
-    /// The options at present.
+    /// The current options.
     pub fn options(&self) -> &Arc<CfOptions> {
         &self.options
     }
 
-    /// The options as they were asked for.
+    /// The options as they were requested.
     pub fn asked_options(&self) -> &CfOptions {
         &self.asked
     }
 
-    /// Has `options` hold from now on, which were `asked` for, and shows them
-    /// to readers.
+    /// Makes `options` the current options, which correct the requested ones (`asked`), and
+    /// publishes them to readers.
     pub fn set_options(&mut self, asked: CfOptions, options: CfOptions) {
         self.asked = Arc::new(asked);
         self.options = Arc::new(options);
@@ -162,15 +161,15 @@ impl CfState {
         self.publish();
     }
 
-    /// Has writes go to `mem`, made with options that may have changed since;
-    /// returns the memtable before.
+    /// Makes `mem` the memtable that writes go to; returns the one before. The options may
+    /// have changed since `mem` was made.
     pub fn set_memtable(&mut self, mem: Arc<Memtable>) -> Arc<Memtable> {
         mem.shrink_to(self.options.write_buffer_size);
         std::mem::replace(&mut self.mem, mem)
     }
 
-    /// Installs `version` as the current one; returns the one before, to be
-    /// dropped once the mutex is free (it may be the last to hold files open).
+    /// Installs `version` as the current one; returns the one before, to be dropped once
+    /// the mutex is free (it may be the last reference that holds files open).
     #[must_use]
     pub fn set_version(&mut self, version: Arc<Version>) -> Arc<Version> {
         let before = std::mem::replace(&mut self.version, version);
@@ -179,8 +178,8 @@ impl CfState {
         before
     }
 
-    /// Finds out anew what is due: for another version or moment, or when
-    /// files are not being compacted any more.
+    /// Recomputes what is due: for another version or moment, or when files are no longer
+    /// being compacted.
     pub fn score_levels(&mut self) {
         let user = &self.data.comparator.user;
         self.levels = pick::level_state(&self.version, &self.options, user, &self.moment);
@@ -215,7 +214,7 @@ impl CfState {
 }
 
 impl DbState {
-    /// Lets no background job begin any more; returns whether that was so already.
+    /// Prevents further background jobs from starting; returns whether that was so already.
     pub fn close(&mut self) -> bool {
         self.running_compactions -= self.forwarded.len();
         self.forwarded.clear();

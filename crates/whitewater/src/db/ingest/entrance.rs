@@ -1,4 +1,4 @@
-//! Where tables go, and which numbers they get, while writers are kept out.
+//! Choosing the levels and numbers of ingested tables, while writers are kept out.
 
 use super::incoming::Incoming;
 use super::{IngestSpec, dropped};
@@ -22,21 +22,21 @@ use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
-/// RocksDB's epoch number of tables that came in behind: older than all others.
+/// RocksDB's epoch number of tables that were ingested behind: older than all others.
 const BEHIND: u64 = 1;
 
-/// What lets tables in while writers are kept out.
+/// Ingests tables while writers are kept out.
 pub(super) struct Entrance<'a> {
     pub engine: &'a Arc<Engine>,
     pub cf: &'a Arc<ColumnFamilyData>,
     pub spec: IngestSpec,
-    /// The last number that a write has.
+    /// The last number that belongs to a write.
     pub last: SequenceNumber,
 }
 
 impl Entrance<'_> {
-    /// Lets all of `incoming` in, with `next` as the memtable of later writes;
-    /// returns their levels and the last number that is taken.
+    /// Ingests all of `incoming`, with `next` as the memtable of later writes; returns
+    /// their levels and the last number that is taken.
     // Long: the steps while writers are kept out, in their order.
     pub fn admit(
         &self,
@@ -46,14 +46,14 @@ impl Entrance<'_> {
     ) -> Result<(Vec<usize>, SequenceNumber)> {
         let engine = self.engine;
         let ranges: Vec<_> = incoming.tables.iter().map(|(c, _)| c.range()).collect();
-        // What comes in behind is below memtables and tables alike.
+        // Tables that are ingested behind are below memtables and tables alike.
         let in_memory = !self.spec.ingest_behind
             && !planted(Bug::IngestedUnderMemtable)
             && self.is_in_memory(&ranges)?;
         if in_memory && !self.spec.allow_blocking_flush {
             return Err(Error::invalid("External file requires flush"));
         }
-        // Before anything is done for it: what was asked for is possible.
+        // Check that the request is possible before anything is done for it.
         let placed = self.place(&ranges)?;
         self.check_times(&ranges, &placed, in_memory)?;
         let numbers = self.numbers(&incoming.tables, &placed, in_memory)?;
@@ -101,7 +101,7 @@ impl Entrance<'_> {
             ..VersionEdit::default()
         };
         let last = numbers.iter().copied().fold(self.last, u64::max);
-        // From here on the files are the version set's.
+        // From here on the files belong to the version set.
         incoming.handed_over = true;
         let keys = incoming.tables.iter().map(|(c, _)| c.num_entries).sum();
         self.record(edit, next, last, keys)?;
@@ -117,15 +117,14 @@ impl Entrance<'_> {
             });
         }
         if last > self.last {
-            // Nobody else has a number: everything before is visible.
+            // No other thread has reserved a number: everything before is visible.
             let published = engine.publication.finish(self.last + 1, last);
             published.map_err(|_| engine.first_error())?;
         }
         Ok((placed.iter().map(|p| p.level).collect(), last))
     }
 
-    /// Records `edit`, and shows its tables to readers together with `next`
-    /// (G1).
+    /// Records `edit`, and installs its tables for readers together with `next` (G1).
     fn record(
         &self,
         edit: VersionEdit,
@@ -142,7 +141,7 @@ impl Entrance<'_> {
             keys,
         };
         let recorded = (engine.versions).log_and_apply(vec![edit], last, None, &mut |changed| {
-            // Declared first, so dropped after the mutex is free.
+            // Declared before the guard, so it is dropped after the mutex is free.
             let mut old = Vec::new();
             let mut unused = None;
             let mut state = engine.lock_state();
@@ -166,7 +165,8 @@ impl Entrance<'_> {
         recorded.inspect_err(|e| engine.report(Source::Manifest, e, "recording an ingestion"))
     }
 
-    /// Whether a memtable has a key in one of `ranges`, or deletes some.
+    /// Whether a memtable has a key in one of `ranges`, or a range tombstone that overlaps
+    /// one.
     fn is_in_memory(&self, ranges: &[KeyRange<'_>]) -> Result<bool> {
         let memtables = {
             let state = self.engine.lock_state();
@@ -233,9 +233,9 @@ impl Entrance<'_> {
         Ok(place(&cf.version, comparator, levels, ranges))
     }
 
-    /// Refuses to add versions of keys that there are already, where keys have
-    /// timestamps: what comes later must be newer, as look-ups stop at the first
-    /// source that knows a key. RocksDB's rules.
+    /// Refuses to add versions of existing keys, where keys have timestamps: later versions
+    /// must be newer, since look-ups stop at the first source that knows a key. These are
+    /// RocksDB's rules.
     fn check_times(
         &self,
         ranges: &[KeyRange<'_>],
@@ -263,9 +263,9 @@ impl Entrance<'_> {
         }
     }
 
-    /// The number of each table. One above all writes hides a table from
-    /// snapshots, those that may be taken at any moment included; so only who
-    /// does not care for snapshots, or allows no number, gets 0.
+    /// Returns the number of each table. A number above all writes hides a table from
+    /// snapshots, including snapshots that may be taken at any moment. So a table gets 0
+    /// only if the caller does not need consistent snapshots, or allows no number.
     fn numbers(
         &self,
         tables: &[(&Candidate, u64)],
@@ -285,7 +285,7 @@ impl Entrance<'_> {
                 "Global seqno is required, but disabled"
             }));
         }
-        // The number 0 is for what comes in behind, where that is possible.
+        // Where tables can be ingested behind, the number 0 is reserved for them.
         let shared = !self.cf.options().reserves_last_level();
         if !can || shared && !(overlap || self.spec.snapshot_consistency) {
             return Ok(vec![0; tables.len()]);

@@ -1,4 +1,4 @@
-//! Tables that have names of the database's own, and are in none of its versions.
+//! Tables that have file names of the database, and are in none of its versions.
 
 use crate::db::Engine;
 use crate::db::failure::Source;
@@ -8,21 +8,22 @@ use whitewater_storage::fs::Fs;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Result, filename};
 
-/// Bytes copied at a time.
+/// The number of bytes that are copied at a time.
 const CHUNK: usize = 256 << 10;
 
 /// Tables in the database's directory that no version names yet.
 pub(super) struct Incoming<'a> {
     fs: &'a dyn Fs,
     dir: &'a Path,
-    /// Each with the number of its name.
+    /// The tables, each with the number of its file.
     pub tables: Vec<(&'a Candidate, u64)>,
-    /// Versions name them now; or else they are removed in the end.
+    /// Versions name the tables now. If not set, the tables are removed when this is
+    /// dropped.
     pub handed_over: bool,
 }
 
 impl<'a> Incoming<'a> {
-    /// Gives `candidates` names of the database's, durably.
+    /// Gives `candidates` file names of the database, durably.
     pub fn bring(
         engine: &'a Engine,
         candidates: &'a [Candidate],
@@ -38,14 +39,14 @@ impl<'a> Incoming<'a> {
             let number = engine.versions.new_file_number();
             incoming.tables.push((candidate, number));
             let path = filename::table(&engine.dir, number);
-            // Where there are no links (another file system, say): a copy.
+            // If they cannot be linked (from another file system, say), they are copied.
             if !(by_link && incoming.fs.link(&candidate.path, &path).is_ok()) {
                 copy(incoming.fs, &candidate.path, &path)?;
             } else {
                 incoming.fs.open_append(&path)?.sync()?;
             }
         }
-        // Not tried again, and names of other files may be lost with it.
+        // The sync is not tried again, and names of other files may be lost with it.
         let synced = incoming.fs.sync_dir(incoming.dir);
         synced.inspect_err(|e| engine.report(Source::Manifest, e, "ingesting"))?;
         Ok(incoming)
@@ -58,13 +59,13 @@ impl Drop for Incoming<'_> {
             return;
         }
         for (_, number) in &self.tables {
-            // One that cannot be removed is found as an orphan at the next open.
+            // A table that cannot be removed is found as an orphan at the next open.
             let _ = self.fs.remove(&filename::table(self.dir, *number));
         }
     }
 }
 
-/// Copies a file, and makes the content of the copy durable. Returns its length.
+/// Copies a file, and makes the content of the copy durable. Returns its length in bytes.
 pub(in crate::db) fn copy(fs: &dyn Fs, from: &Path, to: &Path) -> Result<u64> {
     let mut source = fs.open_sequential(from)?;
     let mut copy = fs.create(to)?;

@@ -1,40 +1,38 @@
-//! Bringing tables into the database that were made outside.
+//! Ingesting tables that were made outside the database.
 //!
-//! 1. *Look* at the tables, and give them names of the database's own: by hard
-//!    links when they are moved, by copies otherwise. They are durable, and so
-//!    are their names, before anything refers to them.
-//! 2. *Keep writers out*: the current generation is closed, and all that have a
-//!    place in it are waited for. Readers go on.
-//! 3. *Flush* memtables with keys in the tables' ranges, for a memtable is read
-//!    before any table. The caller's thread does it: flush threads may be
-//!    waiting for the right to switch. They leave the column family alone
-//!    meanwhile, with atomic flushes all of them, so that the caller is told of
-//!    a failure in place of waiting until one of them has tried again.
-//! 4. *Place* each table as deep as it can go (`external::place`), under the
-//!    numbers that follow the last write's. No automatic or manual compaction of
-//!    the column family begins meanwhile, so what was found to be free stays so.
-//! 5. *Record* all of them in one edit of the manifest; the log up to here is
-//!    durable before, so that a power cut does not keep the tables and lose
-//!    writes before them.
-//! 6. *Show* them: the version that has them is installed together with a new
-//!    memtable, then their numbers are published, and then writers go on in a
-//!    generation behind them.
+//! 1. *Inspect* the tables, and give them file names of the database: by hard links when
+//!    they are moved, by copies otherwise. The tables and their names are durable before
+//!    anything refers to them.
+//! 2. *Keep writers out*: the current generation is closed, and all writers with a place in
+//!    it are waited for. Readers continue.
+//! 3. *Flush* memtables with keys in the tables' ranges, because a memtable is read before
+//!    any table. The caller's thread does this: flush threads may be waiting for the right
+//!    to switch. They leave the column family alone meanwhile (with atomic flushes, all
+//!    column families), so that the caller is told of a failure instead of waiting until a
+//!    flush thread has tried again.
+//! 4. *Place* each table as deep as possible (`external::place`), under the numbers that
+//!    follow the last write's. No automatic or manual compaction of the column family
+//!    begins meanwhile, so ranges that were found free stay free.
+//! 5. *Record* all tables in one edit of the manifest. The log up to here is made durable
+//!    before, so that a power cut does not keep the tables and lose writes before them.
+//! 6. *Show* them: the version that has them is installed together with a new memtable,
+//!    then their numbers are published, and then writers continue in a generation above
+//!    them.
 //!
-//! Tables that are ingested *behind* are older than all that is there: they go
-//! to the last level with the number 0, and no memtable is flushed for them.
+//! Tables that are ingested *behind* are older than everything in the column family: they
+//! go to the last level with the number 0, and no memtable is flushed for them.
 //!
 //! Invariants:
-//! * G1: nobody reads a later write without the tables. A reader who has the
-//!   version without them has the memtable before, which nobody writes to any
-//!   more (V1 of `column_family`), so it ends at what came before them.
-//! * G2: their numbers were given to no write: writers are out when they are
-//!   taken, and the next generation begins behind them (T3 of
-//!   `write::generation`).
-//! * G3: a call that fails leaves nothing but files that no version names, and
-//!   removes those; after a failed manifest write, which stops the database,
-//!   they stay as long as some manifest may name them.
+//! * G1: no reader sees a later write without the tables. A reader that has the version
+//!   without them has the memtable before, which no thread writes to now (V1 of
+//!   `column_family`), so it sees only what came before them.
+//! * G2: their numbers belong to no write: writers are kept out when the numbers are taken,
+//!   and the next generation begins above them (T3 of `write::generation`).
+//! * G3: a call that fails leaves nothing but files that no version names, and removes
+//!   those. After a failed manifest write, which stops the database, they stay as long as
+//!   some manifest may name them.
 //!
-//! `incoming` is tables that have a name and no place yet, `entrance` what is done while
+//! `incoming` has tables with a name and no place yet, `entrance` what is done while
 //! writers are kept out.
 
 mod entrance;
@@ -57,7 +55,7 @@ use std::sync::Arc;
 use whitewater_concurrent::system;
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// How tables are brought in. RocksDB's names.
+/// How tables are ingested; RocksDB's names.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct IngestSpec {
     pub move_files: bool,
@@ -80,11 +78,11 @@ impl Default for IngestSpec {
 }
 
 impl Engine {
-    /// Brings the tables at `paths` into `cf`, later ones newer than earlier
-    /// ones, all of them or none.
+    /// Ingests the tables at `paths` into `cf`, all of them or none. Later tables are newer
+    /// than earlier ones.
     ///
     /// # Errors
-    /// `InvalidArgument` for tables that cannot come in as asked; those of the
+    /// `InvalidArgument` for tables that cannot be ingested as requested; errors of the
     /// file system. Nothing has changed then.
     pub fn ingest(
         self: &Arc<Self>,
@@ -110,7 +108,7 @@ impl Engine {
         let incoming = Incoming::bring(self, &candidates, spec.move_files)?;
         let mut obsolete_logs = None;
         let outcome = self.let_in(cf, incoming, spec, &mut obsolete_logs);
-        // What must not be done with writers kept out.
+        // This must not be done while writers are kept out.
         if let Some(below) = obsolete_logs {
             self.purge_obsolete_logs(below);
         }
@@ -131,8 +129,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Removes the other names of tables that were moved. A name that cannot
-    /// be removed does no harm.
+    /// Removes the original names of tables that were moved. A name that cannot be removed
+    /// does no harm.
     fn remove_sources(&self, paths: &[PathBuf]) {
         for path in paths {
             if let Err(e) = self.fs.remove(path) {
@@ -144,7 +142,7 @@ impl Engine {
         }
     }
 
-    /// Keeps writers out while the tables come in; returns their levels.
+    /// Keeps writers out while the tables are ingested; returns their levels.
     // Long: the steps of an ingestion and what each failure undoes.
     fn let_in(
         self: &Arc<Self>,
@@ -166,9 +164,10 @@ impl Engine {
         } else {
             self.next_log(&before)?
         };
-        // The one that goes with the tables, and one for readers while older ones
-        // are flushed. With atomic flushes, the others' go along, whatever is in
-        // this one now: a batch may yet come into it, and into theirs.
+        // One memtable is installed with the tables, and one is for readers while older
+        // ones are flushed. With atomic flushes, the other column families get new
+        // memtables, too, whatever this memtable holds now: parts of a batch may yet come
+        // into it and into theirs.
         let mut ids = vec![cf.id, cf.id];
         let others = self.with_others(vec![cf.id]);
         ids.extend(others.into_iter().filter(|&id| id != cf.id));
@@ -212,8 +211,8 @@ impl Engine {
         let outcome = caught(Guarded::Job, || {
             entrance.admit(incoming, next, obsolete_logs)
         });
-        // Writers go on, whatever came of it: behind the tables' numbers, or
-        // where they were.
+        // Writers continue, whatever the outcome: above the tables' numbers, or where they
+        // were.
         let (levels, last) = match outcome {
             Ok((levels, last)) => (Ok(levels), last),
             Err(e) => (Err(e), end.last),
@@ -235,7 +234,7 @@ impl Engine {
     }
 }
 
-/// Whether tables may come into `cf` behind what it has.
+/// Refuses to ingest tables into `cf` behind its data, if that is not allowed.
 fn check_behind_allowed(cf: &ColumnFamilyData) -> Result<()> {
     let options = cf.options();
     if cf.comparator.user.timestamp_size() > 0 {
