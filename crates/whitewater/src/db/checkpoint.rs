@@ -1,12 +1,10 @@
-//! Checkpoints: a database beside this one, with what this one holds at a
-//! moment.
+//! Checkpoints: another database with what this one holds at a moment.
 //!
-//! The moment is one at which nothing switches, ingests, or changes column
-//! families: then the tables of all families are listed, and where the log
-//! ends. Tables are linked, or copied where there are no links. The manifest is
-//! written anew, and has these tables and no history; logs are copied, up to
-//! that end, for they may be used again. All of it is made under a temporary
-//! name, durable, and then gets its own.
+//! At that moment nothing switches, ingests, or changes column families. The tables of all
+//! column families and the end of the log are noted. Tables are linked, or copied if they
+//! cannot be linked. A new manifest is written that has these tables and no history. Logs
+//! are copied up to the noted end, because they may be recycled. Everything is made under a
+//! temporary name and made durable, and is then renamed.
 
 use super::Engine;
 use super::ingest::copy;
@@ -22,7 +20,7 @@ use whitewater_storage::manifest::set_current;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, Result};
 
-/// Bytes of a log copied at a time.
+/// The number of bytes of a log that are copied at a time.
 const CHUNK: usize = 256 << 10;
 
 /// What a checkpoint is made of.
@@ -38,9 +36,9 @@ impl Engine {
     /// flushed first if the logs have `log_size_for_flush` bytes or more.
     ///
     /// # Errors
-    /// `InvalidArgument` when `target` exists; `IOError` when its parent does not, as
-    /// in RocksDB; those of the file system, and
-    /// then nothing is at `target`, unless the last sync failed.
+    /// `InvalidArgument` when `target` exists; `IOError` when its parent does not, as in
+    /// RocksDB; errors of the file system. Nothing is at `target` then, unless the last
+    /// sync failed.
     pub fn create_checkpoint(
         self: &Arc<Self>,
         target: &Path,
@@ -61,7 +59,7 @@ impl Engine {
         let made = self.fill_checkpoint(&staging, target);
         self.enable_file_deletions();
         if made.is_err() {
-            // The error that matters is known; the next attempt clears the rest.
+            // The error that matters is known. The next attempt removes what is left.
             let _ = clear(&*self.fs, &staging);
         }
         made?;
@@ -70,7 +68,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Refuses to make a directory in one that is not there.
+    /// Refuses to make a directory in a parent that does not exist.
     fn check_parent(&self, path: &Path) -> Result<()> {
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
         match parent {
@@ -84,7 +82,7 @@ impl Engine {
 
     fn fill_checkpoint(&self, staging: &Path, target: &Path) -> Result<()> {
         let fs = &*self.fs;
-        // What a crash may have left.
+        // Remove what a crash may have left.
         clear(fs, staging)?;
         fs.create_dir_all(staging)?;
         let moment = self.moment(staging)?;
@@ -123,9 +121,9 @@ impl Engine {
         }
     }
 
-    /// Copies an options file, but for the directory of logs: the copy's are with
-    /// its tables, and those there are the original's, to be read and deleted by
-    /// it alone. Returns how many bytes were copied.
+    /// Copies an options file without the directory of logs. The copy's logs are beside its
+    /// tables; the logs in the original's directory belong to the original, and only it may
+    /// read and delete them. Returns how many bytes were copied.
     fn bring_options(&self, from: &Path, to: &Path) -> Result<u64> {
         let fs = &*self.fs;
         if self.options.wal_dir.is_none() {
@@ -147,17 +145,17 @@ impl Engine {
         self.tick(Ticker::CheckpointWriteBytes, bytes);
     }
 
-    /// Lists what there is at one moment, and writes the manifest of that into
+    /// Lists the files of one moment, and writes the manifest of that moment into
     /// `staging`.
     fn moment(&self, staging: &Path) -> Result<Moment> {
-        // Held to the end: between a failure of the log and a resumption lies
-        // a switch, and behind it a log that flushes well while the end of the
-        // one before never got to its file.
+        // Held to the end: between a failure of the log and a resumption there is a switch,
+        // and after it a log that can be flushed although the end of the log before never
+        // got to its file.
         let _no_switch = self.switching();
         Self::check_healthy(&self.lock_state())?;
         let generation = self.generation.load();
         let end = generation.end().ok_or_else(Self::shutdown_error)?;
-        // Before the manifest's copy, which may then need fewer logs.
+        // Read before the manifest is copied: the copy may then need fewer logs.
         let min = self.versions.min_log_number_to_keep();
         let (manifest, versions) = self.versions.write_copy(staging, min)?;
         let mut logs = self.wal.older();
@@ -167,11 +165,12 @@ impl Engine {
         }
         logs.retain(|(number, _)| *number >= min);
         if end.offset == generation.start() && logs[..] == [(current, end.offset)] {
-            // Nothing but the link to the log before, which the copy is without.
+            // The log holds nothing but the link to the log before, which the copy does not
+            // have.
             logs[0].1 = 0;
         }
         drop(generation);
-        // All of the logs up to their ends is in their files then.
+        // After this, everything up to the logs' ends is in their files.
         self.publication
             .wait_passed(end.last)
             .map_err(|_| self.first_error())?;
@@ -184,7 +183,7 @@ impl Engine {
     }
 }
 
-/// The name that a checkpoint has while it is made.
+/// The name of a checkpoint while it is being made.
 fn staging_of(target: &Path) -> Result<PathBuf> {
     let Some(name) = target.file_name() else {
         return Err(Error::invalid("invalid checkpoint directory name"));
@@ -205,8 +204,8 @@ fn clear(fs: &dyn Fs, staging: &Path) -> Result<()> {
     fs.remove_dir(staging)
 }
 
-/// Links the table or blob file at `path` into `dir`; copies it where that fails.
-/// Returns how many bytes were copied.
+/// Links the table or blob file at `path` into `dir`, or copies it if that fails. Returns
+/// how many bytes were copied.
 fn bring(fs: &dyn Fs, path: &Path, dir: &Path) -> Result<u64> {
     let Some(name) = path.file_name() else {
         return Err(Error::invalid("a file without a name"));
@@ -218,7 +217,7 @@ fn bring(fs: &dyn Fs, path: &Path, dir: &Path) -> Result<u64> {
     }
 }
 
-/// Copies the first `len` bytes of a log, durably.
+/// Copies the first `len` bytes of a log, and syncs the copy.
 fn copy_part(fs: &dyn Fs, from: &Path, to: &Path, len: u64) -> Result<()> {
     let mut copy = fs.create(to)?;
     let source = fs.open_random(from)?;

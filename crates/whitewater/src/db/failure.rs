@@ -3,7 +3,7 @@
 //! | severity | reads | writes | flushes, compactions | ends by |
 //! |---|---|---|---|---|
 //! | none | yes | yes | yes | - |
-//! | soft | yes | yes, but none waits for work that keeps failing | retried with back-off | success |
+//! | soft | yes | yes; none waits for work that keeps failing | retried with back-off | success |
 //! | hard | yes | no | no | [`Engine::resume`], or reopening |
 //! | fatal | yes | no | no | reopening |
 //! | unrecoverable | yes | no | no | repairing what is damaged |

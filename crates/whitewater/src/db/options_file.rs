@@ -1,19 +1,19 @@
-//! Writing `OPTIONS-<number>`: what the options are, for RocksDB's tools and
+//! Writing `OPTIONS-<number>`: the current options, for RocksDB's tools and
 //! [`Options::load_latest`](crate::Options::load_latest).
 //!
-//! A new file is written when the database is opened, when column families come
-//! and go, and when options change. It has all that holds at that moment
-//! (`options::file` has the format). The two newest files stay, as in RocksDB,
-//! and all while file deletions are disabled.
+//! A new file is written when the database is opened, when column families are created or
+//! dropped, and when options change. It has all options that hold at that moment
+//! (`options::file` has the format). The two newest files stay, as in RocksDB, and all of
+//! them while file deletions are disabled.
 //!
-//! Invariant P1: the newest file has every column family that the manifest has,
-//! whenever the process dies. A family is in the file before it is added to the
-//! manifest, and stays there until it was dropped from it. What the file has and
-//! the manifest has not, [`Options::load_latest`](crate::Options::load_latest)
-//! passes over.
+//! Invariant P1: the newest file has every column family that the manifest has, whenever
+//! the process dies. A column family is in the file before it is added to the manifest, and
+//! stays there until it was dropped from the manifest.
+//! [`Options::load_latest`](crate::Options::load_latest) skips column families that are in
+//! the file and not in the manifest.
 //!
-//! The data does not depend on it: a failure goes to LOG and the database goes
-//! on, unless its directory could not be synced.
+//! The data does not depend on the file: a failure is written to the info log and the
+//! database continues, unless its directory could not be synced.
 
 use super::Engine;
 use super::failure::Source;
@@ -26,52 +26,55 @@ use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// Far more than there is for thousands of column families.
+/// The size limit of an options file, in bytes: far more than thousands of column families
+/// need.
 pub(super) const MAX_BYTES: u64 = 256 << 20;
 
-/// Options files kept, the new one included.
+/// The number of options files that are kept, including the new one.
 const KEPT: usize = 2;
 
-/// Column families that are about to be created, by name: they belong into options
-/// files (P1), whoever writes one meanwhile.
+/// Column families that are about to be created, by name. Every options file that is
+/// written meanwhile has them (P1).
 pub(crate) type Coming = BTreeMap<String, Arc<CfOptions>>;
 
 impl Engine {
-    /// Writes an options file with the options at present.
+    /// Writes an options file with the current options.
     pub(crate) fn write_options_file(&self) {
         self.write_options_with(|_| ());
     }
 
-    /// Writes one that also has `families`, which are about to be created.
+    /// Writes an options file that also has `families`, which are about to be created.
     pub(super) fn announce_families(&self, families: Vec<(String, Arc<CfOptions>)>) {
         self.write_options_with(|coming| coming.extend(families));
     }
 
-    /// Whether the column family `name` is in the options file before it is there.
+    /// Whether the column family `name` is in the options file although it does not exist
+    /// yet.
     pub(super) fn is_announced(&self, name: &str) -> bool {
         self.options_files.lock().contains_key(name)
     }
 
-    /// The column family `name` was created.
+    /// Notes that the column family `name` was created.
     pub(super) fn family_arrived(&self, name: &str) {
         self.options_files.lock().remove(name);
     }
 
-    /// The column family `name` is not created after all.
+    /// Writes an options file without the column family `name`, because it is not created
+    /// after all.
     pub(super) fn withdraw_family(&self, name: &str) {
         self.write_options_with(|coming| drop(coming.remove(name)));
     }
 
     fn write_options_with(&self, change: impl FnOnce(&mut Coming)) {
-        // Whoever comes last finds the newest options.
+        // The last thread to get the lock finds the newest options.
         let mut one_at_a_time = self.options_files.lock();
         change(&mut one_at_a_time);
         if let Err(e) = self.try_write_options_file(&one_at_a_time) {
             self.info_log
                 .warn(&format!("writing the options file failed: {e}"));
-            // If it was the directory's sync: that is not tried again, and names
-            // of other files may be lost with it. Better told now than by the
-            // next flush.
+            // If the directory's sync failed, it is not tried again, and names of other
+            // files may be lost with it. It is better to report that now than at the next
+            // flush.
             if let Err(e) = self.fs.sync_dir(&self.dir) {
                 self.report(Source::Manifest, &e, "writing the options file");
             }
@@ -98,7 +101,8 @@ impl Engine {
         let path = filename::options(&self.dir, number);
         let temporary = filename::temp(&self.dir, number);
         write_file_atomically(&*self.fs, &temporary, &path, text.as_bytes())?;
-        // Somebody may be about to copy them; the next one written counts again.
+        // While deletions are disabled, the files may be about to be copied. The next file
+        // that is written counts again.
         let disabled = self.deletions.disabled();
         let excess = match *disabled {
             0 => (old.len() + 1).saturating_sub(KEPT),
@@ -125,11 +129,11 @@ fn numbers(fs: &dyn Fs, dir: &Path) -> Result<Vec<u64>> {
     Ok(numbers)
 }
 
-/// Reads the newest options file of the database in `dir`; with its path.
+/// Reads the newest options file of the database in `dir`; returns it with its path.
 ///
 /// # Errors
-/// `NotFound` when there is none, `InvalidArgument` naming the file when it is
-/// not one, `IOError` when it cannot be read.
+/// `NotFound` when there is none, `InvalidArgument` naming the file when it is not an
+/// options file, `IOError` when it cannot be read.
 pub(crate) fn load_latest(fs: &dyn Fs, dir: &Path) -> Result<(PathBuf, read::Parsed)> {
     let newest = numbers(fs, dir)?.pop().ok_or_else(|| {
         Error::new(

@@ -561,7 +561,7 @@ impl Engine {
         Ok(())
     }
 
-    /// A snapshot of the state now.
+    /// Takes a snapshot of the current state.
     pub fn snapshot(&self) -> SnapshotGuard {
         let now = system::wall_clock()
             .duration_since(UNIX_EPOCH)
@@ -570,21 +570,21 @@ impl Engine {
     }
 }
 
-/// Whether a read of `view` runs code of the user.
+/// Whether a read of `view` runs user code.
 #[inline]
 fn runs_user_code(view: &SuperVersion) -> bool {
     view.options.runs_user_code() || view.version.open_with.runs_user_code
 }
 
-/// Whether the tables of `view` are opened with the prefix extractor that holds
-/// at present: with that of the database's opening.
+/// Whether the tables of `view` are opened with the current prefix extractor. They are
+/// opened with the one that the database was opened with.
 fn tables_know_prefixes(view: &SuperVersion) -> bool {
     let now = view.options.prefix_extractor.as_ref().map(|e| e.name());
     let opened_with = view.version.open_with.prefix_extractor.as_ref();
     now == opened_with.map(|e| e.name())
 }
 
-/// When an iterator keeps to a prefix.
+/// When an iterator stays within a prefix.
 fn prefix_mode(options: &CfOptions, spec: &ReadSpec) -> PrefixMode {
     if options.prefix_extractor.is_none() {
         PrefixMode::Never

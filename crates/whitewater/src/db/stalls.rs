@@ -175,7 +175,7 @@ impl Engine {
             rate: state.stalls.rate,
             hopeless: state.hopeless(),
         });
-        // A failure that stopped the database has let writers through for good.
+        // While a failure stops the database, writers stay let through.
         if let Some(budget_client) = &self.budget_client
             && Self::check_healthy(state).is_ok()
         {

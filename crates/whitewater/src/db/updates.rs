@@ -1,23 +1,21 @@
-//! Reading back what was logged since a sequence number, from archived logs
-//! and live ones, beside writers.
+//! Reading back what was logged since a sequence number, from archived and live logs,
+//! beside writers.
 //!
-//! * U1: only batches up to the visible number are shown, and none that a
-//!   resumption gave up. Whatever else has such a number is wholly in its log;
-//!   bytes beyond may be half copied, and are never judged.
-//! * U2: what is read of a log that is written to goes stale: the reader is
-//!   given the bytes anew ([`OpenLog::refresh`]) before it is believed that
-//!   there is no more.
-//! * U3: a log is left for the next one only when it was closed before its
-//!   bytes were given, so that there can be no more in it. Where the next one
-//!   tells how long it was ([`Link`]), all of that must have been read.
-//! * U4: nothing is passed over in silence but numbers that no log ever had, or
-//!   that a power cut took from the last one: the manifest may know of them, so
-//!   that nobody gets them again.
+//! * U1: only batches up to the visible number are shown, and none that a resumption gave
+//!   up. Every other batch with such a number is completely in its log. Bytes beyond may be
+//!   half copied, and are never judged.
+//! * U2: what was read of a log that is being written becomes stale. The reader is given
+//!   the bytes again ([`OpenLog::refresh`]) before it concludes that there is no more.
+//! * U3: reading moves on to the next log only if the log was closed before its bytes were
+//!   given, so that there can be no more in it. If the next log says how long it was
+//!   ([`Link`]), all of that must have been read.
+//! * U4: nothing is skipped silently, except numbers that no log ever had, or that a power
+//!   cut took from the last log. The manifest may know these numbers, so that no write gets
+//!   them again.
 //!
-//! A file stays open while it is read, so archiving and deleting it do no
-//! harm. A log that was recycled under the reader no longer holds its records,
-//! as every record tells: that is an error by U3, as are logs that were deleted
-//! before their turn.
+//! A file stays open while it is read, so archiving and deleting it do no harm. A log that
+//! was recycled under the reader no longer holds its records, as every record shows. That
+//! is an error by U3, and so are logs that were deleted before their turn.
 
 use super::{Engine, archive};
 use crate::stats::Ticker;
@@ -47,28 +45,28 @@ struct OpenLog {
     number: u64,
     file: Arc<dyn RandomAccessFile>,
     reader: LogReader,
-    /// What was visible when the reader was given its bytes.
+    /// The visible number when the reader was given its bytes.
     seen: SequenceNumber,
-    /// It was closed then.
+    /// Whether the log was closed then.
     closed: bool,
-    /// All its records were visible then, as far as there were any.
+    /// Whether all records that the log had then were visible.
     whole: bool,
 }
 
-/// What a step came to.
+/// The result of a step.
 enum Step {
     Update(Update),
-    /// Nothing more in what the reader was given.
+    /// There is nothing more in what the reader was given.
     Nothing,
 }
 
 impl Engine {
-    /// The batches logged since `seq`, from the one on that has it or comes
-    /// next.
+    /// Returns the batches that were logged since `seq`, beginning with the batch that has
+    /// `seq` or comes next.
     ///
     /// # Errors
-    /// `NotFound` for a number not written yet, `Corruption` when logs after it
-    /// are not there any more; those of reading.
+    /// `NotFound` for a number that is not written yet, `Corruption` when logs after it no
+    /// longer exist; errors of reading.
     pub(crate) fn updates_since(self: &Arc<Self>, seq: SequenceNumber) -> Result<Updates> {
         self.tick(Ticker::GetUpdatesSinceCalls, 1);
         self.check_writer()?;
@@ -82,7 +80,7 @@ impl Engine {
         for number in logs.iter().rev() {
             let log = OpenLog::open(self, *number);
             let log = match log {
-                // Deleted meanwhile, as older ones will be.
+                // The log was deleted meanwhile, as older ones will be.
                 Err(e) if e.kind() == ErrorKind::NotFound => break,
                 log => log?,
             };
@@ -100,11 +98,12 @@ impl Engine {
         ))
     }
 
-    /// Numbers of the logs after `after`, archived ones too, ascending, up to
-    /// the current one.
+    /// The numbers of the logs after `after`, archived ones included, ascending, up to the
+    /// current one.
     fn readable_logs(&self, after: u64) -> Result<Vec<u64>> {
         let current = self.generation.load().wal.log_number();
-        // Live ones first: one that is moved meanwhile is found twice.
+        // Live logs are listed first, so a log that is moved meanwhile is found twice
+        // rather than never.
         let mut logs = archive::logs_in(&*self.fs, self.wal_dir())?;
         let archive = filename::archive(self.wal_dir());
         logs.extend(archive::logs_in(&*self.fs, &archive)?);
@@ -114,7 +113,7 @@ impl Engine {
         Ok(logs)
     }
 
-    /// The number at which a log begins; `None` when it holds nothing.
+    /// The number at which a log begins; `None` if it holds nothing.
     fn first_in(&self, mut log: OpenLog) -> Result<Option<SequenceNumber>> {
         if let Some((first_log, base)) = self.wal.first()
             && first_log == log.number
@@ -177,8 +176,8 @@ impl OpenLog {
         self.seen = seen;
         self.closed = self.number < generation.wal.log_number();
         let (to, last) = match end {
-            // The pair was taken after the visible number: all that is visible
-            // is before it.
+            // The end was read after the visible number, so everything visible lies before
+            // it.
             Some(end) => end,
             None => (self.file.len()?, generation.base()),
         };
@@ -188,7 +187,7 @@ impl OpenLog {
             .resume(Box::new(Part::new(&self.file, from, to)))
     }
 
-    /// A log that is neither closed nor current has just been switched out.
+    /// A log that is neither closed nor current was switched out just now.
     fn closed_or(&self, current: bool) -> bool {
         self.closed || current
     }
@@ -205,8 +204,8 @@ impl OpenLog {
             .map_err(|e| e.in_file(self.file.path(), Some(self.reader.record_offset())))
     }
 
-    /// The next batch of those that were visible when the bytes were given;
-    /// `last` is the last number read.
+    /// Returns the next of the batches that were visible when the bytes were given. `last`
+    /// is the last number read.
     fn step(
         &mut self,
         engine: &Engine,
@@ -217,11 +216,11 @@ impl OpenLog {
         loop {
             match self.reader.read_record(record)? {
                 ReadOutcome::Record => {}
-                // Writes that were given up may have left a hole.
+                // Failed writes whose numbers were given up may have left a hole.
                 ReadOutcome::Corrupt(_) if publication.gave_up(last + 1, self.seen) => {
                     return Ok(Step::Nothing);
                 }
-                // Half copied, unless all was there.
+                // The record is half copied, unless everything was there.
                 ReadOutcome::Corrupt(e) if self.whole => return Err(e),
                 ReadOutcome::TornTail { offset, .. } if self.whole && !self.closed => {
                     return Err(Error::corruption_in(
@@ -249,11 +248,11 @@ impl OpenLog {
 }
 
 impl Updates {
-    /// The next batch. `None` when all that is visible was read.
+    /// Returns the next batch; `None` when everything visible was read.
     ///
     /// # Errors
-    /// `NotFound` when logs that come next are not there any more, `Corruption`
-    /// for damage; those of the file system.
+    /// `NotFound` when the logs that come next no longer exist, `Corruption` for damage;
+    /// errors of the file system.
     pub(crate) fn next(&mut self) -> Result<Option<Update>> {
         let mut record = Vec::new();
         let mut fresh = false;
@@ -261,7 +260,7 @@ impl Updates {
             if let Step::Update((first, batch)) =
                 self.log.step(&self.engine, self.last, &mut record)?
             {
-                // Log data alone takes a number, too.
+                // A record with log data alone takes a number, too.
                 self.last = first + u64::from(batch.count().max(1)) - 1;
                 return Ok(Some((first, batch)));
             }
@@ -294,8 +293,8 @@ impl Updates {
         Ok(logs.first().copied())
     }
 
-    /// Whether the log begins where `before` was read to. False when writes
-    /// before it are still under way (U3).
+    /// Whether the log begins where reading of `before` ended. False if writes before it
+    /// are still under way (U3).
     fn continues(&self, before: &OpenLog, read_to: u64) -> Result<bool> {
         let mut peek = OpenLog::open(&self.engine, self.log.number)?;
         let mut record = Vec::new();

@@ -1,4 +1,4 @@
-//! Turning logs into tables.
+//! Writing logs as tables.
 
 use super::tables::unknown_name;
 use super::{Repair, is_damage};
@@ -12,7 +12,7 @@ use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
 use whitewater_storage::{Error, Result};
 
-/// Numbers that a log gave out without a gap.
+/// A range of numbers that a log holds without a gap.
 #[derive(Debug)]
 pub(super) struct Span {
     pub log: u64,
@@ -20,19 +20,20 @@ pub(super) struct Span {
     pub last: SequenceNumber,
 }
 
-/// A log while it becomes tables.
+/// A log that is being written as tables.
 struct Conversion {
     log: u64,
     memtables: BTreeMap<u32, Arc<Memtable>>,
-    /// Of each family, how many writes were left out as its tables hold them, as it
-    /// was dropped, and how many its tables may hold, too.
+    /// For each column family, how many writes were left out because its tables hold them.
     flushed: BTreeMap<u32, u64>,
+    /// For each column family, how many writes were left out because it was dropped.
     dropped: BTreeMap<u32, u64>,
+    /// For each column family, how many of the writes its tables may hold, too.
     doubtful: BTreeMap<u32, u64>,
 }
 
 impl Repair<'_> {
-    /// Notes which sequence numbers the logs hold, if that was not done yet.
+    /// Notes which sequence numbers the logs hold, unless that was done already.
     ///
     /// # Errors
     /// Those of the file system, not what the logs hold.
@@ -63,7 +64,8 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Writes what can be read of log `number` into tables; the log is lost then.
+    /// Writes everything that can be read of log `number` into tables. The log then counts
+    /// as lost.
     ///
     /// # Errors
     /// Those of the file system, not what the log holds.
@@ -119,8 +121,8 @@ impl Repair<'_> {
         }
     }
 
-    /// Hands each batch that can be read of log `number` to `visit`; `tell`s of
-    /// those that cannot. Returns how many there are.
+    /// Passes each batch of log `number` that can be read to `visit`. With `tell`, logs the
+    /// records that cannot be read. Returns how many batches there are.
     fn read_log(
         &mut self,
         number: u64,
@@ -204,8 +206,8 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Whether a logged write of family `id` counts; notes why not, and where that
-    /// is a guess.
+    /// Whether a logged write of column family `id` counts. Notes why it does not, and
+    /// where that is a guess.
     ///
     /// # Errors
     /// Those of [`OldManifest::needs`](super::OldManifest::needs).
@@ -220,7 +222,7 @@ impl Repair<'_> {
             *conversion.dropped.entry(id).or_default() += 1;
             return Ok(false);
         }
-        // With all tables, the manifest is right about what is in them.
+        // If all tables exist, the manifest is right about what is in them.
         if self.complete && !self.old.needs(id, conversion.log)? {
             *conversion.flushed.entry(id).or_default() += 1;
             return Ok(false);

@@ -1,51 +1,52 @@
-//! Making a database usable again whose CURRENT or manifest is lost or damaged.
+//! Making a database usable again when its CURRENT or manifest is lost or damaged.
 //!
-//! The tables say themselves which column family they belong to, so a manifest
-//! can be made of what is in the directory:
+//! Each table says itself which column family it belongs to, so a manifest can be made from
+//! what is in the directory:
 //!
-//! 1. Every table is read through. Damaged ones are left out.
-//! 2. The logs become tables; records that are damaged are left out.
-//! 3. Tables whose key ranges overlap although the one is not newer than the
-//!    other as a whole are merged, entry by entry: level 0, where all go, is read
-//!    newest table first.
-//! 4. A new manifest names them, and CURRENT names that.
-//! 5. What was left out or replaced moves to the directory `lost`.
+//! 1. Every table is read completely. Damaged ones are left out.
+//! 2. The logs are written as tables. Damaged records are left out.
+//! 3. Tables whose key ranges overlap are merged, entry by entry, unless one of them is
+//!    newer than the other as a whole: level 0, where all tables go, is read newest table
+//!    first.
+//! 4. A new manifest names the tables, and CURRENT names that manifest.
+//! 5. Files that were left out or replaced are moved to the directory `lost`.
 //!
-//! * Q1: nothing that is there is changed or moved before the new manifest is in
-//!   force; what was written before that is found again by another repair.
-//! * Q2: entries are copied, never folded or dropped, but for copies of the same
-//!   entry, so a repair that finds tables of another one beside what they were
-//!   made of sees each entry once.
-//! * Q3: no table comes in with an age or a family that is a guess.
-//! * Q4: a database that lacks nothing keeps all its values, and no others come.
-//! * Q5: whatever is a guess is in LOG, behind "Repair: guess:".
+//! * Q1: no existing file is changed or moved before the new manifest is in force. Files
+//!   that were written before that are found again by another repair.
+//! * Q2: entries are copied, never folded or dropped, except for copies of the same entry.
+//!   So a repair that finds tables of another repair beside their sources sees each entry
+//!   once.
+//! * Q3: no table is accepted with an age or a column family that is a guess.
+//! * Q4: a database that lacks nothing keeps all its values, and gets no others.
+//! * Q5: every guess is in the info log, after "Repair: guess:".
 //!
-//! What can be read of the old manifest, the one that CURRENT names or else the
-//! newest, is more than a help: the same entry can be in a log as it was written,
-//! and in a table folded with others, or with the number 0, so that nobody sees
-//! that it is the same. If all tables that it names are there, then
-//! * logs are left out that it says a column family needs no more. That holds
-//!   also if the manifest has lost its end: what was flushed stays flushed.
-//! * tables that it gave up are left out, and those that it never named: what a
-//!   flush or compaction left that did not get to its end. But one with entries
-//!   that neither its tables nor the logs hold counts, as the manifest may have
+//! The old manifest is the one that CURRENT names, or else the newest. It is needed as far
+//! as it can be read: the same entry can be in a log as it was written, and in a table
+//! folded with others or with the number 0, so that the two cannot be recognized as the
+//! same entry. If all tables that the manifest names exist, then
+//! * logs are left out that a column family no longer needs according to the manifest. That
+//!   holds even if the manifest has lost its end: what was flushed stays flushed.
+//! * tables that it gave up are left out, and tables that it never named, which are
+//!   leftovers of a flush or compaction that did not finish. But a table counts if it has
+//!   entries that neither the manifest's tables nor the logs hold, as the manifest may have
 //!   lost its end (a guess).
 //!
-//! If tables are missing or damaged, or there is no manifest, everything counts
-//! that is there (a guess): tables that a compaction has replaced, so that what it
-//! dropped may come back, and what it folded may count twice; and logs whose
-//! entries may be in tables, too. RocksDB reads no old manifest, and does so always.
+//! If tables are missing or damaged, or there is no manifest, everything that exists counts
+//! (a guess). This includes tables that a compaction has replaced, so that what it dropped
+//! may come back, and what it folded may count twice; and logs whose entries may be in
+//! tables, too. RocksDB reads no old manifest, and always does this.
 //!
-//! A table that was ingested has entries with the number 0, and what they count as,
-//! like their family, is in the manifest. One that no manifest names goes to `lost`,
-//! whole as it is, and can be ingested again. RocksDB takes such tables for older
-//! than all others, and for those of the default column family or the one they were
-//! written for.
+//! A table that was ingested has entries with the number 0. The number that they count as,
+//! and their column family, are in the manifest. An ingested table that no manifest names
+//! is moved to `lost` unchanged, and can be ingested again. RocksDB treats such tables as
+//! older than all others, and assigns them to the default column family or to the one they
+//! were written for.
 //!
-//! What is behind damage in a log counts, also behind a gap that the death of the
-//! process left, where opening the database stops.
+//! Records after damage in a log count, even after a gap that the death of the process
+//! left, where opening the database stops.
 //!
-//! `tables` reads the tables, `logs` makes tables of the logs, `old` reads the old manifest.
+//! `tables` reads the tables, `logs` writes the logs as tables, `old` reads the old
+//! manifests.
 
 mod logs;
 mod old;
@@ -81,7 +82,7 @@ use whitewater_storage::sst::External;
 use whitewater_storage::wal::LogWriter;
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// A column family as it was found.
+/// A column family as the repair has found it.
 #[derive(Debug, Default)]
 struct FoundFamily {
     name: String,
@@ -96,24 +97,24 @@ struct Repair<'a> {
     options: &'a CfOptions,
     comparator: InternalComparator,
     log: InfoLog,
-    /// Hands out file numbers, and nothing else.
+    /// Allocates file numbers, and does nothing else.
     numbers: VersionSet,
     db_id: String,
     session_id: String,
     families: BTreeMap<u32, FoundFamily>,
-    /// The manifest that CURRENT names; the newest one that says anything, if that
-    /// cannot be read.
+    /// The manifest that CURRENT names; if that cannot be read, the newest one that can.
     old: OldManifest,
-    /// The others, newest first.
+    /// The other manifests, newest first.
     older: Vec<OldManifest>,
-    /// Whether all tables that `old` names are there.
+    /// Whether all tables that `old` names exist.
     complete: bool,
-    /// Of each family with tables, the newest entry there that was not ingested.
+    /// For each column family with tables, the number of the newest entry there that was
+    /// not ingested.
     in_tables: BTreeMap<u32, SequenceNumber>,
-    /// What the logs hold, once somebody has asked.
+    /// The numbers that the logs hold, once they were needed.
     logged: Option<Vec<Span>>,
     last_sequence: SequenceNumber,
-    /// Files that are to move to `lost`.
+    /// Files that are to be moved to `lost`.
     lost: Vec<PathBuf>,
 }
 
@@ -121,10 +122,10 @@ impl Engine {
     /// Repairs the database in `dir`; all its column families have `cf_options`.
     ///
     /// # Errors
-    /// `IOError` when there is no such directory, when the database is open, and
-    /// for failures of the file system; `InvalidArgument` for options that
-    /// cannot be honoured and tables in another order than theirs; `NotSupported`
-    /// for blob files, whose links to tables are in the manifest alone.
+    /// `IOError` when there is no such directory, when the database is open, and for
+    /// failures of the file system; `InvalidArgument` for options that cannot be honoured
+    /// and for tables in another key order; `NotSupported` for blob files, because only the
+    /// manifest links them to tables.
     pub fn repair(dir: &Path, options: &DbOptions, cf_options: &CfOptions) -> Result<()> {
         check_dir(dir)?;
         options.validate()?;
@@ -134,7 +135,8 @@ impl Engine {
         fs.list(dir)?;
         let _lock = fs.lock(&filename::lock(dir))?;
         let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());
-        // Logs that it does not find count for nothing after it.
+        // Refused here, because logs that the repair does not find count for nothing after
+        // it.
         Places::find(&*fs, dir, &wal_dir)?.check(0)?;
         let log = InfoLog::create(&fs, dir, options);
         let wanted = BTreeMap::from([(DEFAULT_CF.to_owned(), Arc::new(cf_options.clone()))]);
@@ -167,7 +169,7 @@ impl Engine {
     }
 }
 
-/// A version set of no database, for the numbers it hands out.
+/// A version set that belongs to no database, used to allocate numbers.
 fn numbers() -> Result<VersionSet> {
     let fs: Arc<dyn Fs> = Arc::new(MemFs::new());
     let dir = Path::new("/numbers");
@@ -214,7 +216,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// The tables and logs there are, ascending. Reads the old manifests.
+    /// Returns the existing tables and logs, ascending. Reads the old manifests.
     fn find_files(&mut self) -> Result<(Vec<PathBuf>, Vec<u64>)> {
         let (mut tables, mut logs, mut manifests) = (Vec::new(), Vec::new(), Vec::new());
         for name in self.fs.list(self.dir)? {
@@ -266,7 +268,7 @@ impl Repair<'_> {
         Ok((tables.into_iter().map(|(_, path)| path).collect(), logs))
     }
 
-    /// Reads the old manifests, whose numbers ascend.
+    /// Reads the old manifests, whose numbers are ascending.
     fn read_manifests(&mut self, numbers: &[u64]) -> Result<()> {
         let current = match read_current(&*self.fs, self.dir) {
             Ok(path) => Some(path),
@@ -303,8 +305,9 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// What the newest manifest that names it says of table `number` of `size`
-    /// bytes: the newest of all may be one that was never finished.
+    /// What the newest manifest that names table `number` of `size` bytes says of it. A
+    /// table from outside may be named by an older manifest only: the newest one may never
+    /// have been finished.
     fn recorded(&self, number: u64, size: u64) -> Option<Recorded> {
         let newest_first = std::iter::once(&self.old).chain(&self.older);
         newest_first.into_iter().find_map(|m| m.table(number, size))
@@ -318,8 +321,8 @@ impl Repair<'_> {
         family
     }
 
-    /// Makes the tables of a family such that the one with the larger last number
-    /// is newer as a whole wherever two overlap.
+    /// Merges tables of a column family so that, wherever two of them overlap, the one with
+    /// the larger last number is newer as a whole.
     fn arrange(
         &self,
         id: u32,
@@ -356,7 +359,7 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Writes entries and range tombstones as they are.
+    /// Writes entries and range tombstones unchanged.
     fn write(
         &self,
         id: u32,
@@ -403,8 +406,8 @@ impl Repair<'_> {
         files.into_iter().map(open).collect()
     }
 
-    /// Puts a manifest in force that names the tables of `families`; `logs` are in
-    /// them.
+    /// Puts a manifest in force that names the tables of `families`, which hold what is in
+    /// `logs`.
     fn write_manifest(&self, families: &BTreeMap<u32, FoundFamily>, logs: &[u64]) -> Result<()> {
         let number = self.numbers.new_file_number();
         let path = filename::manifest(self.dir, number);
@@ -433,7 +436,7 @@ impl Repair<'_> {
             });
             edits.push(VersionEdit {
                 column_family: *id,
-                // No log that there is counts.
+                // No existing log is needed.
                 log_number: Some(number),
                 min_log_number_to_keep: (*id == 0).then_some(number),
                 next_file_number: Some(number + 1),
@@ -466,7 +469,7 @@ impl Repair<'_> {
     }
 }
 
-/// Whether an error is about what a file holds, not about reading it.
+/// Whether an error concerns the content of a file, not the reading of it.
 fn is_damage(kind: ErrorKind) -> bool {
     matches!(kind, ErrorKind::Corruption | ErrorKind::NotSupported)
 }

@@ -1,4 +1,4 @@
-//! What can still be read of the old manifests.
+//! Reading what is left of the old manifests.
 
 use super::FoundFamily;
 use crate::info_log::InfoLog;
@@ -10,14 +10,14 @@ use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, ManifestReader, VersionEdit};
 use whitewater_storage::{Error, Result};
 
-/// What a manifest says of a table that is not in the table itself if that was
-/// made outside of the database.
+/// What a manifest says of a table; a table that was made outside the database does not say
+/// it itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Recorded {
     pub family: u32,
-    /// Empty if the manifest does not tell.
+    /// Empty if the manifest does not say.
     pub family_name: String,
-    /// The number that its entries count as.
+    /// The sequence number that the table's entries count as.
     pub largest_seqno: SequenceNumber,
 }
 
@@ -29,37 +29,40 @@ pub(super) struct OldManifest {
     pub max_column_family: u32,
     names: BTreeMap<u32, String>,
     dropped: BTreeSet<u32>,
-    /// Tables that it names, with their families, and those that it gave up.
+    /// Tables that make up the database according to the manifest, with their column
+    /// families.
     live: BTreeMap<u64, u32>,
+    /// Tables that the manifest gave up.
     given_up: BTreeSet<u64>,
-    /// All tables that it names anywhere, with their families.
+    /// All tables that the manifest names anywhere, with their column families.
     tables: BTreeMap<u64, (u32, FileMetaData)>,
-    /// Of each family: logs below this hold nothing that its tables lack.
+    /// For each column family: logs below this number hold nothing that its tables lack.
     flushed_below: BTreeMap<u32, u64>,
-    /// Logs below this hold nothing that any table lacks.
+    /// Logs below this number hold nothing that any table lacks.
     min_log_to_keep: u64,
-    /// Logs that it says were missed.
+    /// Logs that were missed according to the manifest.
     tracked: TrackedLogs,
-    /// Of each family, the newest entry of any table that it names.
+    /// For each column family, the number of the newest entry of any table that the
+    /// manifest names.
     newest: BTreeMap<u32, SequenceNumber>,
     edits: usize,
-    /// Its own number.
+    /// The manifest's file number.
     pub number: u64,
-    /// Whether something that cannot be read is behind its last edit.
+    /// Whether something that cannot be read follows the last edit.
     is_cut: bool,
-    /// Whether an edit comes behind the tables that it begins with.
+    /// Whether an edit follows the tables that the manifest begins with.
     goes_on: bool,
-    /// Whether it was read to its end.
+    /// Whether the manifest was read to its end.
     pub whole: bool,
-    /// Whether it is the one that opening the database would read.
+    /// Whether opening the database would read this manifest.
     pub in_force: bool,
 }
 
 impl OldManifest {
-    /// Reads what can be read of the manifest `path`.
+    /// Reads as much as possible of the manifest `path`.
     ///
     /// # Errors
-    /// Those of the file system, not what the file holds.
+    /// Errors of the file system, not of the file's content.
     pub fn read(fs: &dyn Fs, path: &Path, log: &InfoLog) -> Result<Self> {
         let mut old = OldManifest::default();
         let mut reader = ManifestReader::open(fs, path)?;
@@ -123,12 +126,12 @@ impl OldManifest {
         }
     }
 
-    /// Whether it says anything.
+    /// Whether the manifest has any edit that can be read.
     pub fn is_known(&self) -> bool {
         self.edits > 0
     }
 
-    /// Its column families but the default one, without tables.
+    /// The manifest's column families except the default one, without tables.
     pub fn families(&self) -> BTreeMap<u32, FoundFamily> {
         let found = self.names.iter().map(|(id, name)| {
             let family = FoundFamily {
@@ -140,8 +143,8 @@ impl OldManifest {
         found.collect()
     }
 
-    /// What it says of table `number` of `size` bytes. Another size is that of
-    /// another file.
+    /// What the manifest says of table `number` of `size` bytes. A file of another size is
+    /// another table.
     pub fn table(&self, number: u64, size: u64) -> Option<Recorded> {
         let (family, file) = self.tables.get(&number)?;
         (file.size == size).then(|| Recorded {
@@ -156,25 +159,25 @@ impl OldManifest {
         self.dropped.contains(&id)
     }
 
-    /// Whether it says that table `number` was replaced by others.
+    /// Whether the manifest says that table `number` was replaced by others.
     pub fn says_it_gave_up(&self, number: u64) -> bool {
         self.given_up.contains(&number)
     }
 
-    /// Whether table `number`, which it does not name, was replaced by others, if it
-    /// is in force. It begins with the tables of that moment: older ones that it
-    /// does not name were replaced before.
+    /// Whether table `number`, which the manifest does not name, was replaced by others,
+    /// provided that the manifest is in force. A manifest begins with the tables of that
+    /// moment, so older tables that it does not name were replaced before.
     pub fn has_given_up(&self, number: u64) -> bool {
         let begins_later = number < self.number && self.goes_on;
         self.says_it_gave_up(number) || (self.whole && !self.is_cut && begins_later)
     }
 
-    /// Whether table `number` is one of those that make up the database.
+    /// Whether table `number` is one of the tables that make up the database.
     pub fn is_live(&self, number: u64) -> bool {
         self.live.contains_key(&number)
     }
 
-    /// The tables that it says make up the database and that are not in
+    /// The tables that make up the database according to the manifest and that are not in
     /// `readable`, or have another size there.
     pub fn missing(&self, readable: &BTreeMap<u64, u64>) -> Vec<u64> {
         let is_there = |number: &u64| {
@@ -185,10 +188,10 @@ impl OldManifest {
         live.filter(|number| !is_there(number)).collect()
     }
 
-    /// Whether log `log` may hold something of family `id` that its tables lack.
+    /// Whether log `log` may hold something of column family `id` that its tables lack.
     ///
     /// # Errors
-    /// `InvalidArgument` where that was missed, and the tables hold newer writes.
+    /// `InvalidArgument` if the log was missed, and the tables hold newer writes.
     pub fn needs(&self, id: u32, log: u64) -> Result<bool> {
         let below = self.flushed_below.get(&id).copied().unwrap_or(0);
         match self.tracked.missed(log) {
@@ -202,7 +205,8 @@ impl OldManifest {
         }
     }
 
-    /// The edit that names the logs that are still missed once `logs` are in tables.
+    /// Returns the edit that names the logs that are still missed once `logs` are in
+    /// tables.
     pub fn missed_but(&self, logs: &[u64]) -> Option<VersionEdit> {
         let mut tracked = self.tracked.clone();
         if let Some(edit) = tracked.without(logs) {
@@ -211,13 +215,14 @@ impl OldManifest {
         tracked.missed_edit()
     }
 
-    /// The newest entry of family `id` in any table that it names.
+    /// The number of the newest entry of column family `id` in any table that the manifest
+    /// names.
     pub fn newest(&self, id: u32) -> Option<SequenceNumber> {
         self.newest.get(&id).copied()
     }
 
-    /// Whether column family `id` was there once and is not any more: one that
-    /// was dropped before the manifest was begun is not named.
+    /// Whether column family `id` existed once and does not now. A column family that was
+    /// dropped before the manifest was begun is not named in it.
     pub fn knows_no_more(&self, id: u32) -> bool {
         let named = id == 0 || self.names.contains_key(&id);
         self.whole && self.in_force && !named && id <= self.max_column_family

@@ -1,4 +1,4 @@
-//! Finding out what tables hold.
+//! Finding out what the tables hold.
 
 use super::old::Recorded;
 use super::{Repair, is_damage};
@@ -19,7 +19,7 @@ use whitewater_storage::{Error, Result};
 
 use crate::table_writer::Bounds;
 
-/// RocksDB's id of no column family.
+/// RocksDB's id for "no column family".
 const NO_FAMILY: u64 = i32::MAX as u64;
 
 /// A table that can be read.
@@ -49,7 +49,7 @@ impl FoundTable {
         Ok(FoundTable { path, meta, table })
     }
 
-    /// Its entries.
+    /// The table's entries.
     pub fn entries(&self) -> BoxedIterator {
         self.table.iter(TableReadOptions {
             fill_cache: false,
@@ -66,17 +66,17 @@ impl FoundTable {
 }
 
 impl Repair<'_> {
-    /// Reads `paths` through and adds them to their families, but for what is
-    /// damaged and what does not count.
+    /// Reads the tables at `paths` completely and adds them to their column families,
+    /// except those that are damaged or do not count.
     ///
     /// # Errors
-    /// `InvalidArgument` for a table in another order; those of the file system.
+    /// `InvalidArgument` for a table in another key order; errors of the file system.
     pub(super) fn scan_tables(&mut self, paths: &[PathBuf], logs: &[u64]) -> Result<()> {
         let mut scanned = Vec::new();
         for path in paths {
             match self.scan(path) {
                 Ok(Some(table)) => scanned.push(table),
-                // It holds nothing.
+                // The table holds nothing.
                 Ok(None) => self.lost.push(path.clone()),
                 Err(e) if is_damage(e.kind()) => {
                     self.log.write(&format!("Repair: {e}"));
@@ -89,7 +89,7 @@ impl Repair<'_> {
         let missing = self
             .old
             .missing(&sizes.map(|m| (m.number, m.size)).collect());
-        // What was made of the others is all there.
+        // All tables that were made from the others exist.
         self.complete = missing.is_empty() && self.old.is_known();
         self.tell_of_guesses(&missing);
         for Scanned {
@@ -113,8 +113,8 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// Says in LOG what is not known for sure without some of what the manifest
-    /// names, or without it.
+    /// Writes to the info log what is uncertain when tables that the manifest names are
+    /// missing, or when there is no manifest.
     fn tell_of_guesses(&self, missing: &[u64]) {
         let again = "tables that a compaction had replaced count, too, if they are still there: what \
                      it dropped may come back, and what it put together may count twice";
@@ -129,16 +129,16 @@ impl Repair<'_> {
         }
     }
 
-    /// Whether a table of `family` is part of the database. With all tables that
-    /// the manifest names, one that it does not name is not (Q4): a flush or compaction
-    /// left it that did not get to its end. But the manifest may have lost its own
-    /// end; then the table holds something that nothing else holds.
+    /// Whether a table of `family` is part of the database. If all tables that the manifest
+    /// names exist, a table that it does not name is not part of it (Q4): it is left over
+    /// from a flush or compaction that did not finish. But the manifest may have lost its
+    /// own end; then the table holds something that nothing else holds.
     fn counts(&mut self, found: &FoundTable, family: u32, logs: &[u64]) -> Result<bool> {
         let number = found.meta.number;
         if !self.complete || self.old.is_live(number) {
             return Ok(true);
         }
-        // Which of several manifests is in force is a guess itself.
+        // If there are several manifests, it is itself a guess which of them is in force.
         let alone = self.older.iter().all(|m| !m.is_known());
         if !self.old.in_force && !alone {
             return Ok(!self.old.says_it_gave_up(number));
@@ -203,7 +203,7 @@ impl Repair<'_> {
             String::from_utf8_lossy(value).into_owned()
         };
         let (family, name) = match recorded {
-            // The properties of a table made outside say what its writer knew.
+            // The properties of a table that was made outside say what its writer knew.
             Some(Recorded {
                 family,
                 family_name,
@@ -259,12 +259,12 @@ impl Repair<'_> {
     }
 }
 
-/// The name of a family that no table and no manifest tells the name of.
+/// The name for a column family whose name is in no table and no manifest.
 pub(super) fn unknown_name(id: u32) -> String {
     format!("recovered_{id}")
 }
 
-/// Groups of tables such that tables of different groups do not overlap.
+/// Groups the tables so that tables of different groups do not overlap.
 pub(super) fn overlapping(
     mut tables: Vec<FoundTable>,
     comparator: &InternalComparator,
@@ -286,7 +286,7 @@ pub(super) fn overlapping(
     groups
 }
 
-/// Whether of each two tables of a group the one is newer as a whole.
+/// Whether, of any two tables of a group, one is newer as a whole.
 pub(super) fn are_in_order(group: &[FoundTable]) -> bool {
     let mut ranges: Vec<_> = group
         .iter()

@@ -1,26 +1,27 @@
-//! Following a database that another one writes: a secondary instance.
+//! Following a database that another engine writes: a secondary instance.
 //!
-//! It has read the primary's manifest and logs up to some moment, and goes on
-//! from there when it is asked to catch up. Of the primary's files it changes
-//! none (R1 of `reader`); its LOG is in a directory of its own.
+//! A secondary instance has read the primary's manifest and logs up to some moment, and
+//! continues from there when it is asked to catch up. It changes none of the primary's
+//! files (R1 of `reader`); its info log is in a directory of its own.
 //!
-//! A catch-up goes on in the manifest if that has grown, or reads the one that has
-//! replaced it, goes on in the logs ([`tail`]), and then shows the outcome at once:
+//! A catch-up continues in the manifest if that has grown, or reads the manifest that has
+//! replaced it, continues in the logs ([`tail`]), and then shows the result in one step:
 //!
-//! * N1: entries are inserted before the number that makes them visible is
-//!   published, and that before the views that need it. Whoever pinned a view
-//!   before the catch-up sees it with what came into its active memtable; one
-//!   who pins it later sees all. Either is what the primary once held.
-//! * N2: views of several column families are pinned with the right not to be
-//!   switched (`Engine::switching`), so that they are of one age.
-//! * N3: each memtable is of one log, so a column family's memtables that became
-//!   tables go by the log number that its manifest has.
-//! * N4: tables that were open stay open, for versions share them by number.
-//! * N5: a manifest only grows, by whole edits or groups of them, until another one
-//!   takes its place. So what was read of it stays good, and is not read again.
+//! * N1: entries are inserted before the number that makes them visible is published, and
+//!   the number is published before the views that need it. A reader that pinned a view
+//!   before the catch-up sees this view with what was added to its active memtable. A
+//!   reader that pins a view later sees everything. Both are states that the primary once
+//!   held.
+//! * N2: views of several column families are pinned while switches are locked out
+//!   (`Engine::switching`), so that the views are of the same age.
+//! * N3: each memtable belongs to one log, so the memtables that became tables are
+//!   determined by the log number that the column family has in the manifest.
+//! * N4: tables that were open stay open, because versions share them by number.
+//! * N5: a manifest only grows, by whole edits or groups of edits, until another one takes
+//!   its place. So what was read of it stays valid, and is not read again.
 //!
-//! There are no snapshots: a compaction of the primary takes away what none of
-//! its own snapshots needs.
+//! There are no snapshots: a compaction of the primary drops everything that none of its
+//! own snapshots needs.
 
 mod tail;
 
@@ -45,10 +46,10 @@ use whitewater_storage::manifest::read_current;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// Where a secondary instance stands.
+/// How far a secondary instance has read.
 #[derive(Debug)]
 pub(super) struct Follower {
-    /// Held during a catch-up: taken before the right to switch.
+    /// Held during a catch-up. Taken before the right to switch.
     progress: Mutex<Progress>,
 }
 
@@ -57,7 +58,7 @@ struct Progress {
     files: Files,
     /// The manifest that `recovered` was read from.
     stamp: ManifestStamp,
-    /// How far; `None` when it has to be read anew.
+    /// How far the manifest was read; `None` if it must be read from the start.
     manifest: Option<ManifestTail>,
     recovered: Recovered,
     tail: Tail,
@@ -74,8 +75,8 @@ struct Files {
 }
 
 impl Files {
-    /// Reads the manifest, or goes on in it where `tail` has stopped (N5); tables that
-    /// `before` has open stay so (N4).
+    /// Reads the manifest, or continues where `tail` stopped (N5). Tables that `before` has
+    /// open stay open (N4).
     fn read_manifest(
         &self,
         tail: &mut Option<ManifestTail>,
@@ -103,7 +104,7 @@ impl Files {
     }
 }
 
-/// Puts files that `before` has in the place of their equals.
+/// Replaces files by equal files of `before`.
 fn share_tables(recovered: &mut Recovered, before: &Recovered) {
     for (id, cf) in &mut recovered.column_families {
         let Some(old) = before.column_families.get(id) else {
@@ -127,11 +128,11 @@ fn share_tables(recovered: &mut Recovered, before: &Recovered) {
 }
 
 impl Progress {
-    /// Reads what is there now; nothing shows yet.
+    /// Reads what is there now. Nothing of it shows yet.
     ///
     /// # Errors
-    /// `TryAgain` when the primary deletes logs faster than they can be read for
-    /// ten seconds; those of reading. What was read before stays.
+    /// `TryAgain` when for ten seconds the primary deletes logs faster than they can be
+    /// read; errors of reading. What was read before stays.
     fn advance(&mut self) -> Result<()> {
         let begun = system::now();
         while system::since(begun) < PATIENCE {
@@ -139,7 +140,7 @@ impl Progress {
             match self.try_advance() {
                 Ok(true) => return Ok(()),
                 Ok(false) => {}
-                // No file went missing because the manifest has moved on.
+                // The manifest has not changed, so no file is missing because of a change.
                 Err(e) if ManifestStamp::take(&*self.files.fs, &self.files.dir) == before => {
                     return Err(e);
                 }
@@ -153,7 +154,7 @@ impl Progress {
         ))
     }
 
-    /// False when the primary has deleted logs meanwhile (R3 of `reader`).
+    /// Returns false when the primary has deleted logs meanwhile (R3 of `reader`).
     fn try_advance(&mut self) -> Result<bool> {
         let Files {
             fs, dir, wal_dir, ..
@@ -172,7 +173,7 @@ impl Progress {
         self.tail.read(&**fs, wal_dir, &families)
     }
 
-    /// The last number that what was read has.
+    /// The last number of everything that was read.
     fn last_sequence(&self) -> SequenceNumber {
         let families = self.recovered.column_families.values();
         let tables = families.flat_map(|cf| cf.current.levels.iter().flatten());
@@ -180,7 +181,7 @@ impl Progress {
         self.tail.read_to().max(in_tables.unwrap_or(0))
     }
 
-    /// The memtables that are not tables yet (N3), by column family, oldest
+    /// The memtables whose entries are not in tables yet (N3), by column family, oldest
     /// first.
     fn memtables(&mut self) -> BTreeMap<u32, Vec<Arc<Memtable>>> {
         self.tail.memtables(&self.recovered)
@@ -188,11 +189,11 @@ impl Progress {
 }
 
 impl Engine {
-    /// Opens the database in `dir`, which another one may be writing, to follow
-    /// it. `own_dir` gets the LOG.
+    /// Opens the database in `dir`, which another engine may be writing, to follow it. The
+    /// info log is in `own_dir`.
     ///
     /// # Errors
-    /// As [`Engine::open_read_only`].
+    /// Errors of [`Engine::open_read_only`].
     // Long: the steps of an opening, in their order.
     pub fn open_secondary(
         dir: &Path,
@@ -266,12 +267,12 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Shows what the primary has written meanwhile.
+    /// Reads and shows what the primary has written meanwhile.
     ///
     /// # Errors
-    /// `NotSupported` from one who does not follow another; `TryAgain` when the
-    /// primary deletes logs faster than they can be read; those of reading. What
-    /// was shown before still is.
+    /// `NotSupported` from an engine that does not follow another; `TryAgain` when the
+    /// primary deletes logs faster than they can be read; errors of reading. What was shown
+    /// before still is.
     pub fn try_catch_up_with_primary(&self) -> Result<()> {
         let Role::Secondary(follower) = &self.role else {
             return Err(Error::not_supported(
@@ -284,13 +285,13 @@ impl Engine {
         Ok(())
     }
 
-    /// N1, N2.
+    /// Shows what was read. Upholds N1 and N2.
     fn show(&self, progress: &mut Progress) {
         let (mut memtables, last) = (progress.memtables(), progress.last_sequence());
         let switching = self.switching();
         let visible = self.publication.visible();
         if last > visible
-            // Nobody else publishes, so it cannot have failed.
+            // No other thread publishes, so it cannot have failed.
             && self.publication.finish(visible + 1, last).is_err()
         {
             self.info_log.write("publishing failed");
@@ -324,12 +325,12 @@ impl Engine {
         told.iter().for_each(|line| self.info_log.write(line));
     }
 
-    /// Keeps views of one age while they are pinned (N2).
+    /// Keeps views at the same age while they are pinned (N2).
     pub(super) fn views_of_one_age(&self) -> Option<RwLockReadGuard<'_, ()>> {
         matches!(self.role, Role::Secondary(_)).then(|| self.switching.read())
     }
 
-    /// Whether snapshots can be read at.
+    /// Whether reads at snapshots are possible.
     pub(super) fn has_snapshots(&self) -> bool {
         !matches!(self.role, Role::Secondary(_))
     }

@@ -1,14 +1,14 @@
-//! Reading the logs of a database that another one writes, as they grow.
+//! Reading the logs of a database that another engine writes, as they grow.
 //!
-//! What is read is a prefix of what was written, though writers copy their
-//! records beside each other and a log may have a gap where one is not done:
+//! What is read is a prefix of what was written, although writers copy their records side
+//! by side and a log may have a gap where a writer is not done:
 //!
-//! * G1: a log is read up to the first record that is not whole; the next
-//!   reading goes on there.
-//! * G2: a log is left for the next one when that says that no more is in it
-//!   ([`Link`]); or, when it says nothing, if its first number comes next or the
-//!   log before ended cleanly. It was listed before the end was read, so nobody
-//!   begins another write in the log before.
+//! * G1: a log is read up to the first record that is not complete; the next reading
+//!   continues there.
+//! * G2: reading moves on to the next log when that log says that the one before holds no
+//!   more ([`Link`]). If it says nothing, reading moves on if its first number comes next
+//!   or if the log before ended cleanly. The next log was listed before the end was read,
+//!   so no further write begins in the log before.
 
 use crate::db::open::Wanted;
 use crate::memtable::{Home, Inserter, Memtable};
@@ -36,12 +36,13 @@ impl<'a> Families<'a> {
         Families { recovered, wanted }
     }
 
-    /// The smallest number of a log that is needed.
+    /// The number of the first log that is needed.
     pub fn first_log(&self) -> u64 {
         self.recovered.first_log()
     }
 
-    /// The family `id`, if log `number` may hold what no table has.
+    /// The column family `id`, if log `number` may hold something that none of its tables
+    /// has.
     fn of_log(&self, id: u32, number: u64) -> Option<(&CfVersion, &CfOptions)> {
         let cf = self.recovered.column_families.get(&id)?;
         (number >= cf.log_number).then(|| (cf, &*self.wanted[&cf.name]))
@@ -51,39 +52,41 @@ impl<'a> Families<'a> {
 /// How far the logs were read, and what they held.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
-    /// Those not read to their end, by number. The first is being read.
+    /// The logs that were not read to their end, by number. The first is being read.
     logs: BTreeMap<u64, OpenLog>,
-    /// Logs up to this one are done with.
+    /// Logs up to this number were read to their end.
     done: u64,
-    /// Logs before this one are not needed.
+    /// Logs before this number are not needed.
     first: u64,
-    /// By column family, oldest first, with the log they are of (N3).
+    /// The memtables by column family, oldest first, each with the log that it belongs to
+    /// (N3).
     memtables: BTreeMap<u32, Vec<(u64, Arc<Memtable>)>>,
     read_to: SequenceNumber,
-    /// That was the number of log data alone, for which RocksDB uses none up.
+    /// `read_to` is the number of a record with log data alone, for which RocksDB uses up
+    /// no number.
     repeats: bool,
     next_id: u64,
 }
 
-/// A log that is read.
+/// A log that is being read.
 #[derive(Debug)]
 struct OpenLog {
     number: u64,
     file: Arc<dyn RandomAccessFile>,
     reader: LogReader,
-    /// Its first record, once that was read.
+    /// The log's first record, once it was read.
     first: Option<First>,
 }
 
-/// What the first record of a log says of it.
+/// What the first record of a log says about it.
 #[derive(Debug, Clone, Copy)]
 struct First {
     sequence: SequenceNumber,
     link: Option<Link>,
 }
 
-/// Bytes behind the block at hand that are read at first. More only if a record is
-/// larger: most of what lies behind may not be written yet.
+/// The number of bytes after the current block that are read at first. More are read only
+/// if a record is larger, because most of what follows may not be written yet.
 const WINDOW: u64 = 32 << 10;
 
 impl OpenLog {
@@ -101,24 +104,24 @@ impl OpenLog {
         }
     }
 
-    /// Whether nothing is written where the next record would begin (G3), which is
-    /// here or in the next block.
+    /// Whether nothing is written where the next record would begin (G3), which is at the
+    /// current position or in the next block.
     fn is_at_end(&self) -> Result<bool> {
         let len = self.file.len()?;
         let unwritten = |at: u64| {
             let head = len.saturating_sub(at).min(LogReader::HEAD as u64);
             let head = self.file.read_at(at, head as usize);
-            // Cut meanwhile: whoever reads it sees.
+            // The log was truncated meanwhile; reading it will show that.
             head.is_ok_and(|head| LogReader::is_unwritten(&head, self.number))
         };
         let (here, next) = (self.reader.marked(), self.reader.next_block().min(len));
-        // One that is shorter than what was read of it is another one by now.
+        // A log that is shorter than what was read of it was replaced by another one.
         Ok(here <= len && unwritten(here) && unwritten(next))
     }
 
-    /// Reads what is there now, one batch after the other while `apply` wants them, up
-    /// to the first that is not whole (G1); or, if not `wholly`, to where nothing is
-    /// written (G3). Says why it stopped.
+    /// Reads what is there now, batch by batch while `apply` wants more, up to the first
+    /// record that is not complete (G1); or, if not `wholly`, up to where nothing is
+    /// written (G3). Returns why it stopped.
     fn read(
         &mut self,
         wholly: bool,
@@ -155,7 +158,7 @@ impl OpenLog {
         }
     }
 
-    /// Reads the next batch, or says why there is none.
+    /// Reads the next batch, or returns why there is none.
     fn next(&mut self, record: &mut Vec<u8>) -> Result<Next> {
         match self.reader.read_record(record)? {
             ReadOutcome::Record if batch::check_logged(record).is_ok() => Ok(Next::Batch),
@@ -164,7 +167,8 @@ impl OpenLog {
         }
     }
 
-    /// What the first record says, read beside the others. `None` if there is none.
+    /// Returns what the first record says. It is read apart from the others. `None` if
+    /// there is no record.
     fn first(&mut self) -> Result<Option<First>> {
         if self.first.is_none() {
             let mut beside = OpenLog::over(self.file.clone(), self.number);
@@ -193,19 +197,19 @@ enum Goes {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
     Batch,
-    /// Nothing.
+    /// Nothing: the log ends here.
     End,
-    /// Something that is not whole, or never will be.
+    /// Something that is not complete, or never will be.
     Unfinished,
 }
 
 impl Tail {
-    /// The last number read.
+    /// The last number that was read.
     pub fn read_to(&self) -> SequenceNumber {
         self.read_to
     }
 
-    /// Opens new logs from number `first` on, and forgets those before it.
+    /// Opens new logs from number `first` on, and forgets the logs before it.
     pub fn find_logs(&mut self, fs: &dyn Fs, wal_dir: &Path, first: u64) -> Result<()> {
         self.first = first;
         self.logs.retain(|number, _| *number >= first);
@@ -222,9 +226,9 @@ impl Tail {
         Ok(())
     }
 
-    /// Reads on in the logs that are open; tells whether none is missing, and
-    /// they still have their names. What was read of one that was recycled
-    /// meanwhile may have been too little.
+    /// Continues in the logs that are open. Returns whether no log is missing and all of
+    /// them still have their names: of a log that was recycled meanwhile, too little may
+    /// have been read.
     pub fn read(&mut self, fs: &dyn Fs, wal_dir: &Path, families: &Families<'_>) -> Result<bool> {
         let numbers: Vec<u64> = self.logs.keys().copied().collect();
         if !self.read_logs(&numbers, families)? {
@@ -238,7 +242,7 @@ impl Tail {
         Ok(true)
     }
 
-    /// Returns whether no log is missing that one of these names.
+    /// Returns whether no log is missing that one of these logs names.
     fn read_logs(&mut self, numbers: &[u64], families: &Families<'_>) -> Result<bool> {
         let mut record = Vec::new();
         if let Some(&number) = numbers.first()
@@ -275,27 +279,27 @@ impl Tail {
         Ok(true)
     }
 
-    /// What the first record of log `number` says, if that is open and has one.
+    /// Returns what the first record of log `number` says, if the log is open and has one.
     fn first(&mut self, number: u64) -> Result<Option<First>> {
         let first = self.logs.get_mut(&number).map(OpenLog::first);
         Ok(first.transpose()?.flatten())
     }
 
-    /// Whether log `next` names one that is needed, comes after log `before` and
-    /// was not listed: a listing is no snapshot of a directory.
+    /// Whether log `next` names a log that is needed, comes after log `before` and was not
+    /// listed. A listing is no snapshot of a directory.
     fn misses(&mut self, next: u64, before: u64) -> Result<bool> {
         let link = self.first(next)?.and_then(|first| first.link);
         Ok(link.is_some_and(|link| link.log_number > before && link.log_number >= self.first))
     }
 
-    /// Whether nothing is missing between what was read of log `before`, up to
-    /// an offset, and log `next` (G2).
+    /// Whether nothing is missing between log `next` and what was read of log `before`, up
+    /// to an offset (G2).
     fn goes_on(&mut self, next: u64, before: (u64, u64), ended: bool) -> Result<bool> {
         let Some(First { sequence, link }) = self.first(next)? else {
             return Ok(false); // nothing in it yet, or not seen yet
         };
         if let Some(link) = link {
-            // Logs between them were empty, or not needed.
+            // Logs between the two were empty, or not needed.
             return Ok(link.log_number != before.0 || link.size <= before.1);
         }
         let repeats = self.repeats && sequence == self.read_to;
@@ -317,8 +321,8 @@ impl Tail {
                 continue;
             };
             if let Some((cf, options)) = families.of_log(id, number) {
-                // All of a batch in one, for readers may have the view before the
-                // next: upholds N1.
+                // All of a batch goes into one memtable, because readers may have the view
+                // from before the next one: upholds N1.
                 let mem = match places.iter().find(|(of, _)| *of == id) {
                     Some((_, mem)) => mem.clone(),
                     None => {
@@ -359,8 +363,8 @@ impl Tail {
         }
     }
 
-    /// The memtables that are not tables in `recovered`, by column family, oldest
-    /// first; forgets the others.
+    /// The memtables whose entries are not in tables in `recovered`, by column family,
+    /// oldest first. Forgets the others.
     pub fn memtables(&mut self, recovered: &Recovered) -> BTreeMap<u32, Vec<Arc<Memtable>>> {
         self.memtables
             .retain(|id, _| recovered.column_families.contains_key(id));
