@@ -1,14 +1,13 @@
-//! Keeping to a budget of memory that memtables share with other databases.
+//! Keeping within a memory budget that memtables share with other databases.
 //!
-//! Two parties flush for it: a writer that finds the budget due and its own
-//! database the heaviest, and a flush thread that was asked to
-//! ([`Flusher::flush_soon`]) by a writer of another database or by a stalled
-//! one. Either switches one memtable; the flush itself is one like any other.
+//! Two kinds of thread flush for the budget: a writer that finds that the budget needs a
+//! flush and that its own database is the heaviest, and a flush thread that was asked to
+//! ([`Flusher::flush_soon`]) by a writer of another database or by a stalled writer. Either
+//! switches one memtable; the flush itself is an ordinary one.
 //!
-//! A request stays in `DbState::budget_asks` until it was met or has lost its
-//! reason, and flush threads look at it whenever they look for work, so that
-//! one made while nothing could be flushed is met by the end of the flush that
-//! was in the way.
+//! A request stays in `DbState::budget_asks` until it was met or has lost its reason. Flush
+//! threads look at it whenever they look for work, so a request that was made while nothing
+//! could be flushed is met at the end of the flush that was in the way.
 
 use super::Engine;
 use super::state::{CfState, DbState};
@@ -18,7 +17,7 @@ use std::sync::Arc;
 use whitewater_storage::Result;
 
 impl Engine {
-    /// By a writer, when the budget says that a flush is due.
+    /// Called by a writer when the budget needs a flush.
     #[cold]
     pub(super) fn relieve_budget(&self, budget_client: &Arc<BudgetClient>) -> Result<()> {
         if budget_client.is_to_flush() {
@@ -27,23 +26,23 @@ impl Engine {
         Ok(())
     }
 
-    /// By a flush thread, without locks: what was asked for.
+    /// Called by a flush thread, without locks, to do what was requested.
     pub(crate) fn flush_for_budget(&self) {
-        // The thread has to live on, for the flushes of a resumed database.
+        // The thread must survive, for the flushes of a resumed database.
         if let Err(e) = caught(Guarded::Job, || self.switch_for_budget()) {
             self.info_log.warn(&format!("no flush for the budget: {e}"));
         }
     }
 
-    /// By a flush thread, when a flush has ended and its references to memtables
-    /// are gone: memory or not, stalled writers look whom to ask next.
+    /// Called by a flush thread when a flush has ended and its references to memtables are
+    /// dropped: whether memory was freed or not, stalled writers check whom to ask next.
     pub(crate) fn tell_budget(&self) {
         if let Some(budget_client) = &self.budget_client {
             budget_client.budget().wake();
         }
     }
 
-    /// Switches the memtable that does the budget most good, if one does.
+    /// Switches the memtable whose flush helps the budget most, if one helps.
     fn switch_for_budget(&self) -> Result<()> {
         let switching = self.switching();
         let picked = {
@@ -62,7 +61,7 @@ impl Engine {
         }
     }
 
-    /// Whether a flush thread is to flush for the budget now.
+    /// Whether a flush thread should flush for the budget now.
     pub(crate) fn budget_asks(&self, state: &mut DbState) -> bool {
         if !state.budget_asks {
             return false;
@@ -75,10 +74,9 @@ impl Engine {
         false
     }
 
-    /// The column family to flush for the budget: the one with the oldest
-    /// entries of those that are not being flushed already (RocksDB's choice).
-    /// `None` when the budget needs nothing, or what is on its way out is
-    /// enough.
+    /// The column family to flush for the budget: the one with the oldest entries among
+    /// those that are not being flushed already (RocksDB's choice). `None` if the budget
+    /// needs no flush, or if the memtables that are about to be flushed are enough.
     fn pick_for_budget(&self, state: &DbState) -> Option<u32> {
         let budget = self.budget_client.as_ref()?.budget();
         let leaves = |cf: &&CfState| cf.flushing || cf.wants_flush();

@@ -1,14 +1,13 @@
 //! Changing options while the database is open.
 //!
-//! The options of a column family are in its `CfState`, for what happens under
-//! the database mutex, and in the view that readers pin, so a change is one
-//! publication. Jobs take the options that hold when they begin. Memtables keep
-//! those they were made with, except that a smaller write buffer counts for the
-//! active one, too.
+//! The options of a column family are in its `CfState`, for code under the database mutex,
+//! and in the view that readers pin, so a change is one publication. Jobs use the options
+//! that hold when they begin. Memtables keep the options that they were made with, except
+//! that a smaller write buffer also applies to the active memtable.
 //!
-//! A change is all or nothing: it is made in a copy, which is corrected and
-//! checked as at open before it takes the place of what was there. Corrections
-//! are made from what was asked for, so that they end with their reason.
+//! A change is all or nothing: it is made in a copy, which is corrected and checked as at
+//! open before it replaces the current options. Corrections are made from the requested
+//! options, so that a correction ends when its reason does.
 
 use super::Engine;
 use super::state::DbState;
@@ -22,14 +21,13 @@ use std::sync::Arc;
 use whitewater_storage::{Error, Result};
 
 impl Engine {
-    /// Changes options of a column family: names and values in RocksDB's text
-    /// form.
+    /// Changes options of a column family; names and values are in RocksDB's text form.
     ///
     /// # Errors
-    /// `InvalidArgument` naming an option that is unknown, fixed, or has a value
-    /// that is out of range or does not go with others; nothing is changed then.
-    /// Also for no options at all, and for a dropped column family.
-    /// `NotSupported` from one who only reads.
+    /// `InvalidArgument` naming an option that is unknown, cannot be changed, or has a
+    /// value that is out of range or conflicts with others; nothing is changed then. Also
+    /// when no options are given, and for a dropped column family. `NotSupported` from an
+    /// engine that only reads.
     pub fn set_options(&self, cf: &Arc<ColumnFamilyData>, changes: &[(&str, &str)]) -> Result<()> {
         self.check_writer()?;
         check_given(changes)?;
@@ -62,24 +60,24 @@ impl Engine {
         Ok(())
     }
 
-    /// Changes options of the database. Fails as [`Engine::set_options`] does,
-    /// also for what does not go with a column family's options, and with
-    /// `Aborted` when a background thread that is asked for cannot be started.
+    /// Changes options of the database. Fails as [`Engine::set_options`] does, also when an
+    /// option conflicts with a column family's options, and with `Aborted` when a
+    /// background thread that is needed cannot be started.
     pub fn set_db_options(self: &Arc<Self>, changes: &[(&str, &str)]) -> Result<()> {
         self.check_writer()?;
         check_given(changes)?;
-        // A family that is being created was checked against the options so far.
+        // A column family that is being created was checked against the options so far.
         let is_checked = |name: &str| own_name(name) == "max_open_files";
         let no_new_family =
             (changes.iter().any(|(name, _)| is_checked(name))).then(|| self.switching());
-        // One change at a time: what it is made from stays, though the database
-        // mutex is free while threads are started.
+        // One change at a time: the options that it is based on stay the same although the
+        // database mutex is free while threads are started.
         let changing = self.changing.lock();
         let options = Arc::new(self.checked_db_options(changes)?);
         let (flushes, compactions) = options.background_threads();
         self.work.raise(flushes, compactions)?;
         let mut state = self.lock_state();
-        // A family may have changed meanwhile.
+        // A column family may have changed meanwhile.
         if let Err(e) = check_families(&options, &state) {
             self.work.set_wanted(state.options.background_threads());
             return Err(e);
@@ -97,7 +95,7 @@ impl Engine {
             self.tables.set_max_open_files(options.max_open_files);
         }
         drop(state);
-        // Threads that are too many end.
+        // Surplus threads end.
         self.work.set_wanted((flushes, compactions));
         drop(changing);
         self.work.notify_all();
@@ -110,7 +108,7 @@ impl Engine {
         Ok(())
     }
 
-    /// The database's options with `changes`, if they are in order.
+    /// Returns the database's options with `changes`, if they are valid.
     fn checked_db_options(&self, changes: &[(&str, &str)]) -> Result<DbOptions> {
         let state = self.lock_state();
         let mut options = (*state.options).clone();
@@ -134,14 +132,14 @@ impl Engine {
     }
 }
 
-/// Whether `options` go with those of every column family.
+/// Checks that `options` do not conflict with the options of any column family.
 fn check_families(options: &DbOptions, state: &DbState) -> Result<()> {
     let mut families = state.cfs.values();
     families.try_for_each(|family| options.check_family(family.options()))
 }
 
-/// What is to be said of `changes` that led to `options`: corrections that there were
-/// not `before`, and hints without effect.
+/// Returns remarks about `changes` that led to `options`: corrections that were not made
+/// `before`, and hints about options without effect.
 fn remarks(
     options: &impl OptionTable,
     (before, now): (&[String], &[String]),

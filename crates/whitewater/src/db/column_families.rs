@@ -24,7 +24,7 @@ impl Engine {
         mut options: CfOptions,
     ) -> Result<Arc<ColumnFamilyData>> {
         if self.options.stamps_values && !options.values_have_times {
-            // As in RocksDB: they live forever.
+            // As in RocksDB, its values live forever.
             TimeToLive::give(&mut options, 0, &self.options.clock);
         }
         self.options.inform(&mut options);
@@ -36,7 +36,7 @@ impl Engine {
         Ok(created)
     }
 
-    /// [`create_cf`](Self::create_cf) of checked options.
+    /// [`create_cf`](Self::create_cf) with checked options.
     pub(crate) fn create_cf_arc(
         self: &Arc<Self>,
         name: &str,
@@ -50,7 +50,7 @@ impl Engine {
             .ok_or_else(Self::shutdown_error)
     }
 
-    /// Writers see the column family from the next generation on.
+    /// Adds a column family. Writers see it from the next generation on.
     fn add_cf(&self, name: &str, options: Arc<CfOptions>) -> Result<()> {
         if name.is_empty() {
             return Err(Error::invalid(
@@ -82,8 +82,8 @@ impl Engine {
         Ok(())
     }
 
-    /// Adds a column family to the manifest and to those that there are; the
-    /// caller has the right to switch.
+    /// Adds a column family to the manifest and to the open ones. The caller holds the
+    /// right to switch.
     fn record_cf(&self, name: &str, options: &Arc<CfOptions>) -> Result<()> {
         Self::check_healthy(&self.lock_state())?;
         let wal_number = self.generation.load().wal.log_number();
@@ -125,8 +125,8 @@ impl Engine {
         added.inspect_err(|e| self.report(Source::Manifest, e, "creating a column family"))
     }
 
-    /// Drops a column family: its data goes once the last handle and iterator
-    /// let go of it.
+    /// Drops a column family. Its data is deleted once the last handle and iterator have
+    /// released it.
     pub fn drop_cf(self: &Arc<Self>, cf: &Arc<ColumnFamilyData>) -> Result<()> {
         if cf.id == 0 {
             return Err(Error::invalid("Can't drop default column family"));
@@ -161,7 +161,8 @@ impl Engine {
             let removed = state.cfs.remove(&cf.id);
             if let Some(cf) = &removed {
                 state.dropped.retain(|mem| mem.strong_count() > 0);
-                // Older ones, too: a view may be from when they were active.
+                // Retired memtables, too: a view may be from the time when they were
+                // active.
                 let all = cf.imm.iter().chain([&cf.mem]);
                 state.dropped.extend(all.map(Arc::downgrade));
             }
@@ -177,7 +178,7 @@ impl Engine {
             cf.mem.retire(end.last);
         }
         drop(removed);
-        // Whoever waits for its flush need not.
+        // Threads that wait for its flush need not wait longer.
         self.done.notify_all();
         self.info_log
             .write(&format!("Dropped column family [{}]", cf.name));

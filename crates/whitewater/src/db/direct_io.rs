@@ -1,14 +1,14 @@
-//! Whether the database's file system can do without the page cache.
+//! Checking that the database's file system can bypass the page cache.
 //!
-//! Asked at open, by a small file, and not found out by the first flush: who
-//! asks for direct I/O gets it or an error, and nothing else in silence.
+//! This is tried at open with a small file, not left to the first flush: a caller that asks
+//! for direct I/O gets it or an error, and never silently something else.
 
 use crate::options::DbOptions;
 use std::path::Path;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::{Error, ErrorKind, Result, filename};
 
-/// More than a block, and not a multiple of one.
+/// A test content that is longer than a block and not a multiple of one.
 const PROBE: [u8; 5000] = [0x5a; 5000];
 
 /// Tries what `options` ask for in `dir`, whose lock is held.
@@ -23,7 +23,7 @@ pub(super) fn check(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<()> 
     if !reads && !writes {
         return Ok(());
     }
-    // By its suffix it is removed at the next open if the process dies here.
+    // Its suffix makes the next open remove it, if the process dies here.
     let path = filename::temp(dir, 0);
     let written = named(
         "use_direct_io_for_flush_and_compaction",

@@ -1,6 +1,6 @@
-//! What listeners are told of flushes, compactions and the rest.
+//! Telling listeners of flushes, compactions and other events.
 //!
-//! Events are noted where they happen and told by a thread of their own
+//! Events are noted where they happen, and a thread of their own passes them to listeners
 //! ([`crate::listener`]).
 
 use super::Engine;
@@ -27,7 +27,7 @@ impl Engine {
     /// Starts telling listeners, if there are any.
     ///
     /// # Errors
-    /// When their thread cannot be started.
+    /// An error if their thread cannot be started.
     pub(super) fn start_events(self: &Arc<Self>) -> Result<()> {
         let engine = Arc::downgrade(self);
         let warn = move |trouble| {
@@ -42,12 +42,12 @@ impl Engine {
             }
         };
         let queue = EventQueue::start(&self.dir, &self.options.listeners, warn)?;
-        // The first one stays.
+        // If there is a queue already, it stays.
         let _ = self.events.set(queue);
         Ok(())
     }
 
-    /// Notes what `event` describes, if anybody listens.
+    /// Notes what `event` describes, if there is a listener.
     #[inline]
     pub(crate) fn note(&self, event: impl FnOnce() -> Happened) {
         if let Some(events) = self.events.get() {
@@ -55,12 +55,12 @@ impl Engine {
         }
     }
 
-    /// Where table `number` is.
+    /// The path of table `number`.
     pub(crate) fn table_path(&self, number: u64) -> PathBuf {
         filename::table(&self.dir, number)
     }
 
-    /// Notes tables that the job `job_id` has made for column family `family`.
+    /// Notes the tables that the job `job_id` has made for column family `family`.
     pub(crate) fn note_tables(
         &self,
         family: &str,
@@ -81,7 +81,7 @@ impl Engine {
         }
     }
 
-    /// Notes that table `number` was deleted, or not.
+    /// Notes that table `number` was deleted, or that deleting it failed.
     pub(super) fn note_deleted(&self, number: u64, job_id: u64, status: Result<()>) {
         self.note(|| {
             Happened::TableFileDeleted(TableFileDeletionInfo {
@@ -114,7 +114,7 @@ impl Engine {
         });
     }
 
-    /// What is told of `compaction`, job `job_id`, when it begins.
+    /// Returns what listeners are told when `compaction` begins as job `job_id`.
     pub(super) fn compaction_info(
         &self,
         cf: &ColumnFamilyData,
@@ -183,7 +183,7 @@ impl Engine {
     }
 }
 
-/// What listeners are told of a compaction's work.
+/// Returns what listeners are told of a compaction's work.
 pub(super) fn job_stats(stats: &JobStats, drops: &Drops, parts: u64) -> CompactionJobStats {
     CompactionJobStats {
         elapsed_micros: stats.micros,

@@ -1,4 +1,4 @@
-//! Flushes on request, and waiting for background work.
+//! Flushes that callers request, and waiting for background work.
 
 use crate::column_family::ColumnFamilyData;
 use crate::db::Engine;
@@ -9,15 +9,14 @@ use whitewater_concurrent::system;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 impl Engine {
-    /// Switches the memtables of `cfs` out and, with `wait`, waits until they
-    /// are tables.
+    /// Retires the memtables of `cfs` and, with `wait`, waits until they are tables.
     pub fn flush(self: &Arc<Self>, cfs: &[Arc<ColumnFamilyData>], wait: bool) -> Result<()> {
         self.flush_those(|_| cfs.iter().map(|cf| cf.id).collect(), wait)
     }
 
-    /// [`Engine::flush`] of all column families, those included that are created
-    /// while this waits for the right to switch: what was written to them may
-    /// come before what is flushed of others.
+    /// [`Engine::flush`] of all column families, including those that are created while
+    /// this waits for the right to switch: writes to them may come before what is flushed
+    /// of others.
     pub fn flush_all(self: &Arc<Self>, wait: bool) -> Result<()> {
         self.flush_those(|state| state.cfs.keys().copied().collect(), wait)
     }
@@ -41,18 +40,18 @@ impl Engine {
             return Ok(());
         }
         let mut state = self.lock_state();
-        // What is under way may fail yet for a reason that is gone.
+        // Running flushes may still fail for a reason that is gone.
         let failures = state.failure.totals().0 + state.running_flushes as u64;
         state.failure.flush.hurry();
-        // Only the memtables switched out by now matter, not later ones.
+        // Only the memtables that are retired by now matter, not later ones.
         let mut goal: Vec<(u32, u64)> = Vec::new();
         for id in ids {
             if let Some(cf) = state.cfs.get_mut(&id)
                 && let Some(last) = cf.imm.last()
             {
                 goal.push((id, last.id));
-                // Somebody else may have switched the last one out, since this thread
-                // did, without asking for its flush.
+                // Another thread may have retired the last one after this thread's switch,
+                // without requesting its flush.
                 cf.flush_requested = true;
             }
         }
@@ -77,8 +76,8 @@ impl Engine {
         }
     }
 
-    /// Waits until no flush or compaction is running or due, and what those
-    /// that ran made obsolete is deleted.
+    /// Waits until no flush or compaction is running or due, and the files that they made
+    /// obsolete are deleted.
     ///
     /// # Errors
     /// `TimedOut` after `timeout`; the failure that stopped the database.

@@ -1,4 +1,4 @@
-//! What an open database says of its tables.
+//! What an open database tells about its tables.
 
 use crate::column_family::ColumnFamilyData;
 use crate::db::Engine;
@@ -20,7 +20,7 @@ pub(crate) struct LiveTable {
 }
 
 impl Engine {
-    /// About how many file bytes hold the keys of each `[start, end)`.
+    /// Returns approximately how many bytes of files hold the keys of each `[start, end)`.
     pub fn approximate_sizes(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -43,7 +43,7 @@ impl Engine {
             .collect()
     }
 
-    /// The table files in use.
+    /// Returns the table files in use.
     pub fn live_tables(&self) -> Result<Vec<LiveTable>> {
         let views: Vec<_> = {
             let state = self.lock_state();

@@ -1,4 +1,4 @@
-//! Reading tables to see whether they are still what was written.
+//! Reading tables to check that they are still as they were written.
 
 use super::Engine;
 use crate::column_family::ColumnFamilyData;
@@ -6,12 +6,12 @@ use crate::version::{TableFile, Version};
 use std::sync::Arc;
 use whitewater_storage::{Result, file_checksum, filename};
 
-/// What of a table is checked.
+/// Which parts of a table are checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Checks {
-    /// Every block's checksum, the order of keys, index and properties.
+    /// The checksums of all blocks, the order of keys, the index and the properties.
     pub blocks: bool,
-    /// The whole file's checksum, where the manifest has one.
+    /// The checksum of the whole file, if the manifest has one.
     pub file: bool,
 }
 
@@ -19,8 +19,7 @@ impl Engine {
     /// Checks all tables of all column families.
     ///
     /// # Errors
-    /// `Corruption` that names the first table that is not what it was; those of
-    /// reading.
+    /// `Corruption` naming the first table that has changed; errors of reading.
     pub(crate) fn verify_tables(&self, checks: Checks) -> Result<()> {
         for cf in self.column_families() {
             let view = cf.pin_owned();
@@ -34,7 +33,7 @@ impl Engine {
     /// Checks one table of `version`.
     ///
     /// # Errors
-    /// As [`Engine::verify_tables`].
+    /// Errors of [`Engine::verify_tables`].
     pub(super) fn verify_table(
         &self,
         cf: &ColumnFamilyData,

@@ -1,4 +1,4 @@
-//! Compactions on request.
+//! Compactions that callers request.
 
 use super::failure::Source;
 use super::state::CfState;
@@ -14,13 +14,13 @@ use whitewater_concurrent::system;
 use whitewater_storage::{Error, Result, Severity};
 
 impl Engine {
-    /// Compacts the user keys `[begin, end]` (`None` is open) down to the
-    /// deepest level that holds any of them. Universal compaction merges
-    /// everything, whatever the keys; FIFO compaction deletes what is due.
+    /// Compacts the user keys `[begin, end]` (`None` is open) down to the deepest level
+    /// that holds any of them. Universal compaction merges everything, whatever the keys;
+    /// FIFO compaction deletes the files that are due.
     ///
     /// # Errors
-    /// Those of reading and writing tables; `InvalidArgument` and
-    /// `NotSupported` when the result cannot go to the target level.
+    /// Errors of reading and writing tables; `InvalidArgument` and `NotSupported` when the
+    /// result cannot go to the target level.
     pub fn compact_range(
         self: &Arc<Self>,
         cf: &Arc<ColumnFamilyData>,
@@ -50,7 +50,8 @@ impl Engine {
         let begin = begin.map(|key| user.first_version(key));
         let end = end.map(|key| user.last_version(key));
         let (begin, end) = (begin.as_deref(), end.as_deref());
-        // Nobody asked for a flush of this one alone: unlogged batches stay whole.
+        // The caller did not ask to flush this column family alone: unlogged batches stay
+        // whole.
         if self.options.atomic_flush {
             self.flush_all(true)?
         } else {
@@ -58,7 +59,7 @@ impl Engine {
         }
         let excludes = usize::from(spec.exclusive);
         self.lock_state().manual_compactions += excludes;
-        // What cannot be done as asked has harmed nothing, and is no failure.
+        // A refusal of the requested move has done no harm, and is not a failure.
         let mut refused = Ok(());
         let outcome = caught(Guarded::Job, || {
             match cf.options().compaction_style {
@@ -72,7 +73,7 @@ impl Engine {
             Ok(())
         });
         self.lock_state().manual_compactions -= excludes;
-        // A failure that a background job would only try again is the caller's.
+        // A failure that a background job would merely retry is left to the caller.
         if let Err(e) = &outcome
             && self.severity(Source::Compaction, e) > Severity::SoftError
         {
@@ -93,20 +94,20 @@ impl Engine {
         end: Option<&[u8]>,
         bottommost: Bottommost,
     ) -> Result<()> {
-        // Tables with higher numbers were made since, by this call among others.
+        // Tables with higher numbers were made since then, by this call among others.
         let next_number = self.versions.next_file_number();
         let keeps_new = matches!(
             bottommost,
             Bottommost::IfHaveCompactionFilter | Bottommost::ForceOptimized
         );
-        // The level whose turn it is, and after each step the one it went to.
+        // The level to compact next; after each step, the level that its output went to.
         let mut level = 0;
         loop {
             let mut output = None;
             let mut goes_on = false;
             self.compact_picked(cf, |state| {
-                // Looked up at each try: what a running compaction did meanwhile
-                // may be on a level that nothing went to before.
+                // Looked up at each try: a running compaction may meanwhile have written to
+                // a level that was empty before.
                 let to = next_level(state, level, bottommost);
                 output = to;
                 let older_than = (keeps_new && to == Some(level)).then_some(next_number);
@@ -119,7 +120,8 @@ impl Engine {
                     KeyRange::closed(begin, end),
                     older_than,
                 );
-                // New tables may lie between old ones. What is written is new.
+                // New tables may lie between old ones. Tables that are written here are
+                // new.
                 goes_on = older_than.is_some() && picked.is_some();
                 picked
             })?;
@@ -153,10 +155,9 @@ impl Engine {
         })
     }
 
-    /// Moves all files of the deepest level with data to the level `target`,
-    /// without one to the least level that is empty, like those in between,
-    /// and large enough. Inside, why the files may not go there, if they may
-    /// not.
+    /// Moves all files of the deepest level with data to the level `target`, or without one
+    /// to the lowest-numbered level that is large enough and empty, with only empty levels
+    /// in between. The inner result is an error if the files must not go there.
     fn change_level(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -180,8 +181,7 @@ impl Engine {
         Ok(refused)
     }
 
-    /// Runs what `pick` finds, if anything; waits while a running compaction is
-    /// in its way.
+    /// Runs what `pick` finds, if anything. Waits while a running compaction is in its way.
     fn compact_picked(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -190,7 +190,7 @@ impl Engine {
         let mut held_back = false;
         let picked = self.wait_to_pick(cf, &mut pick, &mut held_back);
         if held_back {
-            // Whatever came of it: somebody may have seen that it had to wait.
+            // Whatever the outcome: a thread may have found that it had to wait.
             self.work.notify_all();
         }
         let Some(compaction) = picked? else {
@@ -204,9 +204,9 @@ impl Engine {
         outcome
     }
 
-    /// What `pick` finds, counted as running, once no running compaction is in
-    /// its way. Meanwhile none starts in the family, which sets `held_back`: they
-    /// could take the files for ever.
+    /// Returns what `pick` finds, counted as running, once no running compaction is in its
+    /// way. While this waits, no compaction starts in the column family, and `held_back` is
+    /// set: others could take the files again and again.
     fn wait_to_pick(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -229,7 +229,7 @@ impl Engine {
                     state.running_compactions += 1;
                     return Ok(Some(compaction));
                 }
-                // A running compaction holds some of the files.
+                // A running compaction uses some of the files.
                 Some(Err(())) => {
                     current.requests_waiting += 1;
                     *held_back = true;
@@ -244,8 +244,8 @@ impl Engine {
     }
 }
 
-/// Where a compaction of everything takes what is on `level`: below, or to the
-/// same level where that is the last and is to be rewritten.
+/// The level to which a compaction of everything takes what is on `level`: the next one, or
+/// the same level if that is the last and must be rewritten.
 fn next_level(cf: &CfState, level: usize, bottommost: Bottommost) -> Option<usize> {
     let levels = cf.options().compacted_levels(cf.version.levels.len());
     let last = cf.version.last_of(levels);
@@ -263,8 +263,9 @@ fn next_level(cf: &CfState, level: usize, bottommost: Bottommost) -> Option<usiz
     }
 }
 
-/// The least level below 0 and above `from` whose target can hold what `from`
-/// has, all levels on the way there being empty.
+/// The lowest-numbered level between level 0 and `from`, both excluded, whose target size
+/// can hold what `from` has, provided that it and all levels on the way there are empty;
+/// otherwise `from`.
 fn least_level(cf: &CfState, from: usize) -> usize {
     let bytes = cf.version.level_bytes(from);
     let limit = |level: usize| cf.levels.target_bytes.get(level).copied();
@@ -274,8 +275,8 @@ fn least_level(cf: &CfState, from: usize) -> usize {
     (1..from).rev().take_while(fits).last().unwrap_or(from)
 }
 
-/// Whether the files of `from` may go to the level `to`: over empty levels, and
-/// more than one not to level 0, where files are told apart by age.
+/// Refuses to move the files of `from` to the level `to`, unless all levels on the way are
+/// empty. Several files cannot be moved to level 0, where files are told apart by age.
 fn check_move(cf: &CfState, from: usize, to: usize) -> Result<()> {
     let mut between = if to < from {
         to..from

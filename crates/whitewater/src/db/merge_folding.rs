@@ -1,17 +1,17 @@
-//! What a merge comes to, for a write that stores the value in its place
+//! Computing the result of a merge, for a write that stores the value in its place
 //! (`max_successive_merges`).
 //!
-//! It is read at the number before the merge's own: what was written before,
-//! and earlier entries of the same batch, which nobody else sees yet. Only
-//! memory is asked: the memtables, and the key ranges and filters of tables,
-//! which may say that there is nothing of the key in them. Where a table may
-//! hold the value, nothing is known (RocksDB would look into its block cache),
-//! and the operand is stored as it is; so it is when the merge fails.
+//! The key is read at the number before the merge's own, so that the read sees everything
+//! written before, including earlier entries of the same batch, which no other thread sees
+//! yet. Only memory is read: the memtables, and the key ranges and filters of tables, which
+//! may tell that a table has nothing of the key. If a table may hold the value, nothing is
+//! known (RocksDB would look into its block cache), and the operand is stored unchanged. It
+//! is also stored unchanged if the merge fails.
 //!
-//! Invariant: when a fold begins, everything before its batch is in the
-//! memtables (`WriteFlags::reads_own_prefix`). The view pinned after that has the
-//! memtable written to, since it is not flushed before its writes are visible,
-//! and so everything below the number.
+//! Invariant: when a fold begins, everything before its batch is in the memtables
+//! (`WriteFlags::reads_own_prefix`). The view that is pinned after that has the memtable
+//! that is written to, since that is not flushed before its writes are visible, and so it
+//! has everything below the number.
 
 use super::Engine;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
@@ -79,14 +79,14 @@ impl Fold for Folding<'_> {
                 return None;
             }
         }
-        // The write has its place: flushes wait for it.
+        // The write has reserved its place, so flushes wait for it.
         let value = self.engine.on_own_thread(|| ctx.finish()).ok()??;
         check_lengths(user_key, &value).ok()?;
         Some(value)
     }
 }
 
-/// Whether `memtable` is one of the view's.
+/// Whether `memtable` is a memtable of the view.
 fn holds(view: &SuperVersion, memtable: &Memtable) -> bool {
     let mut all = std::iter::once(&view.mem).chain(&view.imm);
     all.any(|m| ptr::eq(&raw const **m, memtable))

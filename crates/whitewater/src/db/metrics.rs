@@ -1,15 +1,15 @@
-//! Handing the statistics of a database to the `metrics` facade (cargo feature
+//! Publishing the statistics of a database to the `metrics` facade (cargo feature
 //! `metrics`).
 //!
-//! Counting goes on as without it, in shards: the facade is called only when
-//! somebody publishes, with what the sums are then. `docs/observability.md` has
+//! Counting is the same as without the feature, in shards. The facade is called only when
+//! the statistics are published, with the sums at that moment. `docs/observability.md` has
 //! the names.
 
 use super::Engine;
 use crate::stats::{Histogram, HistogramData, Statistics, Ticker};
 use ::metrics::{Key, Label, Level, Metadata, Recorder, Unit, with_recorder};
 
-/// Numeric properties of a column family that become gauges.
+/// Numeric properties of a column family that are published as gauges.
 const OF_FAMILY: [&str; 14] = [
     "num-immutable-mem-table",
     "mem-table-flush-pending",
@@ -27,7 +27,7 @@ const OF_FAMILY: [&str; 14] = [
     "block-cache-usage",
 ];
 
-/// Those of the whole database.
+/// Numeric properties of the whole database that are published as gauges.
 const OF_DATABASE: [&str; 7] = [
     "num-running-flushes",
     "num-running-compactions",
@@ -39,8 +39,8 @@ const OF_DATABASE: [&str; 7] = [
 ];
 
 impl Engine {
-    /// Hands tickers and histograms, if statistics are on, and the properties
-    /// above to the recorder of the calling thread.
+    /// Passes tickers and histograms, if statistics are on, and the properties above to the
+    /// recorder of the calling thread.
     pub(crate) fn publish_metrics(&self) {
         let label = self.options.metrics.label.clone();
         let db = label.unwrap_or_else(|| self.dir.display().to_string());
@@ -91,7 +91,7 @@ impl Engine {
     }
 }
 
-/// Where figures of one database go.
+/// The destination of the figures of one database.
 struct Publisher<'a> {
     recorder: &'a dyn Recorder,
     db: Label,
@@ -112,8 +112,8 @@ impl Publisher<'_> {
         }
     }
 
-    /// As a summary: quantiles and the maximum are gauges, sum and number are
-    /// counters.
+    /// Publishes a histogram as a summary: quantiles and the maximum are gauges, sum and
+    /// count are counters.
     fn histogram(&self, histogram: Histogram, data: &HistogramData) {
         let (name, text) = (name_of(histogram.name()), histogram.name());
         let unit = match histogram {
@@ -168,7 +168,7 @@ fn name_of(name: &str) -> String {
     format!("whitewater_{}", name.replace(['.', '-'], "_"))
 }
 
-/// The unit that the name of a ticker or a histogram tells.
+/// The unit that follows from the name of a ticker or a histogram.
 fn unit_of(name: &str) -> Unit {
     match name {
         n if n.contains("micros") => Unit::Microseconds,

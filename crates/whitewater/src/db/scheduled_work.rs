@@ -1,8 +1,8 @@
 //! Work that becomes due by itself: by time, and by the release of snapshots.
 //!
-//! Nobody runs a timer. Compaction threads look whenever they look for work,
-//! and sleep no longer than until the next file will be too old; the release of
-//! a snapshot that keeps something wakes them.
+//! There is no timer. Compaction threads check whenever they look for work, and sleep no
+//! longer than until the next file will be too old. The release of a snapshot that keeps
+//! something wakes them.
 
 use super::Engine;
 use super::state::DbState;
@@ -10,17 +10,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
 
-/// The longest sleep of a compaction thread that waits for a file's age: the
-/// clock may be another one than that by which it sleeps.
+/// The longest sleep of a compaction thread that waits for a file's age: the database's
+/// clock may differ from the one that the thread sleeps by.
 const LONGEST_SLEEP: Duration = Duration::from_secs(12 * 60 * 60);
 
 impl Engine {
-    /// Finds out what has become due in the meantime; returns when to look
-    /// again, if something will be.
+    /// Finds out what has become due; returns when to look again, if something will become
+    /// due.
     pub(crate) fn look_for_due(&self, state: &mut DbState) -> Option<Instant> {
         let now = self.options.clock.now();
         let oldest = self.snapshots.take_released().then(|| {
-            // First, so that no snapshot missed by the list is older.
+            // Read first, so that no snapshot that the list misses is older.
             let latest = self.latest_sequence_number();
             let oldest = self.snapshots.sequences().first().copied();
             oldest.map_or(latest, |oldest| oldest.min(latest))

@@ -1,11 +1,11 @@
-//! Reading all tables now and then, so that damage is found before it is needed.
+//! Reading all tables at intervals, so that damage is found before the data is needed.
 //!
-//! One thread (`ww-scrub`), if `scrub_period_sec` asks for it. A pass begins when the
-//! database is opened and every period from then on, or when the one before is over.
-//! It takes the tables that are there when it begins, skips those that are gone when
-//! their turn comes, and rests after each, so that it reads no faster than
-//! `scrub_bytes_per_second` in the long run. What is damaged is told in LOG and
-//! counted; the database goes on, for nothing has asked for what is damaged yet.
+//! One thread (`ww-scrub`) does this if `scrub_period_sec` asks for it. A pass begins when
+//! the database is opened and every period from then on, or when the pass before is over.
+//! It covers the tables that exist when it begins, skips tables that are gone when their
+//! turn comes, and rests after each, so that in the long run it reads no faster than
+//! `scrub_bytes_per_second`. Damage is reported in the info log and counted. The database
+//! continues, because the damaged data has not been requested yet.
 
 use super::Engine;
 use super::integrity::Checks;
@@ -16,27 +16,27 @@ use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
 use whitewater_storage::{Error, Result, filename};
 
-/// How far scrubbing is; see
-/// [`DB::scrub_progress`](crate::DBCommon::scrub_progress).
+/// How far scrubbing has come; see [`DB::scrub_progress`](crate::DBCommon::scrub_progress).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ScrubProgress {
-    /// Passes over all tables that were finished since the database was opened.
+    /// The number of passes over all tables that were finished since the database was
+    /// opened.
     pub passes: u64,
-    /// Tables of the present pass, or of the last one.
+    /// The number of tables of the current pass, or of the last one.
     pub tables: u64,
-    /// Of these, how many were read.
+    /// How many of these tables were read.
     pub tables_done: u64,
-    /// Bytes of all tables read since the database was opened.
+    /// The number of bytes of all tables that were read since the database was opened.
     pub bytes: u64,
-    /// Times that a table was found damaged or could not be read, in all passes.
+    /// How often a table was found damaged or could not be read, in all passes.
     pub damaged: u64,
-    /// What was wrong with the last of them.
+    /// The error of the last table that was found damaged or could not be read.
     pub last_error: Option<Error>,
 }
 
 impl Engine {
-    /// Starts the thread, if there is to be one.
+    /// Starts the scrubbing thread, if the options ask for it.
     ///
     /// # Errors
     /// `Aborted` when it cannot be started.
@@ -57,7 +57,7 @@ impl Engine {
         }
     }
 
-    /// Waits; returns whether the database is still open.
+    /// Waits until `moment` or until the database closes; returns whether it is still open.
     fn rest_until(&self, moment: Instant) -> bool {
         let mut state = self.state.lock();
         while !state.closing {
@@ -68,13 +68,14 @@ impl Engine {
         false
     }
 
-    /// One pass; returns whether the database is still open.
+    /// Does one pass; returns whether the database is still open.
     fn scrub_all(&self) -> bool {
         let mut due = Vec::new();
         for cf in self.column_families() {
             let view = cf.pin_owned();
             let files = view.version.levels.iter().flatten();
-            // What is dropped meanwhile must not have to wait for the end.
+            // Weak references: the data of a column family that is dropped meanwhile must
+            // not have to wait for the end of the pass.
             due.extend(files.map(|file| (Arc::downgrade(&cf), file.meta.number)));
         }
         {
@@ -95,13 +96,13 @@ impl Engine {
         true
     }
 
-    /// Passes a table of a family that was dropped.
+    /// Skips a table of a dropped column family.
     fn skip_table(&self) -> u64 {
         self.scrubbed.lock().tables_done += 1;
         0
     }
 
-    /// Reads table `number`, if it is still there; returns how many bytes that were.
+    /// Reads table `number`, if it still exists; returns how many bytes were read.
     fn scrub(&self, cf: &ColumnFamilyData, number: u64) -> u64 {
         let view = cf.pin_owned();
         let mut files = view.version.levels.iter().flatten();
@@ -118,7 +119,8 @@ impl Engine {
         });
         let size = file.map_or(0, |file| file.meta.size);
         let failure = outcome.and_then(Result::err);
-        // Before it is counted: whoever sees the count finds the reason in LOG.
+        // Logged before it is counted: a caller that sees the count finds the reason in the
+        // info log.
         if let Some(e) = &failure {
             let path = filename::table(&self.dir, number);
             let text = format!("scrubbing [{}] {}: {e}", cf.name, path.display());

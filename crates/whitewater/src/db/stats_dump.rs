@@ -1,8 +1,8 @@
-//! Statistics that are written to LOG every now and then, and published.
+//! Writing statistics to the info log at intervals, and publishing them.
 //!
-//! A thread of the environment does so when a dump is due, the last one that the
-//! database has to do by time. The same thread hands them to the `metrics` facade, if
-//! that is asked for; whoever closes the database does so once more.
+//! A thread of the environment does this when a dump is due; it has no other timed work for
+//! the database. The same thread publishes statistics to the `metrics` facade, if the
+//! options ask for it. The thread that closes the database publishes them once more.
 
 use super::Engine;
 use super::internal_stats::cf_text;
@@ -13,8 +13,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
 
-/// When statistics were written to LOG and published last, or when that was looked at
-/// first.
+/// When statistics were last written to the info log and published, or when a thread first
+/// looked whether that is due.
 #[derive(Debug, Default)]
 pub(crate) struct Dumped {
     dumped: Option<Instant>,
@@ -22,7 +22,7 @@ pub(crate) struct Dumped {
 }
 
 impl Engine {
-    /// Does what is due, on a thread of the environment.
+    /// Dumps and publishes what is due. Called by a thread of the environment.
     pub(crate) fn dump_stats_when_due(self: &Arc<Self>) -> Found {
         let dump_period = {
             let state = self.state.lock();
@@ -54,14 +54,14 @@ impl Engine {
         Found::Job
     }
 
-    /// At the end of the database: publishes what was counted since the last time.
+    /// Called when the database ends: publishes what was counted since the last time.
     pub(super) fn publish_the_rest(&self) {
         if self.work.is_started() && self.options.metrics.period_sec() > 0 {
             self.publish_unasked();
         }
     }
 
-    /// Publishes on a thread that no recorder may end.
+    /// Publishes on a thread that a panicking recorder must not end.
     fn publish_unasked(&self) {
         #[cfg(feature = "metrics")]
         if catch_unwind(AssertUnwindSafe(|| self.publish_metrics())).is_err() {
@@ -69,10 +69,10 @@ impl Engine {
         }
     }
 
-    /// Writes the database's and all column families' statistics to LOG, and
+    /// Writes the statistics of the database and all column families to the info log, and
     /// begins a new interval.
     pub(crate) fn dump_stats(&self) {
-        // What readers held on to when the last job ended.
+        // Files that readers still held when the last job ended.
         if self.obsolete.have_come() {
             self.purge_obsolete_files();
         }
@@ -106,7 +106,7 @@ impl Engine {
     }
 }
 
-/// When what happens every `period` seconds is due, if ever.
+/// When something that happens every `period` seconds is due; `None` if never.
 fn due(last: Instant, period: u32) -> Option<Instant> {
     (period > 0).then(|| last + Duration::from_secs(u64::from(period)))
 }

@@ -1,5 +1,5 @@
-//! Timestamps of a column family: what writes must have, and how much of the
-//! history of its keys is kept.
+//! Timestamps of a column family: which writes need them, and how much of the history of
+//! its keys is kept.
 
 use super::Engine;
 use crate::column_family::{ColumnFamilyData, check_timestamp};
@@ -12,18 +12,18 @@ use whitewater_storage::key::ValueType;
 use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::{Error, Result};
 
-/// Which operations of a batch came with a timestamp.
+/// Which operations of a batch have a timestamp.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stamped {
-    /// Column families, each with a number of operations and the size of their
-    /// timestamps in bytes; one family once for each size.
+    /// Column families, each with a number of operations and the size of their timestamps
+    /// in bytes. A column family appears once for each size.
     families: Vec<(u32, u32, usize)>,
-    /// Nobody knows: the batch came from bytes.
+    /// Set if that is unknown, because the batch was made from bytes.
     unknown: bool,
 }
 
 impl Stamped {
-    /// Of a batch made from bytes.
+    /// For a batch that was made from bytes.
     pub fn unknown() -> Self {
         Stamped {
             families: Vec::new(),
@@ -48,12 +48,12 @@ impl Stamped {
         *self = Stamped::default();
     }
 
-    /// Refuses a batch whose operations have no timestamps where they must, or
-    /// have where they must not.
+    /// Refuses a batch whose operations lack timestamps where they are required, or have
+    /// them where they must not.
     ///
     /// # Errors
-    /// `InvalidArgument` for those; `NotSupported` for other operations than
-    /// puts and deletes with timestamps.
+    /// `InvalidArgument` for these; `NotSupported` for operations with timestamps other
+    /// than puts and deletes.
     pub fn check(&self, batch: &Batch, memtables: &MemtableMap) -> Result<()> {
         if self.families.is_empty() && !memtables.any_has_timestamps() {
             return Ok(());
@@ -92,7 +92,7 @@ impl Stamped {
     }
 }
 
-/// Refuses what cannot be written with a timestamp.
+/// Refuses types of entries that cannot be written with a timestamp.
 fn check_type(ty: ValueType) -> Result<()> {
     match ty {
         ValueType::Value | ValueType::Deletion => Ok(()),
@@ -106,8 +106,8 @@ impl Engine {
     /// Commits one operation with a timestamp.
     ///
     /// # Errors
-    /// Those of [`Engine::write_one`]; `InvalidArgument` when the keys of `cf`
-    /// have no timestamps or of another size.
+    /// Errors of [`Engine::write_one`]; `InvalidArgument` when the keys of `cf` have no
+    /// timestamps, or timestamps of another size.
     pub fn write_version(
         &self,
         cf: &ColumnFamilyData,
@@ -126,10 +126,10 @@ impl Engine {
         self.write(batch, &stamped, spec)
     }
 
-    /// The limit of the history of `cf`; empty where there is none.
+    /// The limit of the history of `cf`; empty if there is none.
     ///
     /// # Errors
-    /// `InvalidArgument` when its keys have no timestamps.
+    /// `InvalidArgument` when the keys of `cf` have no timestamps.
     pub fn full_history_ts_low(&self, cf: &ColumnFamilyData) -> Result<Vec<u8>> {
         if cf.comparator.user.timestamp_size() == 0 {
             return Err(Error::invalid(
@@ -139,12 +139,12 @@ impl Engine {
         Ok(cf.pin().version.history_low.clone())
     }
 
-    /// Moves the limit of the history of `cf` up: of versions of a key with
-    /// older timestamps, compactions keep only the newest.
+    /// Raises the limit of the history of `cf`: of versions of a key with older timestamps,
+    /// compactions keep only the newest.
     ///
     /// # Errors
-    /// `InvalidArgument` when its keys have no timestamps, or of another size,
-    /// and for a limit below the one there is; those of the manifest.
+    /// `InvalidArgument` when the keys of `cf` have no timestamps or timestamps of another
+    /// size, and for a limit below the current one; errors of the manifest.
     pub fn increase_full_history_ts_low(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -167,7 +167,7 @@ impl Engine {
         };
         let last = self.latest_sequence_number();
         let mut install = |changed: &[CfVersion]| {
-            // Declared first, so dropped after the mutex is free.
+            // Declared before the guard, so it is dropped after the mutex is free.
             let mut old = Vec::new();
             let mut state = self.lock_state();
             for new in changed {

@@ -1,9 +1,9 @@
-//! Values that expire: RocksDB's format of databases opened with a time to live.
+//! Values that expire: RocksDB's format for databases that are opened with a time to live.
 //!
-//! Every value and merge operand ends with the time at which it was written:
-//! four bytes, little-endian, seconds since 1970. Reads take them off; a merge
-//! gives its result the time of the merge. Only compactions drop what is older
-//! than its column family allows, so reads may still show it.
+//! Every value and merge operand ends with the time at which it was written: four bytes,
+//! little-endian, seconds since 1970. Reads remove them; a merge gives its result the time
+//! of the merge. Only compactions drop values that are older than the column family allows,
+//! so reads may still show them.
 
 use super::Engine;
 use crate::clock::Clock;
@@ -18,16 +18,17 @@ use whitewater_storage::batch::{Batch, Op};
 use whitewater_storage::key::ValueType;
 use whitewater_storage::{Error, Result};
 
-/// Bytes of a timestamp.
+/// The size of a timestamp, in bytes.
 pub(crate) const TIMESTAMP: usize = 4;
 
-/// When RocksDB's feature came: no timestamp is older. Seconds since 1970.
+/// The time at which RocksDB's feature was released, in seconds since 1970: no timestamp is
+/// older.
 const FIRST: i32 = 1_368_146_402;
 
-/// How long the values of a column family live, by which clock.
+/// How long the values of a column family live, and the clock that measures it.
 #[derive(Clone)]
 pub(crate) struct TimeToLive {
-    /// Seconds; forever when not positive.
+    /// In seconds; values live forever if this is not positive.
     seconds: i32,
     clock: Clock,
     /// The user's compaction filters.
@@ -35,8 +36,8 @@ pub(crate) struct TimeToLive {
 }
 
 impl TimeToLive {
-    /// Gives it to a column family, whose merge operator and compaction filter
-    /// learn of timestamps.
+    /// Gives a column family a time to live: its merge operator and compaction filter get
+    /// wrapped so that they handle timestamps.
     pub fn give(options: &mut CfOptions, seconds: i32, clock: &Clock) {
         let factory = options.compaction_filter_factory.take();
         let time_to_live = TimeToLive {
@@ -71,9 +72,9 @@ impl FilterSource for TimeToLive {
     }
 }
 
-/// Removes what has expired, and asks the user's filter about the rest.
+/// Removes expired values, and asks the user's filter about the rest.
 struct TtlFilter<'a> {
-    /// What was written before has expired.
+    /// Values that were written before this time have expired.
     oldest: Option<i64>,
     inner: Option<Box<dyn EntryFilter + 'a>>,
 }
@@ -81,7 +82,7 @@ struct TtlFilter<'a> {
 impl EntryFilter for TtlFilter<'_> {
     fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Verdict {
         let Some((content, written)) = value.split_last_chunk::<TIMESTAMP>() else {
-            // Reads report it.
+            // Reads report that the value has no timestamp.
             return Verdict::Keep;
         };
         let time = i64::from(i32::from_le_bytes(*written));
@@ -98,7 +99,7 @@ impl EntryFilter for TtlFilter<'_> {
     }
 }
 
-/// Now, as it is stored.
+/// The current time as it is stored.
 fn timestamp(clock: &Clock) -> [u8; TIMESTAMP] {
     // Cut to 32 bits, as RocksDB does.
     (clock.now() as u32).to_le_bytes()
@@ -107,7 +108,7 @@ fn timestamp(clock: &Clock) -> [u8; TIMESTAMP] {
 /// A value without its timestamp.
 ///
 /// # Errors
-/// `Corruption` for one that has none.
+/// `Corruption` for a value that has no timestamp, or one that is too old to be one.
 pub(crate) fn strip(value: &Bytes) -> Result<Bytes> {
     let Some((content, written)) = value.split_last_chunk::<TIMESTAMP>() else {
         return Err(Error::corruption(
@@ -122,7 +123,7 @@ pub(crate) fn strip(value: &Bytes) -> Result<Bytes> {
     Ok(value.slice(..content.len()))
 }
 
-/// A merge operator of values and operands with timestamps.
+/// A merge operator for values and operands with timestamps.
 struct TtlMerge {
     inner: Arc<dyn MergeOperator>,
     clock: Clock,
@@ -135,7 +136,7 @@ impl TtlMerge {
     }
 }
 
-/// Without timestamps; `None` if one has none.
+/// The operands without timestamps; `None` if an operand has none.
 fn stripped<'a>(operands: &[&'a [u8]]) -> Option<Vec<&'a [u8]>> {
     let strip = |operand: &&'a [u8]| Some(operand.split_last_chunk::<TIMESTAMP>()?.0);
     operands.iter().map(strip).collect()
@@ -165,7 +166,8 @@ impl MergeOperator for TtlMerge {
 }
 
 impl Engine {
-    /// `value` as it is stored, where values are stamped and `ty` has one.
+    /// Returns `value` with a timestamp, if values are stamped and entries of type `ty`
+    /// have a value.
     #[inline]
     pub(super) fn stamp(&self, ty: ValueType, value: &[u8]) -> Option<Vec<u8>> {
         let has_value = matches!(ty, ValueType::Value | ValueType::Merge);
@@ -173,10 +175,10 @@ impl Engine {
             .then(|| [value, &timestamp(&self.options.clock)].concat())
     }
 
-    /// A batch as it is stored.
+    /// Returns a batch as it is stored.
     ///
     /// # Errors
-    /// `Corruption` for what is not a batch, or not what its checksums say.
+    /// `Corruption` for bytes that are not a batch, or that do not match their checksums.
     pub(super) fn stamp_batch(&self, batch: Batch) -> Result<Batch> {
         if !self.options.stamps_values {
             return Ok(batch);
@@ -200,10 +202,10 @@ impl Engine {
     }
 }
 
-/// What a read found, as it was written.
+/// Returns a value that a read has found, as the caller wrote it.
 ///
 /// # Errors
-/// As [`strip`].
+/// Errors of [`strip`].
 #[inline]
 pub(super) fn unstamped(options: &CfOptions, found: Option<Bytes>) -> Result<Option<Bytes>> {
     match found {

@@ -1,7 +1,6 @@
-//! What the write path counts, beside the steps it times.
+//! What the write path counts, in addition to the steps it times.
 //!
-//! Called by whoever commits; a call costs a few branches when nobody wants
-//! the figures.
+//! Called by committing threads. A call costs a few branches if the figures are not wanted.
 
 use super::Engine;
 use crate::compact::pick::Compaction;
@@ -14,7 +13,7 @@ use std::time::Duration;
 use whitewater_storage::{Error, ErrorKind};
 
 impl Engine {
-    /// A writer waited for background work.
+    /// Counts a writer's wait for background work.
     pub(crate) fn count_stall(&self, waited: Duration) {
         let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
         perf_context::add_nanos(PerfMetric::WriteDelayTime, nanos);
@@ -25,7 +24,7 @@ impl Engine {
         }
     }
 
-    /// A writer of low priority gave way to compactions.
+    /// Counts the time that a writer of low priority gave way to compactions.
     pub(crate) fn count_low_pri(&self, waited: Duration) {
         if !waited.is_zero() {
             let nanos = u64::try_from(waited.as_nanos()).unwrap_or(u64::MAX);
@@ -33,7 +32,7 @@ impl Engine {
         }
     }
 
-    /// A compaction is over.
+    /// Counts a finished compaction.
     pub(super) fn count_compaction(
         &self,
         compaction: &Compaction,
@@ -79,14 +78,14 @@ impl Engine {
         self.count_drops(drops);
     }
 
-    /// A compaction ended with `error`.
+    /// Counts a compaction that ended with `error`, if it was cancelled.
     pub(super) fn count_cancelled(&self, error: &Error) {
         if error.kind() == ErrorKind::ShutdownInProgress {
             self.tick(Ticker::CompactionCancelled, 1);
         }
     }
 
-    /// Memtables are switched, since they are full or for the budget.
+    /// Counts a switch of memtables that are full, or for the memory budget.
     pub(super) fn count_flush_reason(&self, families: usize, for_budget: bool) {
         let (single, atomic) = if for_budget {
             (
@@ -107,7 +106,7 @@ impl Engine {
         }
     }
 
-    /// Entries were not written again.
+    /// Counts entries that a job did not write again.
     pub(crate) fn count_drops(&self, drops: &Drops) {
         let Some(s) = self.statistics() else { return };
         for (ticker, n) in [
@@ -127,7 +126,7 @@ impl Engine {
         }
     }
 
-    /// A batch with `keys` operations was inserted.
+    /// Counts the insert of a batch with `keys` operations.
     #[inline]
     pub(crate) fn count_write(&self, write: &Write<'_>, keys: u64) {
         if let Some(statistics) = self.statistics() {

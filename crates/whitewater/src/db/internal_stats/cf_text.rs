@@ -34,12 +34,12 @@ const COLUMNS: [&str; 22] = [
     "WblobGB",
 ];
 
-/// Headings of the columns, behind what the rows are.
+/// Headings of the columns, after the heading of the rows' names.
 const HEADINGS: &str = "    Files   Size     Score Read(GB)  Rn(GB) Rnp1(GB) Write(GB) \
      WPreComp(GB) Wnew(GB) Moved(GB) W-Amp Rd(MB/s) Wr(MB/s) Comp(sec) CompMergeCPU(sec) \
      Comp(cnt) Avg(sec) KeyIn KeyDrop Rblob(GB) Wblob(GB)";
 
-/// One row: a level, their sum, the last interval, or a priority.
+/// One row: a level, the sum of all levels, the last interval, or a priority.
 #[derive(Debug, Default)]
 struct Row {
     files: usize,
@@ -267,7 +267,7 @@ fn stall_text(counts: &StallCounts, before: u64) -> String {
     text
 }
 
-/// Begins a new interval: the figures went to LOG.
+/// Begins a new interval, because the figures were written to the info log.
 pub(in crate::db) fn note_dump(cf: &mut CfState) {
     let stats = &mut cf.stats;
     stats.dumped = Dumped {

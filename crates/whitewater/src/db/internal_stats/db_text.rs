@@ -9,21 +9,22 @@ use std::time::{Duration, Instant};
 use whitewater_concurrent::counter::{Counter, Sharded};
 use whitewater_concurrent::system::{self, Mutex};
 
-/// What is kept for the whole database.
+/// The figures that are kept for the whole database.
 #[derive(Debug)]
 pub(crate) struct DbStats {
     since: Instant,
-    /// Syncs of the log.
+    /// The number of syncs of the log.
     pub syncs: Counter,
-    /// Bytes of writes that are not in the log, which else tells what came in.
+    /// The number of bytes of writes that bypass the log. The log's size tells the bytes of
+    /// all other writes.
     pub unlogged_bytes: Sharded<1>,
-    /// What counts as nothing: what there was at open.
+    /// The figures at open, which later figures are counted from.
     opened: Figures,
     /// The figures that the last text showed; its interval ended there.
     shown: Mutex<Figures>,
 }
 
-/// What writes amount to.
+/// The totals of writes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Figures {
     up: Duration,
@@ -38,7 +39,7 @@ pub(crate) struct Figures {
 }
 
 impl DbStats {
-    /// From now on, for a database that had `opened`.
+    /// Begins counting for a database that had `opened` at open.
     pub fn new(opened: Figures) -> Self {
         DbStats {
             since: system::now(),
@@ -56,7 +57,7 @@ impl DbStats {
 }
 
 impl Figures {
-    /// Those of a database with no log yet, whose last number is `keys`.
+    /// The figures of a database with no log yet, whose last number is `keys`.
     pub fn at_open(keys: u64, statistics: Option<&crate::stats::Statistics>) -> Self {
         let mut figures = Figures {
             keys,
@@ -66,7 +67,7 @@ impl Figures {
         figures
     }
 
-    /// What only statistics know.
+    /// Takes the figures that only statistics have.
     fn take_from(&mut self, statistics: Option<&crate::stats::Statistics>) {
         let Some(s) = statistics else { return };
         self.groups = s.ticker(Ticker::WriteDoneBySelf);
@@ -89,7 +90,7 @@ impl Figures {
         }
     }
 
-    /// Three lines; `unit` is that of the bytes that came in.
+    /// Prints three lines; `unit` is the unit of the bytes that were written.
     fn print(&self, out: &mut String, what: &str, (unit, bytes): (&str, f64)) {
         let seconds = self.up.as_secs_f64();
         let _ = writeln!(
@@ -134,13 +135,13 @@ impl Engine {
         };
         now.take_from(self.statistics());
         if self.statistics().is_none() {
-            // About: what is logged is what came in, and what is not is counted.
+            // Approximately: the logged bytes, and the counted bytes that bypassed the log.
             now.bytes = now.log_bytes + self.stats.unlogged_bytes.get(0);
         }
         now.since(self.stats.opened)
     }
 
-    /// `rocksdb.dbstats`. Each call ends an interval.
+    /// The text of `rocksdb.dbstats`. Each call ends an interval.
     pub(in crate::db) fn db_stats(&self) -> String {
         let now = self.figures();
         let before = std::mem::replace(&mut *self.stats.shown.lock(), now);

@@ -27,14 +27,14 @@ pub(super) fn bytes(n: u64) -> String {
     format!("{size:.2} {unit}")
 }
 
-/// A time of day's length: `00:01:2.345`.
+/// A duration: `00:01:2.345`.
 pub(super) fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let rest = (time - Duration::from_secs(seconds / 60 * 60)).as_secs_f64();
     format!("{:02}:{:02}:{rest:05.3}", seconds / 3600, seconds / 60 % 60)
 }
 
-/// `n` by `seconds`, which may be next to none.
+/// `n` divided by `seconds`, which may be nearly 0.
 pub(super) fn rate(n: f64, seconds: f64) -> f64 {
     n / seconds.max(0.001)
 }

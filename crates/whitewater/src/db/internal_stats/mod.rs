@@ -1,15 +1,14 @@
-//! What flushes, compactions and ingestions amount to: RocksDB's internal
-//! statistics, which the properties `rocksdb.stats`, `rocksdb.cfstats` and
-//! `rocksdb.dbstats` show.
+//! The totals of flushes, compactions and ingestions: RocksDB's internal statistics, which
+//! the properties `rocksdb.stats`, `rocksdb.cfstats` and `rocksdb.dbstats` show.
 //!
-//! Kept whether statistics are on or not: jobs add to them once, under the
-//! database mutex, when they are over. Nothing is counted for each write; what
-//! the database writes follows from sequence numbers and sizes of logs, and the
-//! number of writes is known only with statistics.
+//! They are kept whether statistics are on or not: a job adds to them once, under the
+//! database mutex, when it is over. Nothing is counted for each write. What the database
+//! writes follows from sequence numbers and sizes of logs; the number of writes is known
+//! only with statistics.
 //!
 //! * here: the figures;
 //! * [`cf_text`], [`db_text`]: RocksDB's layout of them;
-//! * [`human`]: numbers as RocksDB shortens them.
+//! * [`human`]: numbers in RocksDB's short forms.
 
 pub(super) mod cf_text;
 pub(super) mod db_text;
@@ -21,7 +20,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
 
-/// What was brought in from outside.
+/// What was ingested.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ingested {
     pub bytes: u64,
@@ -34,18 +33,18 @@ pub(crate) struct Ingested {
 #[derive(Debug)]
 pub(crate) struct CfStats {
     since: Instant,
-    /// By the level written to.
+    /// The figures of the jobs that wrote to each level.
     levels: Vec<JobStats>,
     flushes: JobStats,
     compactions: JobStats,
-    /// Compactions by what they were picked for, in RocksDB's words.
+    /// The number of compactions by the reason they were picked for, in RocksDB's words.
     reasons: BTreeMap<&'static str, u64>,
     ingested: Ingested,
-    /// As they were when they were last written to LOG; intervals begin there.
+    /// The figures when they were last written to the info log; intervals begin there.
     dumped: Dumped,
 }
 
-/// Figures at the last dump.
+/// The figures at the last dump.
 #[derive(Debug, Clone, Copy, Default)]
 struct Dumped {
     up: Duration,
@@ -83,7 +82,7 @@ impl CfStats {
         *self.reasons.entry(reason.as_str()).or_default() += 1;
     }
 
-    /// Adds tables from outside.
+    /// Adds ingested tables.
     pub fn add_ingested(&mut self, more: Ingested) {
         let all = &mut self.ingested;
         all.bytes += more.bytes;
@@ -99,7 +98,7 @@ impl CfStats {
         &mut self.levels[level]
     }
 
-    /// Jobs that wrote to `level`.
+    /// The figures of the jobs that wrote to `level`.
     pub fn at_level(&self, level: usize) -> JobStats {
         self.levels.get(level).copied().unwrap_or_default()
     }

@@ -1,9 +1,9 @@
-//! Properties: the database describes itself, in RocksDB's names and layouts.
+//! Properties: the database describes itself, with RocksDB's names and layouts.
 //!
-//! A property that takes more than the database mutex (opening tables, dropping
-//! what nobody else holds) is found without it.
+//! A property that takes more than the database mutex (opening tables, or dropping objects
+//! of which it holds the last reference) is computed without the mutex.
 //!
-//! `tables` finds those that are about tables.
+//! `tables` computes the properties of tables.
 
 mod tables;
 
@@ -20,11 +20,12 @@ use std::fmt::Write;
 use std::sync::Arc;
 use tables::Aggregate;
 
-/// What a memtable without entries counts as: RocksDB's have a first block inside. Bytes.
+/// The size, in bytes, that a memtable without entries counts as: RocksDB's memtables have
+/// a first block.
 const EMPTY_MEMTABLE: u64 = 2048;
 
 impl Engine {
-    /// A property by RocksDB's name; `None` for unknown names.
+    /// Returns a property by RocksDB's name; `None` for unknown names.
     pub fn property(&self, cf: &Arc<ColumnFamilyData>, name: &str) -> Option<String> {
         let Some(name) = name.strip_prefix("rocksdb.") else {
             match name {
@@ -57,7 +58,7 @@ impl Engine {
             ("db-write-stall-stats", None) => Some(counts_text(&self.stall_counts())),
             ("levelstats", None) => self.with_cf(cf, level_stats),
             ("stats", None) => Some(self.cf_stats(cf)? + &self.db_stats()),
-            // The `rocksdb` crate asks by the name in capitals.
+            // The `rocksdb` crate uses the name in capitals.
             ("cfstats" | "CFSTATS", None) => self.cf_stats(cf),
             ("cfstats-no-file-histogram", None) => self.with_cf(cf, cf_text::text),
             ("cf-file-histogram", None) => Some(self.file_histogram(cf)),
@@ -74,7 +75,7 @@ impl Engine {
         }
     }
 
-    /// A numeric property; `None` for unknown or textual ones.
+    /// Returns a numeric property; `None` for unknown or textual ones.
     pub fn property_int(&self, cf: &Arc<ColumnFamilyData>, name: &str) -> Option<u64> {
         if name == "whitewater.num-pending-events" {
             return Some(self.events.get().map_or(0, |e| e.waiting() as u64));
@@ -84,7 +85,7 @@ impl Engine {
         let cache = || cf.options().table.block_cache.clone();
         match name {
             "num-immutable-mem-table" => of_cf(&|c| c.imm.len() as u64),
-            // What is flushed is let go of at once.
+            // Flushed memtables are dropped at once.
             "num-immutable-mem-table-flushed" => of_cf(&|_| 0),
             "mem-table-flush-pending" => of_cf(&|c| u64::from(c.wants_flush())),
             "compaction-pending" => of_cf(&|c| u64::from(c.wants_compaction())),
@@ -119,8 +120,8 @@ impl Engine {
             }
             "block-cache-capacity" => Some(cache()?.capacity() as u64),
             "block-cache-usage" => Some(cache()?.usage() as u64),
-            // Blocks that are read stay in memory when they are evicted, so
-            // only what is charged for memory elsewhere is bound to stay.
+            // Blocks that are being read stay in memory when they are evicted, so only
+            // memory that is charged from elsewhere is pinned.
             "block-cache-pinned-usage" => Some(cache()?.pinned_usage() as u64),
             "num-running-flushes" => Some(self.lock_state().running_flushes as u64),
             "num-running-compactions" => Some(self.lock_state().running_compactions as u64),
@@ -139,7 +140,7 @@ impl Engine {
         }
     }
 
-    /// A property that is a map, by RocksDB's name; `None` for others.
+    /// Returns a property that is a map, by RocksDB's name; `None` for others.
     pub fn property_map(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -171,20 +172,20 @@ impl Engine {
         self.lock_state().cfs.get(&cf.id).map(f)
     }
 
-    /// Bytes of all memtables that are in memory, flushed ones that somebody
-    /// holds on to included; and of those not flushed.
+    /// The bytes of all memtables that are in memory, including flushed ones that are still
+    /// held, and the bytes of those that are not flushed.
     pub(super) fn memtable_bytes(&self, cf: &Arc<ColumnFamilyData>) -> Option<(u64, u64)> {
-        // What was flushed is dropped without the mutex.
+        // Flushed memtables are dropped without the mutex.
         let (held, unflushed) = self.with_cf(cf, |c| (c.held.memtables(), unflushed(c)))?;
         let flushed: u64 = held.iter().map(|mem| usage(mem)).sum();
         Some((flushed + unflushed, unflushed))
     }
 
-    /// Bytes of all memtables, of those not flushed, and of open tables.
+    /// The bytes of all memtables, of memtables that are not flushed, and of open tables.
     pub(crate) fn memory_usage(&self) -> (u64, u64, u64) {
         let mut sums = (0, 0, 0);
         for cf in self.column_families() {
-            // None of one that was dropped meanwhile.
+            // A column family that was dropped meanwhile counts as 0.
             let (total, unflushed) = self.memtable_bytes(&cf).unwrap_or_default();
             sums.0 += total;
             sums.1 += unflushed;
@@ -197,14 +198,14 @@ impl Engine {
         Some(self.with_cf(cf, cf_text::text)? + &self.file_histogram(cf))
     }
 
-    /// How long reads of tables took, by level. Recorded with statistics only.
+    /// How long reads of tables took, by level. Recorded only with statistics.
     pub(super) fn file_histogram(&self, cf: &Arc<ColumnFamilyData>) -> String {
         let latencies = cf.pin().version.open_with.latencies.text();
         let name = &cf.name;
         format!("\n** File Read Latency Histogram By Level [{name}] **\n{latencies}")
     }
 
-    /// Entries less twice the deletions, as RocksDB estimates.
+    /// The number of entries less twice the number of deletions, as RocksDB estimates.
     fn estimate_num_keys(&self, cf: &Arc<ColumnFamilyData>) -> u64 {
         let view = cf.pin_owned();
         let (mut entries, mut deletes) = (0u64, 0u64);
@@ -215,7 +216,7 @@ impl Engine {
                 deletes += open.table.properties().num_deletions;
             }
         }
-        // Not less than none, before those in memory come to them.
+        // Not below 0, before the entries in memory are added.
         (entries, deletes) = (entries.saturating_sub(2 * deletes), 0);
         for mem in std::iter::once(&view.mem).chain(&view.imm) {
             entries += mem.num_entries();
@@ -225,18 +226,18 @@ impl Engine {
     }
 }
 
-/// A name and the number at its end, if there is one.
+/// Splits a name from the number at its end, if there is one.
 fn split_level(name: &str) -> (&str, Option<usize>) {
     let base = name.trim_end_matches(|c: char| c.is_ascii_digit());
     (base, name[base.len()..].parse().ok())
 }
 
-/// What a memtable counts as.
+/// The number of bytes that a memtable counts as.
 fn usage(mem: &Memtable) -> u64 {
     EMPTY_MEMTABLE + mem.memory_usage() as u64
 }
 
-/// Bytes of the memtables that are not flushed.
+/// The bytes of the memtables that are not flushed.
 fn unflushed(cf: &CfState) -> u64 {
     usage(&cf.mem) + cf.imm.iter().map(|m| usage(m)).sum::<u64>()
 }

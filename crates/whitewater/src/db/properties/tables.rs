@@ -11,7 +11,8 @@ use whitewater_storage::coding::get_varint64;
 use whitewater_storage::key::{self, InternalComparator};
 use whitewater_storage::sst::TableProperties;
 
-/// Properties of several tables, summed. What cannot be summed has no value.
+/// The sums of properties of several tables. Properties that cannot be summed have no
+/// value.
 #[derive(Debug, Default)]
 pub(super) struct Aggregate {
     data_blocks: u64,
@@ -56,7 +57,7 @@ impl Aggregate {
         self.filter_entries += number("rocksdb.num.filter_entries");
     }
 
-    /// RocksDB's text: `name=value` behind one another.
+    /// RocksDB's text: a sequence of `name=value`.
     pub fn text(&self) -> String {
         let average = |sum: u64| match self.entries {
             0 => 0.0,
@@ -115,7 +116,7 @@ impl Aggregate {
         out
     }
 
-    /// RocksDB's map of what can be summed.
+    /// RocksDB's map of the properties that can be summed.
     pub fn entries(&self) -> Vec<(String, u64)> {
         [
             ("data_size", self.data_size),
@@ -138,8 +139,8 @@ impl Aggregate {
 }
 
 impl Engine {
-    /// The properties of all tables of `cf`, or of those of one level, summed;
-    /// `None` when one cannot be read.
+    /// The summed properties of all tables of `cf`, or of the tables of one level; `None`
+    /// when a table cannot be read.
     pub(super) fn aggregated_properties(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -155,7 +156,8 @@ impl Engine {
         Some(aggregate)
     }
 
-    /// Bytes before compression to bytes of files, of `level`; -1 for no files.
+    /// The ratio of bytes before compression to bytes of files, of `level`; -1 if it has no
+    /// files.
     pub(super) fn compression_ratio(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -191,14 +193,14 @@ impl Engine {
         Some(())
     }
 
-    /// Bytes of memory that open tables of `cf` take outside the block cache.
+    /// The bytes of memory that open tables of `cf` take outside the block cache.
     pub(in crate::db) fn table_readers_bytes(&self, cf: &ColumnFamilyData) -> u64 {
         let view = cf.pin_owned();
         let files = view.version.levels.iter().flatten();
         files.map(|f| self.tables.memory_usage(f) as u64).sum()
     }
 
-    /// Bytes of the tables of all versions that are there.
+    /// The bytes of the tables of all versions that still exist.
     pub(super) fn total_table_bytes(&self, cf: &Arc<ColumnFamilyData>) -> Option<u64> {
         let mut versions = self.with_cf(cf, |c| c.held.versions())?;
         versions.push(cf.pin_owned().version.clone());
@@ -207,9 +209,9 @@ impl Engine {
         Some(sizes.values().sum())
     }
 
-    /// Unix seconds of about the oldest key: what the oldest table says, or
-    /// when it was flushed. As in RocksDB, known with FIFO compaction that does
-    /// not merge, and while there are tables.
+    /// The approximate time of the oldest key, in Unix seconds: the time that the oldest
+    /// table has, or when it was flushed. As in RocksDB, it is known with FIFO compaction
+    /// that does not merge, and while there are tables.
     pub(super) fn oldest_key_time(&self, cf: &Arc<ColumnFamilyData>) -> Option<u64> {
         let view = cf.pin_owned();
         let options = &view.options;
@@ -231,11 +233,11 @@ impl Engine {
     }
 }
 
-/// Bytes of the largest set of tables, from the deepest level up, that do not
-/// overlap: RocksDB's estimate of what is not overwritten.
+/// The bytes of a set of tables that do not overlap, collected from the deepest level up:
+/// RocksDB's estimate of the data that is not overwritten.
 pub(super) fn live_data_size(version: &Version, comparator: &InternalComparator) -> u64 {
-    // By largest key. Keys are told apart by the comparator, so the map is a
-    // sorted list.
+    // Sorted by largest key. Only the comparator knows the order of keys, so this is a
+    // sorted list, not a map.
     let mut taken: Vec<&TableFile> = Vec::new();
     let mut bytes = 0;
     for file in version.levels.iter().rev().flatten() {

@@ -305,9 +305,8 @@ impl Repair<'_> {
         Ok(())
     }
 
-    /// What the newest manifest that names table `number` of `size` bytes says of it. A
-    /// table from outside may be named by an older manifest only: the newest one may never
-    /// have been finished.
+    /// What the newest manifest that names table `number` of `size` bytes says of it. The
+    /// newest manifest of all may be one that was never finished.
     fn recorded(&self, number: u64, size: u64) -> Option<Recorded> {
         let newest_first = std::iter::once(&self.old).chain(&self.older);
         newest_first.into_iter().find_map(|m| m.table(number, size))

@@ -9,6 +9,8 @@
 //!   more ([`Link`]). If it says nothing, reading moves on if its first number comes next
 //!   or if the log before ended cleanly. The next log was listed before the end was read,
 //!   so no further write begins in the log before.
+//! * G3: unless the next log has a record, a log is read only up to where nothing is
+//!   written.
 
 use crate::db::open::Wanted;
 use crate::memtable::{Home, Inserter, Memtable};

@@ -65,7 +65,7 @@ fn content(db: &Db, mode: IteratorMode<'_>) -> Content {
         .collect()
 }
 
-/// Does 1 to 8 operations, to a batch and to the model.
+/// Applies 1 to 8 operations to a batch and to the model.
 fn random_batch(rng: &mut StdRng, model: &mut Content) -> WriteBatch {
     let mut batch = WriteBatch::default();
     for _ in 0..rng.random_range(1..=8) {
@@ -165,7 +165,7 @@ fn a_value_that_is_not_longer_takes_the_place_of_the_one_before() {
         step(1, "4444");
         db.put("k", "2").unwrap();
         step(1, "2");
-        // By the length it has now, as in RocksDB.
+        // The limit is the current length, as in RocksDB.
         db.put("k", "22").unwrap();
         step(2, "22");
         db.merge("k", "m").unwrap();
@@ -178,7 +178,7 @@ fn a_value_that_is_not_longer_takes_the_place_of_the_one_before() {
         step(6, "y");
         db.put("k", "").unwrap();
         step(6, "");
-        // What a range tombstone hides is not to be written to.
+        // A value that a range tombstone hides must not be written to.
         let default = db.cf_handle("default").unwrap();
         db.put("k", "hidden").unwrap();
         db.delete_range_cf(&default, "j", "l").unwrap();
@@ -215,8 +215,8 @@ fn a_memtable_of_values_put_again_does_not_grow() {
     assert!(!Arc::ptr_eq(&first, &active(&db)), "values fill a memtable");
 }
 
-/// Writers overwrite values with others of one letter each; nobody ever reads
-/// a value of two letters.
+/// Writers overwrite values with values of one repeated letter each; no reader ever reads a
+/// value of two letters.
 // Long: readers and writers of one scene.
 #[test]
 fn values_are_read_whole_while_they_are_overwritten() {
@@ -277,7 +277,7 @@ fn values_are_read_whole_while_they_are_overwritten() {
                 }
             });
             assert_eq!(active(db).num_entries(), 4, "{factory:?}, {protocol}");
-            // And an iterator shows what there is when it comes to it.
+            // An iterator shows what is there when it arrives.
             let mut cursor = db.raw_iterator();
             cursor.seek([0]);
             db.put([1], [b'!'; 300]).unwrap();
@@ -309,7 +309,7 @@ fn what_does_not_go_together_is_refused() {
         let e = Db::open(&options, "/db").unwrap_err();
         assert_eq!(e.kind(), ErrorKind::InvalidArgument);
         assert!(e.to_string().contains(why), "{e}");
-        // Without concurrent inserts two protocols are left, and the default.
+        // Without concurrent inserts two protocols and the default remain.
         options.set_allow_concurrent_memtable_write(false);
         let left = !matches!(protocol, Some(Ordered | Unordered));
         assert_eq!(Db::open(&options, "/db").is_ok(), left, "{protocol:?}");
@@ -368,7 +368,7 @@ fn snapshots_are_refused_where_values_do_not_stay() {
     let e = both[1].as_ref().unwrap_err();
     assert_eq!(e.kind(), ErrorKind::NotSupported);
     assert!(db.key_may_exist_opt("k", &at));
-    // Without one, both families are read at once.
+    // Without a snapshot, both column families are read at once.
     let both = db.multi_get_cf([(&plain, "k"), (&default, "k")]);
     for found in both {
         assert_eq!(found.unwrap().unwrap(), b"2");

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 use whitewater_storage::fs::mem::MemFs;
 
-/// Memory of more than one is what a radix tree may have no room for.
+/// A radix tree may have no room for the memory of more than one large batch.
 #[test]
 fn one_large_batch_at_a_time_is_being_inserted() {
     for protocol in [
@@ -25,7 +25,7 @@ fn one_large_batch_at_a_time_is_being_inserted() {
         options.set_failpoints(move |point, _| match point {
             Point::Reserved => {
                 seen.fetch_max(inside.fetch_add(1, SeqCst) + 1, SeqCst);
-                // Time for others to get to where they wait.
+                // Gives others time to get to where they wait.
                 thread::sleep(Duration::from_millis(20));
             }
             Point::Inserted => {

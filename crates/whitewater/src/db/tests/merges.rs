@@ -57,7 +57,7 @@ fn options(fs: &MemFs, protocol: CommitProtocol, most: usize) -> Options {
     options
 }
 
-/// With a column family "free" that limits nothing.
+/// Opens a database with a column family "free" that limits nothing.
 fn open(options: &Options) -> Db {
     let mut free = options.clone();
     free.set_max_successive_merges(0);
@@ -72,12 +72,13 @@ fn active(db: &Db, cf: u32) -> Arc<Memtable> {
     db.engine().state.lock().cfs[&cf].mem.clone()
 }
 
-/// The merges that are the newest entries of `key` in the active memtable.
+/// The number of merges that are the newest entries of `key` in the active memtable.
 fn merges_on_top(db: &Db, key: &str) -> usize {
     active(db, 0).successive_merges(key.as_bytes(), 1 << 50, usize::MAX)
 }
 
-/// The most merges that lie on each other in `memtable`, and the values in it.
+/// The largest number of merges of a key in a row in `memtable`, and the number of values
+/// in it.
 fn longest_run(memtable: &Memtable) -> (usize, usize) {
     let mut cursor = memtable.iter();
     cursor.seek_to_first();
@@ -101,7 +102,7 @@ fn longest_run(memtable: &Memtable) -> (usize, usize) {
     (longest, values)
 }
 
-/// An operation in the log: what it takes to model the database.
+/// An operation in the log, with what the model of the database needs.
 struct Logged {
     cf: u32,
     ty: ValueType,
@@ -134,7 +135,7 @@ fn logged(fs: &MemFs, number: u64) -> BTreeMap<u64, Logged> {
     all
 }
 
-/// What column family `cf` holds at `seq`, by the log.
+/// The content of column family `cf` at `seq`, according to the log.
 fn model(log: &BTreeMap<u64, Logged>, cf: u32, seq: u64) -> Content {
     let mut content = Content::new();
     for op in log.range(..=seq).map(|(_, op)| op).filter(|op| op.cf == cf) {
@@ -183,9 +184,9 @@ fn random_batch(rng: &mut StdRng, db: &Db, token: &str) -> WriteBatch {
     batch
 }
 
-/// Writers merge, put and delete on few keys; every snapshot taken meanwhile
-/// sees what the log says, and so does the database that is opened again. No
-/// memtable has more merges on each other than allowed.
+/// Writers merge, put and delete on few keys. Every snapshot taken meanwhile sees what the
+/// log says, and so does the reopened database. No memtable has more successive merges than
+/// allowed.
 fn merges_are_folded(options: &Options, fs: &MemFs, most: usize, what: &str) {
     let db = open(options);
     let number = active(&db, 0).wal_number();
@@ -266,7 +267,7 @@ fn merges_are_folded_in_every_memtable_and_with_every_strict_protocol() {
                 let mut options = options(&fs, protocol, most);
                 options.set_memtable_factory(factory);
                 options.set_allow_concurrent_memtable_write(concurrent);
-                // With what stands around a memtable, too.
+                // Also with the parts that surround a memtable.
                 let around = most == 3;
                 options.set_memtable_protection_bytes_per_key(if around { 8 } else { 0 });
                 options.set_memtable_whole_key_filtering(around);
@@ -278,7 +279,7 @@ fn merges_are_folded_in_every_memtable_and_with_every_strict_protocol() {
     }
 }
 
-/// Where the log is skipped there is still the memtable's order.
+/// Writes that skip the log still have the memtable's order.
 #[test]
 fn concurrent_appends_lose_nothing() {
     for protocol in [
@@ -385,7 +386,7 @@ fn only_memory_is_asked_for_the_value() {
         2,
         "its filter knows that it has not"
     );
-    // A deletion in memory is the end of what must be known.
+    // Nothing older than a deletion in memory must be known.
     let default = db.cf_handle("default").unwrap();
     db.delete_range_cf(&default, "k", "kkk").unwrap();
     for i in 5..8 {
@@ -441,8 +442,8 @@ fn tokens(db: &Db) -> BTreeSet<String> {
     set
 }
 
-/// A merge behind a write that fails fails, too, however far it had come; what
-/// is merged after a resumption is applied to what was acknowledged.
+/// A merge after a write that fails also fails, however far it had come. A merge after a
+/// resumption is applied to what was acknowledged.
 #[test]
 fn nothing_is_folded_onto_a_write_that_failed() {
     for protocol in [

@@ -1,6 +1,6 @@
-//! What only shows with a hand inside the engine: `in_place` updates, `large` batches, `merges`,
-//! `pools` of threads, `protection` of entries, `resumptions`, `switches`, `threads`,
-//! `unordered` writes and `versions`.
+//! Tests that need access to the engine's internals: `in_place` updates, `large` batches,
+//! `merges`, `pools` of threads, `protection` of entries, `resumptions`, `switches`,
+//! `threads`, `unordered` writes and `versions`.
 
 mod in_place;
 mod large;
@@ -24,15 +24,15 @@ use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
 use whitewater_storage::{Error, ErrorKind};
 
-/// The engine's own error, wherever it came out.
+/// Checks for the engine's own error, wherever it was returned.
 fn assert_corruption(e: &Error) {
     assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
     assert!(e.to_string().contains("[default]"), "{e}");
     assert!(e.to_string().contains("0x6235 (2 bytes)"), "{e}");
 }
 
-/// A damaged entry is met by a look-up, an iterator and a flush; the flush
-/// stops writes, and the log has everything.
+/// A look-up, an iterator and a flush meet a damaged entry. The flush stops writes, and the
+/// log has everything.
 #[test]
 fn a_damaged_entry_is_never_read_and_never_flushed() {
     for (factory, bytes) in [
@@ -78,7 +78,7 @@ fn a_damaged_entry_is_never_read_and_never_flushed() {
     }
 }
 
-/// What a cursor over a memtable shows, bit for bit.
+/// The entries that an iterator over a memtable shows, byte for byte.
 fn shown(memtable: &Memtable) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut cursor = memtable.iter();
     cursor.seek_to_first();
@@ -90,8 +90,8 @@ fn shown(memtable: &Memtable) -> Vec<(Vec<u8>, Vec<u8>)> {
     all
 }
 
-/// The log holds what the memtable does: sequence numbers, types and values.
-/// Replayed twice it gives what it gives once, and later numbers are new.
+/// The log holds what the memtable holds: sequence numbers, types and values. Replayed
+/// twice it gives the same as replayed once, and later numbers are new.
 #[test]
 fn a_replayed_log_gives_the_live_memtable() {
     for factory in [MemtableFactory::SkipList, MemtableFactory::Art] {

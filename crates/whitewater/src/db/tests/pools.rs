@@ -23,7 +23,7 @@ fn open_many(options: &Options, count: usize) -> Vec<DB> {
     (0..count).map(open).collect()
 }
 
-/// Enough tables for a compaction.
+/// Writes enough tables for a compaction.
 fn write_tables(db: &DB) {
     for value in ["a", "b", "c", "d"] {
         db.put("key", value).unwrap();
@@ -77,7 +77,8 @@ fn environments_of_the_process_are_one() {
     assert!(Arc::ptr_eq(&own.pools, &own.clone().pools));
 }
 
-/// It slept when it became one too many, and the flush that woke it was nobody's.
+/// The thread slept when it became surplus, and no other thread would have run the flush
+/// that woke it.
 #[test]
 fn a_thread_that_is_one_too_many_passes_on_what_it_was_woken_for() {
     within_a_minute(|| {
@@ -92,7 +93,7 @@ fn a_thread_that_is_one_too_many_passes_on_what_it_was_woken_for() {
             write_tables(&few);
         }
         wait(&few);
-        // All that were too many have ended, without being woken for work.
+        // All surplus threads have ended, without being woken for work.
         while ALL.map(|priority| env.pools.threads(priority)) != [1; 3] {
             thread::yield_now();
         }
@@ -100,7 +101,7 @@ fn a_thread_that_is_one_too_many_passes_on_what_it_was_woken_for() {
     });
 }
 
-/// How many flushes run at a time, which end when they are let go.
+/// Counts the flushes that run at a time; they end when they are released.
 #[derive(Default)]
 struct Held {
     now: AtomicUsize,
@@ -159,7 +160,7 @@ fn an_environment_bounds_the_threads_of_its_databases() {
         dbs.iter().for_each(wait);
         assert_eq!(held.most.load(Ordering::SeqCst), 1, "one is left");
 
-        // A database that wants more raises it.
+        // A database that wants more threads raises the number.
         options.set_max_background_jobs(8);
         let another = DB::open(&options, "/another").unwrap();
         assert_eq!(env.pools.threads(Priority::High), 2);
@@ -197,7 +198,7 @@ fn a_database_has_no_more_jobs_than_it_wants() {
     });
 }
 
-/// A database whose filter has `work` done once, on the pool's only thread for
+/// Opens a database whose filter has `work` done once, on the pool's only thread for
 /// compactions.
 fn with_filter(env: &Env, work: impl FnOnce() + Send + 'static) -> DB {
     let mut options = options(env);
@@ -281,7 +282,7 @@ fn a_callback_may_close_its_own_database() {
         write_tables(&db);
         *own.lock().unwrap() = Some(db);
         told.recv().unwrap();
-        // Its lock is free a moment later, and the thread works for others.
+        // The database's lock is free a moment later, and the thread works for others.
         let db = loop {
             match DB::open(&options(&env), "/filtered") {
                 Ok(db) => break db,
@@ -342,7 +343,7 @@ fn compactions_to_the_last_level_have_threads_of_their_own_if_asked_for() {
         env.set_bottom_priority_background_threads(0);
         assert_eq!(thread_of_last_level(&env), "ww-compact0");
 
-        // One that waits there holds up no other, and goes with the database.
+        // A compaction that waits there holds up no other, and ends with the database.
         env.set_bottom_priority_background_threads(1);
         let (go, held) = std::sync::mpsc::channel::<()>();
         let first = with_filter(&env, move || held.recv().unwrap());

@@ -1,4 +1,4 @@
-//! Batches that change in memory.
+//! Batches that are changed in memory.
 
 use crate::db::timestamps::Stamped;
 use crate::options::read::WriteSpec;
@@ -20,8 +20,8 @@ fn batch() -> Batch {
     batch
 }
 
-/// Whatever bit of a protected batch changes, the write fails, nothing of it is
-/// anywhere, and the database goes on.
+/// Whichever bit of a protected batch changes, the write fails, none of it is visible
+/// anywhere, and the database continues.
 #[test]
 fn a_batch_that_changed_is_refused() {
     for protocol in [
@@ -78,7 +78,7 @@ fn a_batch_that_changed_is_refused() {
     }
 }
 
-/// One that changes while it waits, or while it is logged, is not inserted.
+/// A batch that changes while it waits, or while it is logged, is not inserted.
 #[test]
 fn a_batch_that_changed_late_is_not_inserted() {
     let mut options = Options::default();

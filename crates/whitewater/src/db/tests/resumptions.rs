@@ -1,5 +1,5 @@
-//! Resumptions beside failures that are reported at the same time: what one of
-//! them has set, the other does not undo.
+//! Resumptions beside failures that are reported at the same time: neither undoes what the
+//! other has set.
 
 use super::shown;
 use crate::db::background::flush;
@@ -20,8 +20,8 @@ use whitewater_storage::{Error, ErrorKind};
 
 const ROUNDS: usize = 300;
 
-/// A database with archived logs whose next flush is held up; call what is
-/// returned with it to let it go on.
+/// Opens a database with archived logs whose next flush is held up. The returned function
+/// lets the flush continue.
 fn with_held_flush(atomic: bool) -> (Arc<DB>, MemFs, impl Fn()) {
     let fs = MemFs::new();
     let mut options = Options::default();
@@ -54,8 +54,7 @@ fn with_held_flush(atomic: bool) -> (Arc<DB>, MemFs, impl Fn()) {
     (db, fs, move || go.store(true, Ordering::SeqCst))
 }
 
-/// Runs `work` on another thread, and `meanwhile` when that keeps others from
-/// switching.
+/// Runs `work` on another thread, and `meanwhile` while `work` keeps others from switching.
 fn beside_switch(db: &Arc<DB>, work: impl FnOnce(&DB) + Send + 'static, meanwhile: impl FnOnce()) {
     let (tell, ended) = mpsc::channel();
     let mine = db.clone();
@@ -72,8 +71,8 @@ fn beside_switch(db: &Arc<DB>, work: impl FnOnce(&DB) + Send + 'static, meanwhil
     assert!(hung.is_ok(), "it hangs, or has panicked");
 }
 
-/// The flush that a resumption waits for has logs to move to the archive, which
-/// waits for the end of switches.
+/// The flush that a resumption waits for moves logs to the archive, and this waits for the
+/// end of switches.
 #[test]
 fn a_resumption_does_not_wait_for_logs_to_be_archived() {
     let (db, _, go_on) = with_held_flush(false);
@@ -84,7 +83,7 @@ fn a_resumption_does_not_wait_for_logs_to_be_archived() {
     assert_eq!(db.get("k").unwrap().unwrap(), b"after");
 }
 
-/// So does an ingestion, for any flush if flushes are atomic.
+/// An ingestion waits for flushes, too, and if flushes are atomic for any flush.
 #[test]
 fn an_ingestion_does_not_wait_for_logs_to_be_archived() {
     for atomic in [true, false] {
@@ -102,9 +101,9 @@ fn an_ingestion_does_not_wait_for_logs_to_be_archived() {
     }
 }
 
-/// What an ingestion comes into is not for flush threads, nor with atomic
-/// flushes what goes along: whoever ingests is told if its flush fails, which
-/// would depend on who was first.
+/// Flush threads leave a column family alone while an ingestion enters it, and with atomic
+/// flushes also those that are flushed together with it. The caller of the ingestion is
+/// told if its flush fails; otherwise that would depend on which thread was first.
 #[test]
 fn flush_threads_leave_it_to_an_ingestion_what_to_flush() {
     let (mut db, _, go_on) = with_held_flush(false);
@@ -134,8 +133,8 @@ fn flush_threads_leave_it_to_an_ingestion_what_to_flush() {
     db.flush_cf(&other).unwrap();
 }
 
-/// A reader that has pinned its view, and not chosen its number, when a write
-/// fails in front of one that is inserted already.
+/// A reader has pinned its view and has not chosen its number when a write fails. The write
+/// after the failed one is inserted already.
 #[test]
 fn a_view_pinned_before_a_failure_does_not_show_it() {
     let mut options = Options::default();
@@ -174,7 +173,7 @@ fn a_view_pinned_before_a_failure_does_not_show_it() {
     for n in 0..10 {
         db.put(format!("later {n}"), "4").unwrap();
     }
-    // It is there, at a number that is visible now.
+    // The entry is there, at a number that is visible now.
     let all = shown(&view.mem);
     assert!(all.iter().any(|(key, _)| key.starts_with(b"behind")));
     assert!(db.latest_sequence_number() > frozen + 10);
@@ -191,8 +190,8 @@ fn a_view_pinned_before_a_failure_does_not_show_it() {
     assert_eq!(found, [true, false, false, true]);
 }
 
-/// A hard failure is reported again and again, and ended again and again, while
-/// each write fills a memtable.
+/// A hard failure is reported repeatedly, and ended repeatedly, while each write fills a
+/// memtable.
 #[test]
 fn a_failure_that_is_over_leaves_nothing_behind() {
     for protocol in [CommitProtocol::Ordered, CommitProtocol::Pipelined] {
@@ -224,7 +223,7 @@ fn a_failure_that_is_over_leaves_nothing_behind() {
             });
             for round in 0..ROUNDS {
                 engine.report(Source::Log, &broken, "a test");
-                // Every third one comes while the one before is being ended.
+                // Every third failure comes while the one before is being ended.
                 while round % 3 != 0 && engine.state.lock().failure.stop().is_some() {
                     thread::yield_now();
                 }
@@ -241,7 +240,7 @@ fn a_failure_that_is_over_leaves_nothing_behind() {
             asked || !full,
             "{protocol}: nobody switches a full memtable"
         );
-        // Stalls are stalls again.
+        // Stalls take effect again.
         let mut demand = Demand {
             pressure: Pressure::Stopped,
             behind: false,

@@ -10,10 +10,10 @@ use std::thread;
 use std::time::Duration;
 use whitewater_storage::fs::mem::MemFs;
 
-/// Of each writer.
+/// The number of writes of each writer.
 const WRITES: u64 = 5_000;
 
-/// Whether switches take their time between looking at the log and closing it.
+/// Whether switches pause between checking whether the log is empty and closing it.
 static SLOW: AtomicBool = AtomicBool::new(false);
 
 /// Called by each switch.
@@ -47,9 +47,8 @@ fn open(fs: &MemFs, protocol: CommitProtocol) -> Db {
     Db::open_cf_descriptors(&options, "/db", families).unwrap()
 }
 
-/// A memtable is switched out right after another one was, so that the log
-/// that was begun then is still empty when the second switch begins, and not
-/// any more when it ends.
+/// A memtable is switched right after another one was. So the log that was begun then is
+/// still empty when the second switch begins, and no longer empty when it ends.
 #[test]
 fn writes_that_come_into_an_empty_log_during_a_switch_are_not_replayed() {
     SLOW.store(true, Ordering::Relaxed);
@@ -68,7 +67,7 @@ fn writes_that_come_into_an_empty_log_during_a_switch_are_not_replayed() {
                         batch.merge("k", one);
                         batch.merge_cf(&other, "k", one);
                         db.write(batch).unwrap();
-                        // So that not every log gets a record at once.
+                        // A pause, so that not every log gets a record at once.
                         (0..n % 4_000).for_each(|_| std::hint::spin_loop());
                     }
                     running.fetch_sub(1, Ordering::Relaxed);
@@ -83,7 +82,7 @@ fn writes_that_come_into_an_empty_log_during_a_switch_are_not_replayed() {
         });
         let written = 2 * WRITES;
         db.flush().unwrap();
-        // As a killed process leaves it.
+        // The files as a killed process leaves them.
         let left = fs.crash_clone(1.0, 1);
         drop((other, default));
         drop(db);

@@ -8,7 +8,7 @@ use whitewater_storage::ErrorKind;
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::read_file;
 
-/// What `work` returns, on a thread of its own that may hang.
+/// Runs `work` on a thread of its own, which may hang; returns its result.
 pub(super) fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = mpsc::channel();
     let thread = thread::spawn(move || tell.send(work()));
@@ -26,7 +26,7 @@ fn options(fs: &MemFs, jobs: i32) -> Options {
     options
 }
 
-/// Fills a memtable, has it flushed, and the table compacted.
+/// Fills a memtable, flushes it, and compacts the table.
 fn use_all_threads(db: &DB) {
     for round in 0..6_u32 {
         for key in 0..10_u32 {
@@ -82,7 +82,7 @@ fn a_database_works_with_the_threads_it_could_start_at_open() {
     within_a_minute(|| {
         let fs = MemFs::new();
         let few = options(&fs, 2);
-        // As many as the smallest opening needs.
+        // As many threads as the smallest opening needs.
         let needed = (0..)
             .find(|&allowed| {
                 limit_threads(Some(allowed));
@@ -100,7 +100,7 @@ fn a_database_works_with_the_threads_it_could_start_at_open() {
             log.contains("starting background thread ww-compact1"),
             "{log}"
         );
-        // More may be had later.
+        // More threads can be started later.
         db.set_db_options(&[("max_background_jobs", "5")]).unwrap();
         use_all_threads(&db);
     });

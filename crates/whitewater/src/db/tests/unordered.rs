@@ -1,5 +1,5 @@
-//! Unordered writes that are visible and not inserted yet: what a switch, a
-//! flush and the deletion of logs make of them.
+//! Unordered writes that are visible and not inserted yet, beside a switch, a flush and the
+//! deletion of logs.
 
 use crate::{
     ColumnFamilyDescriptor, CommitProtocol, DBWithThreadMode, FlushOptions, MultiThreaded, Options,
@@ -13,15 +13,15 @@ use whitewater_storage::fs::mem::MemFs;
 
 type Db = DBWithThreadMode<MultiThreaded>;
 
-/// Where the first insert of a key that begins with "held" waits: in the prefix
-/// extractor, which an insert calls before anything else.
+/// Makes the first insert of a key that begins with "held" wait in the prefix extractor,
+/// which an insert calls before anything else.
 struct Hold {
-    /// How many inserts have come, and whether the first may go on.
+    /// How many inserts have arrived, and whether the first may continue.
     state: Mutex<(usize, bool)>,
     changed: Condvar,
 }
 
-/// Function pointers have no other way to it; tests take turns.
+/// A static, because function pointers have no other access to it; tests take turns.
 static HOLD: Hold = Hold {
     state: Mutex::new((0, true)),
     changed: Condvar::new(),
@@ -43,7 +43,7 @@ fn prefix(key: &[u8]) -> &[u8] {
     &key[..1]
 }
 
-/// Holds the first insert that comes from now on.
+/// Holds the first insert that arrives from now on.
 fn hold() -> MutexGuard<'static, ()> {
     let turn = TURN.lock();
     *HOLD.state.lock() = (0, false);
@@ -81,14 +81,14 @@ fn open(fs: &MemFs) -> Db {
     Db::open_cf_descriptors(&options, "/db", families).unwrap()
 }
 
-/// The numbers of the memtables' oldest logs.
+/// The number of the oldest log of each memtable.
 fn wal_numbers(db: &Db) -> Vec<u64> {
     let state = db.engine().state.lock();
     state.cfs.values().map(|cf| cf.mem.wal_number()).collect()
 }
 
-/// A flush of a memtable waits for the inserts that are pending in it, and
-/// lets later writers go on.
+/// A flush of a memtable waits for the inserts that are pending in it, and lets later
+/// writers continue.
 #[test]
 fn a_flush_waits_for_pending_inserts() {
     let _turn = hold();
@@ -107,7 +107,7 @@ fn a_flush_waits_for_pending_inserts() {
         }
         db.put_opt("b", "3", &unlogged).unwrap();
         assert_eq!(db.get("b").unwrap().unwrap(), b"3");
-        // Time for a flush that does not wait to show itself.
+        // Gives a flush that does not wait time to show itself.
         thread::sleep(Duration::from_millis(50));
         assert!(!flush.is_finished(), "flushed what is not complete");
         assert_eq!(db.engine().state.lock().cfs[&0].version.num_files(0), 0);
@@ -123,9 +123,9 @@ fn a_flush_waits_for_pending_inserts() {
     assert_eq!(db.get("held").unwrap().unwrap(), b"2");
 }
 
-/// What `docs/design/write-path.md` says is given up for merges: an older write
-/// of the key can appear below an operand that was read already. A put never
-/// does, since it hides what is below it.
+/// What `docs/design/write-path.md` says is given up for merges: an older write of the key
+/// can appear below an operand that was already read. A put never does that, since it hides
+/// what is below it.
 #[test]
 fn an_older_write_of_a_merged_key_can_appear_after_a_newer_operand_was_read() {
     let _turn = hold();
@@ -138,7 +138,7 @@ fn an_older_write_of_a_merged_key_can_appear_after_a_newer_operand_was_read() {
         let_go();
         writer.join().unwrap().unwrap();
     });
-    // In the order of sequence numbers once all writers have returned.
+    // The value is in the order of sequence numbers once all writers have returned.
     assert_eq!(db.get("held").unwrap().unwrap(), b"12");
 }
 
@@ -157,7 +157,7 @@ fn an_older_write_of_a_key_never_appears_over_a_newer_value() {
     assert_eq!(db.get("held").unwrap().unwrap(), b"2");
 }
 
-/// A memtable that is empty but for an insert on its way keeps its log.
+/// A memtable that is empty except for an insert on its way keeps its log.
 #[test]
 fn a_memtable_with_a_pending_insert_keeps_its_log() {
     let _turn = hold();
@@ -174,7 +174,7 @@ fn a_memtable_with_a_pending_insert_keeps_its_log() {
         db.flush_opt(&now).unwrap();
         assert!(wal_numbers(&db)[0] > log[0], "a new log was begun");
         assert_eq!(wal_numbers(&db)[1], log[1], "needed for what is pending");
-        // Neither by this switch nor by a later one.
+        // The log is not released by this switch, nor by a later one.
         db.put("b", "3").unwrap();
         db.flush_opt(&now).unwrap();
         assert_eq!(wal_numbers(&db)[1], log[1]);
@@ -185,15 +185,15 @@ fn a_memtable_with_a_pending_insert_keeps_its_log() {
     assert_eq!(wal_numbers(&db)[1], log[1], "and for what is in it now");
     assert_eq!(db.get_cf(&other, "held").unwrap().unwrap(), b"1");
     drop(other);
-    // As a killed process leaves it.
+    // The files as a killed process leaves them.
     let left = fs.crash_clone(1.0, 1);
     let db = open(&left);
     let other = db.cf_handle("other").unwrap();
     assert_eq!(db.get_cf(&other, "held").unwrap().unwrap(), b"1");
 }
 
-/// An insert that fails after it was published: reads go on, nothing else
-/// does, and what the memtable lacks is in the log.
+/// An insert fails after it was published: reads continue, nothing else does, and what the
+/// memtable lacks is in the log.
 #[test]
 fn a_pending_insert_that_fails_is_never_flushed_over() {
     let _turn = hold();
@@ -214,7 +214,7 @@ fn a_pending_insert_that_fails_is_never_flushed_over() {
     assert!(db.put("c", "3").is_err());
     assert_eq!(db.get("a").unwrap().unwrap(), b"1");
     assert_eq!(db.live_files().unwrap().len(), 0);
-    // Nor is it resumed over, however often that is tried.
+    // A resumption does not pass over it either, however often it is tried.
     for _ in 0..2 {
         let e = db.resume().unwrap_err();
         assert_eq!(e.severity(), Severity::FatalError, "{e}");

@@ -4,8 +4,9 @@ use crate::{CommitProtocol, DB, Options, WriteOptions};
 use std::sync::Arc;
 use whitewater_storage::fs::mem::MemFs;
 
-/// However a key is written, one thread after another, side by side or synced: its
-/// versions are searched in steps that grow with the logarithm of their number.
+/// However a key is written (one thread after another, side by side or synced), its
+/// versions are searched in a number of steps that grows with the logarithm of their
+/// number.
 #[test]
 fn versions_of_a_key_are_searched_quickly_however_they_were_written() {
     const EACH: u64 = 500;
@@ -36,7 +37,8 @@ fn versions_of_a_key_are_searched_quickly_however_they_were_written() {
         );
         let steps = (1..=last).filter_map(|seq| memtable.version_steps(b"hot", seq));
         let most = steps.max().unwrap();
-        // As for the tree alone, with eight whose way may be late.
+        // The bound of the tree alone, plus eight versions whose skip pointers may come
+        // late.
         let bound = last.ilog2() as usize * (4 + 8);
         assert!(
             (2..=bound).contains(&most),
