@@ -111,7 +111,7 @@ impl Read for Reading {
 /// The numbers of the logs in `dir`, ascending; none if `dir` does not exist.
 ///
 /// # Errors
-/// Those of the file system.
+/// Errors of the file system.
 pub(super) fn logs_in(fs: &dyn Fs, dir: &Path) -> Result<Vec<u64>> {
     if !fs.exists(dir)? {
         return Ok(Vec::new());
@@ -223,7 +223,7 @@ mod tests {
         let (fs, dir) = archive(&[(3, 10), (5, 10)]);
         let written = fs.modified(&filename::wal(dir, 5)).unwrap();
         assert_eq!(purge(&fs, dir, written + 100, 101, 0).unwrap(), 0);
-        // A clock that was set back makes nothing old.
+        // If the clock was set back, nothing is old.
         assert_eq!(purge(&fs, dir, 5, 1, 0).unwrap(), 0);
         assert_eq!(purge(&fs, dir, written + 103, 101, 0).unwrap(), 2);
         assert_eq!(logs_in(&fs, dir).unwrap(), [0; 0]);

@@ -93,7 +93,7 @@ impl Engine {
         {
             let path = filename::table(&self.dir, file.meta.number);
             let copied = match bring(fs, &path, staging) {
-                // Databases of LevelDB's time call their tables .ldb.
+                // Databases from LevelDB's time name their tables .ldb.
                 Err(e) if e.is_missing_file() => bring(fs, &path.with_extension("ldb"), staging)?,
                 done => done?,
             };

@@ -14,7 +14,7 @@ const PROBE: [u8; 5000] = [0x5a; 5000];
 /// Tries what `options` ask for in `dir`, whose lock is held.
 ///
 /// # Errors
-/// `NotSupported` naming the option, and those of the file system.
+/// `NotSupported` naming the option; errors of the file system.
 pub(super) fn check(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<()> {
     let (reads, writes) = (
         options.use_direct_reads,

@@ -24,7 +24,7 @@ use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::{Error, Result, filename};
 
 impl Engine {
-    /// Starts telling listeners, if there are any.
+    /// Starts to tell listeners of events, if there are listeners.
     ///
     /// # Errors
     /// An error if their thread cannot be started.

@@ -44,7 +44,7 @@ pub(crate) struct Places<'a> {
     wal_dir: &'a Path,
     /// The directory in which the last opening looked; `None` if that is not known.
     last: Option<PathBuf>,
-    /// Whether `dir` is a copy that was not opened yet.
+    /// Whether `dir` is a copy that has not been opened yet.
     copy: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Places<'a> {
 pub(crate) enum Logs {
     /// Some are in the current directory, or some are elsewhere and have no writes.
     Found,
-    /// There are none.
+    /// None exist.
     Missed,
 }
 
@@ -61,7 +61,7 @@ impl<'a> Places<'a> {
     /// Finds the directories. Called before an IDENTITY or an options file is written.
     ///
     /// # Errors
-    /// Those of the file system.
+    /// Errors of the file system.
     pub fn find(fs: &'a dyn Fs, dir: &'a Path, wal_dir: &'a Path) -> Result<Self> {
         let last = options_file::load_latest(fs, dir).ok().map(|(_, options)| {
             let lines = options.db.into_iter();
@@ -87,7 +87,7 @@ impl<'a> Places<'a> {
     /// Looks for logs from number `first` on (L1).
     ///
     /// # Errors
-    /// `InvalidArgument` naming the logs that are elsewhere, and where; those of
+    /// `InvalidArgument` naming the logs that are elsewhere, and where they are; errors of
     /// the file system.
     pub fn check(&self, first: u64) -> Result<Logs> {
         let here: BTreeSet<u64> = self.logs(self.wal_dir, first)?.collect();
@@ -162,7 +162,7 @@ pub(super) fn has_writes(fs: &dyn Fs, path: &Path, number: u64) -> Result<bool> 
 /// name is taken there. Returns the new path.
 ///
 /// # Errors
-/// Those of the file system.
+/// Errors of the file system.
 pub(super) fn move_to_lost(fs: &dyn Fs, path: &Path) -> Result<PathBuf> {
     let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
         return Err(Error::invalid("a file without a name"));

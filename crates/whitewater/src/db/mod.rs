@@ -15,8 +15,8 @@
 //! * Column families, tables and options: `column_families`, [`ingest`], `checkpoint`,
 //!   `change` (options of an open database), [`options_file`].
 //! * Failures: [`failure`], `resume`; [`integrity`] and [`scrub`] look for damage.
-//! * Files: [`obsolete_files`] (deleting what nothing needs), `pending_outputs` (keeping what
-//!   jobs write), [`archive`] (of logs), `direct_io`.
+//! * Files: [`obsolete_files`] (deleting files that nothing needs), `pending_outputs`
+//!   (keeping files that jobs write), [`archive`] (of logs), `direct_io`.
 //! * Introspection: [`inspect`], `properties`, [`internal_stats`], `stats_dump`,
 //!   `write_stats`, `metrics`, `events` (for listeners).
 //! * [`state`]: what the database mutex guards. This file has the engine's fields, and

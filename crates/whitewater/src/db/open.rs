@@ -47,7 +47,7 @@ use whitewater_storage::sst::CompressionType;
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result};
 
-/// The column family every database has.
+/// The column family that every database has.
 pub(crate) const DEFAULT_CF: &str = "default";
 
 /// The column families that the caller asked for: options by name.
@@ -168,7 +168,7 @@ impl Engine {
         background::start(self)
     }
 
-    /// Names of the column families of the database in `dir`.
+    /// Returns the names of the column families of the database in `dir`.
     pub fn list_column_families(dir: &Path, options: &DbOptions) -> Result<Vec<String>> {
         check_dir(dir)?;
         crate::version::set::list_column_families(&*options.fs, dir)

@@ -1,4 +1,4 @@
-//! An engine that only reads what another one writes, or has written.
+//! An engine that only reads what another one writes or has written.
 //!
 //! It is an [`Engine`] like any other, with these exceptions:
 //!

@@ -1,4 +1,4 @@
-//! Reading: points, many points at one moment, iterators, snapshots.
+//! Reading: single keys, many keys at one moment, iterators, snapshots.
 
 use super::Engine;
 use super::ttl::{TIMESTAMP, unstamped};
@@ -468,7 +468,7 @@ impl Engine {
         spec.sequence(visible).min(view.mem.horizon())
     }
 
-    /// Refuses to iterate as `spec` says where that cannot be done.
+    /// Refuses an iteration that `spec` asks for and that is not possible.
     ///
     /// # Errors
     /// Errors of `check_snapshot`; `NotSupported` for iterators over what is persisted, as
@@ -497,7 +497,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Refuses to read as `spec` says where that cannot be done.
+    /// Refuses a read that `spec` asks for and that is not possible.
     ///
     /// # Errors
     /// Errors of `check_snapshot`; `InvalidArgument` when a timestamp is missing, has the

@@ -36,9 +36,9 @@ use whitewater_storage::{Error, Result};
 /// What happens to the memtables that replay fills.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tables {
-    /// They are written as tables.
+    /// The memtables are written as tables.
     Write,
-    /// They are kept, for an opener that only reads.
+    /// The memtables are kept, for an opener that only reads.
     Keep,
 }
 
@@ -121,7 +121,7 @@ impl Progress {
 }
 
 impl LogReplay<'_> {
-    /// Opens all logs that are needed.
+    /// Opens all logs that the manifest needs.
     pub fn open_logs(&self) -> Result<Vec<OpenedLog>> {
         let open = |number| {
             let path = filename::wal(self.wal_dir, number);
@@ -322,8 +322,8 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// Decides about damage by the recovery mode; returns whether to stop
-    /// reading this log.
+    /// Decides by the recovery mode what damage means; returns whether to stop reading this
+    /// log.
     fn damaged(
         &self,
         e: Error,

@@ -83,7 +83,8 @@ pub(crate) struct CfState {
     pub held: Held,
 }
 
-/// What readers may still hold of a column family's past.
+/// Memtables and versions of a column family that are no longer current and that readers
+/// may still hold.
 #[derive(Debug, Default)]
 pub(crate) struct Held {
     memtables: Vec<Weak<Memtable>>,
@@ -91,7 +92,7 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// `memtables` were flushed.
+    /// Notes that `memtables` were flushed.
     pub fn note_flushed<'a>(&mut self, memtables: impl IntoIterator<Item = &'a Arc<Memtable>>) {
         self.memtables.retain(|mem| mem.strong_count() > 0);
         let flushed = memtables.into_iter().map(Arc::downgrade);
@@ -207,7 +208,7 @@ impl CfState {
             && !self.nothing_to_pick
     }
 
-    /// The oldest log that may hold entries not flushed yet.
+    /// The oldest log that may hold entries that are not flushed yet.
     pub fn oldest_wal(&self) -> u64 {
         self.imm.first().unwrap_or(&self.mem).wal_number()
     }

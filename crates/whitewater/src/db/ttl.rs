@@ -101,7 +101,7 @@ impl EntryFilter for TtlFilter<'_> {
 
 /// The current time as it is stored.
 fn timestamp(clock: &Clock) -> [u8; TIMESTAMP] {
-    // Cut to 32 bits, as RocksDB does.
+    // Truncated to 32 bits, as in RocksDB.
     (clock.now() as u32).to_le_bytes()
 }
 

@@ -36,7 +36,7 @@ pub(crate) type Update = (SequenceNumber, Batch);
 pub(crate) struct Updates {
     engine: Arc<Engine>,
     log: OpenLog,
-    /// The last number read.
+    /// The last number that was read.
     last: SequenceNumber,
 }
 
@@ -165,7 +165,7 @@ impl OpenLog {
         Ok(log)
     }
 
-    /// Gives the reader the bytes that are there now.
+    /// Gives the reader the bytes that exist now.
     fn refresh(&mut self, engine: &Engine) -> Result<()> {
         if engine.options.manual_wal_flush {
             engine.flush_wal(false)?;
@@ -192,7 +192,7 @@ impl OpenLog {
         self.closed || current
     }
 
-    /// Where the log ends, and the last number in it, if it is current.
+    /// Where the log ends, and the last number in it, if it is the current log.
     fn end_in(&self, generation: &Generation) -> Option<(u64, SequenceNumber)> {
         let end = generation.end()?;
         (generation.wal.log_number() == self.number).then_some((end.offset, end.last))

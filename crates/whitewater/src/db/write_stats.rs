@@ -169,7 +169,7 @@ mod tests {
             rate: DelayRate::new(100 << 10),
             hopeless: None,
         });
-        // 20 ms at that rate.
+        // This takes 20 ms at that rate.
         db.put(b"a", vec![0; 2 << 10]).unwrap();
         set_perf_stats(PerfStatsLevel::Disable);
         let stalls = options.get_histogram_data(Histogram::WriteStall);

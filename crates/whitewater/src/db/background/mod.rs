@@ -1,4 +1,4 @@
-//! Background threads: flushes and compactions.
+//! Background work: flushes and compactions.
 //!
 //! The threads belong to the [pools](crate::thread_pools), which the databases of an
 //! environment share: one pool for flushes, one for compactions, one for compactions to the

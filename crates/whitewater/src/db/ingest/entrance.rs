@@ -226,7 +226,7 @@ impl Entrance<'_> {
             return Ok(vec![last; ranges.len()]);
         }
         let levels = match cf.options().compaction_style {
-            // Which deletes by the order of level 0.
+            // FIFO compaction deletes by the order of level 0.
             CompactionStyle::Fifo => 0..1,
             _ => cf.levels.base_level..cf.options().compacted_levels(num_levels),
         };

@@ -180,7 +180,7 @@ fn ratio(of: u64, to: u64) -> f64 {
     }
 }
 
-/// `rocksdb.cfstats-no-file-histogram`.
+/// The text of `rocksdb.cfstats-no-file-histogram`.
 // Long: RocksDB's text, line by line.
 pub(in crate::db) fn text(cf: &CfState) -> String {
     let stats = &cf.stats;
@@ -257,7 +257,7 @@ pub(in crate::db) fn text(cf: &CfState) -> String {
     out
 }
 
-/// Counts of stalls, and how many of them were in the last interval.
+/// The counts of stalls, and how many stalls were in the last interval.
 fn stall_text(counts: &StallCounts, before: u64) -> String {
     let mut text = counts_text(&counts.entries());
     let total = counts.total();

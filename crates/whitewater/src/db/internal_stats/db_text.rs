@@ -157,7 +157,7 @@ impl Engine {
         out
     }
 
-    /// `rocksdb.dbstats` as a map.
+    /// Returns `rocksdb.dbstats` as a map.
     pub(in crate::db) fn db_stats_map(&self) -> Vec<(String, String)> {
         let now = self.figures();
         let mut entries: Vec<(String, String)> = [

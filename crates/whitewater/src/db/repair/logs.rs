@@ -36,7 +36,7 @@ impl Repair<'_> {
     /// Notes which sequence numbers the logs hold, unless that was done already.
     ///
     /// # Errors
-    /// Those of the file system, not what the logs hold.
+    /// Errors of the file system, not of the logs' content.
     pub(super) fn read_numbers(&mut self, logs: &[u64]) -> Result<()> {
         if self.logged.is_some() {
             return Ok(());
@@ -68,7 +68,7 @@ impl Repair<'_> {
     /// as lost.
     ///
     /// # Errors
-    /// Those of the file system, not what the log holds.
+    /// Errors of the file system, not of the log's content.
     pub(super) fn convert_log(&mut self, number: u64) -> Result<()> {
         let path = filename::wal(&self.wal_dir, number);
         let mut conversion = Conversion {
@@ -210,7 +210,7 @@ impl Repair<'_> {
     /// where that is a guess.
     ///
     /// # Errors
-    /// Those of [`OldManifest::needs`](super::OldManifest::needs).
+    /// Errors of [`OldManifest::needs`](super::OldManifest::needs).
     fn is_to_count(
         &self,
         id: u32,

@@ -51,7 +51,7 @@ impl<'a> Families<'a> {
     }
 }
 
-/// How far the logs were read, and what they held.
+/// How far the logs were read, and what was read of them.
 #[derive(Debug, Default)]
 pub(super) struct Tail {
     /// The logs that were not read to their end, by number. The first is being read.

@@ -217,7 +217,7 @@ fn a_memtable_of_values_put_again_does_not_grow() {
 
 /// Writers overwrite values with values of one repeated letter each; no reader ever reads a
 /// value of two letters.
-// Long: readers and writers of one scene.
+// Long: readers and writers of one scenario.
 #[test]
 fn values_are_read_whole_while_they_are_overwritten() {
     for factory in FACTORIES {

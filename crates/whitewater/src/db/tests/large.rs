@@ -1,4 +1,4 @@
-//! Large batches take turns.
+//! Large batches are inserted one at a time.
 
 use crate::{CommitProtocol, DB, Options, Point};
 use std::sync::Arc;

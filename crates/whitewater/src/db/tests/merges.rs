@@ -23,7 +23,7 @@ use whitewater_storage::wal::{LogReader, ReadOutcome};
 
 type Db = DBWithThreadMode<MultiThreaded>;
 
-/// What a database holds.
+/// The content of a database.
 type Content = BTreeMap<Vec<u8>, Vec<u8>>;
 
 const FACTORIES: [MemtableFactory; 5] = [
@@ -38,7 +38,8 @@ const FACTORIES: [MemtableFactory; 5] = [
     MemtableFactory::HashLinkList { bucket_count: 3 },
 ];
 
-/// Joins with commas, so that the order shows. Fails at "bad", panics at "worse".
+/// A merge operator that joins with commas, so that the order shows. Fails at "bad", panics
+/// at "worse".
 fn append(_: &[u8], existing: Option<&[u8]>, operands: &MergeOperands<'_>) -> Option<Vec<u8>> {
     let parts: Vec<&[u8]> = existing.into_iter().chain(operands.iter()).collect();
     assert!(!parts.contains(&&b"worse"[..]), "planted");
@@ -110,7 +111,7 @@ struct Logged {
     value: Vec<u8>,
 }
 
-/// The log by sequence number.
+/// The operations in the log, by sequence number.
 fn logged(fs: &MemFs, number: u64) -> BTreeMap<u64, Logged> {
     let file = fs
         .open_sequential(&filename::wal("/db".as_ref(), number))
@@ -432,7 +433,7 @@ fn unordered_commit_is_refused() {
     db.create_cf("later", &fine).unwrap();
 }
 
-/// The writers' tokens in the value of "k".
+/// The tokens of the writers in the value of "k".
 fn tokens(db: &Db) -> BTreeSet<String> {
     let value = db.get("k").unwrap().unwrap_or_default();
     let text = String::from_utf8(value).unwrap();

@@ -60,7 +60,7 @@ fn a_damaged_entry_is_never_read_and_never_flushed() {
         assert_eq!(all.len(), 3, "two entries, then the failure");
         assert_corruption(all[2].as_ref().unwrap_err());
         let all: Vec<_> = db.iterator(IteratorMode::End).collect();
-        // A step back leaves the key before it shows it.
+        // A step back moves past the key before it shows it.
         assert_corruption(all.last().unwrap().as_ref().unwrap_err());
         assert!(all.len() <= 2);
         assert_eq!(db.get("b9").unwrap().unwrap(), b"b9");

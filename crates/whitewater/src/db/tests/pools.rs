@@ -189,7 +189,7 @@ fn a_database_has_no_more_jobs_than_it_wants() {
             db.flush_cf_opt(&cf, &soon).unwrap();
         }
         held.until(1);
-        // Another database has a thread nevertheless.
+        // Another database still gets a thread.
         let other = DB::open(&self::options(&env), "/other").unwrap();
         write_tables(&other);
         held.let_go();
@@ -249,7 +249,7 @@ fn a_callback_may_close_another_database_on_the_only_thread() {
         let db = with_filter(&env, move || {
             write_tables(&other);
             drop(other);
-            // Its lock is free.
+            // The other database's lock is free.
             let other = DB::open(&reopened, "/other").unwrap();
             assert!(other.get("unlogged").unwrap().is_some());
         });

@@ -1,4 +1,4 @@
-//! Background threads that the system does not let the database start.
+//! Background threads that the system does not allow the database to start.
 
 use crate::{DB, Options};
 use std::sync::Arc;
@@ -69,7 +69,7 @@ fn an_open_that_gets_no_thread_fails_and_lets_go_of_the_database() {
                     failures += 1;
                 }
             }
-            // The lock is free again.
+            // The database's lock is free again.
             let db = DB::open(&options, "/db").unwrap();
             use_all_threads(&db);
         }

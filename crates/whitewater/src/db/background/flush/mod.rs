@@ -49,7 +49,7 @@ use whitewater_storage::{Result, filename};
 /// The memtables of one column family that are flushed together.
 pub(crate) struct FlushJob {
     pub cf: Arc<ColumnFamilyData>,
-    /// Oldest first: the first ones of the column family's `imm`.
+    /// The memtables, oldest first: the first ones of the column family's `imm`.
     pub memtables: Vec<Arc<Memtable>>,
     /// The column family's log number once they are flushed.
     pub next_log: u64,
@@ -199,7 +199,7 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     Ok(min_log)
 }
 
-/// What a job wrote.
+/// The output of a job.
 struct Flushed {
     /// The job's number in the info log.
     number: u64,
