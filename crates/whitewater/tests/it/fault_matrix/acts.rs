@@ -126,8 +126,11 @@ pub fn ingest(run: &mut Run, prefix: &str, by_move: bool) {
 
 pub const CHECKPOINT: &str = "/data/checkpoint";
 
-pub fn checkpoint(run: &mut Run) {
-    let done = Checkpoint::new(run.db()).and_then(|c| c.create_checkpoint(CHECKPOINT));
+/// With what is in the memtables flushed, or else with a copy of the log.
+pub fn checkpoint(run: &mut Run, flushed: bool) {
+    let limit = if flushed { 0 } else { u64::MAX };
+    let done = Checkpoint::new(run.db())
+        .and_then(|c| c.create_checkpoint_with_log_size(CHECKPOINT, limit));
     run.tell("checkpoint", done);
 }
 

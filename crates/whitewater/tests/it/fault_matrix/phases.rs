@@ -212,7 +212,14 @@ pub const PHASES: &[Phase] = &[
     Phase {
         name: "checkpoint",
         ready: write_some,
-        act: checkpoint,
+        act: |run| checkpoint(run, true),
+        then: check_checkpoint,
+        ..PLAIN
+    },
+    Phase {
+        name: "checkpoint with its log",
+        ready: write_some,
+        act: |run| checkpoint(run, false),
         then: check_checkpoint,
         ..PLAIN
     },
