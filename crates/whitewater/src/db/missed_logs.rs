@@ -12,9 +12,9 @@
 //!   `version::tracked`) and leaves the numbers that say which logs are needed. It does so
 //!   before it begins a log, and in one step with the tables of what it replays, so that no
 //!   crash leaves half of that.
-//! * L3: old logs are not deleted, unless this opening has replayed them, in a directory
-//!   that was not the one of the last opening or that has none of the logs that are needed.
-//!   They are moved to its directory `lost`.
+//! * L3: old logs in a directory that was not the one of the last opening, or that has none
+//!   of the logs that are needed, are not deleted unless this opening has replayed them.
+//!   They are moved to that directory's subdirectory `lost`.
 //!
 //! A checkpoint has no IDENTITY at first, and its options file may name the log directory
 //! of the original, whose logs do not belong to the checkpoint: that directory is not

@@ -12,7 +12,7 @@
 //! 5. Files that were left out or replaced are moved to the directory `lost`.
 //!
 //! * Q1: no existing file is changed or moved before the new manifest is in force. Files
-//!   that were written before that are found again by another repair.
+//!   that a repair wrote before that are found again by another repair.
 //! * Q2: entries are copied, never folded or dropped, except for copies of the same entry.
 //!   So a repair that finds tables of another repair beside their sources sees each entry
 //!   once.
