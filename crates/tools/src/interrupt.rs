@@ -1,5 +1,4 @@
-//! Ends of a run that its user asks for: Ctrl-C, and an output that nobody reads
-//! any more.
+//! Ends of a run that its user asks for: Ctrl-C, and an output whose reader has gone.
 //!
 //! Programs look at [`requested`] where they can end in order, so that what is
 //! theirs is removed and what was measured is told. A second Ctrl-C ends at once.
@@ -55,7 +54,7 @@ pub fn exit_code() -> Option<ExitCode> {
     }
 }
 
-/// An output. That nobody reads it any more is a request to end, and no failure.
+/// An output. When its reader has gone, that is a request to end, and no failure.
 #[derive(Debug)]
 pub struct Output<W>(pub W);
 

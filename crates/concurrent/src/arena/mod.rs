@@ -20,6 +20,8 @@
 //! shards' regions within 5% of what is used, once that is some hundred times a shard's
 //! region. Blocks are kept for the next arena ([`crate::region`]).
 //!
+//! `block` is the blocks that an arena takes from the system.
+//!
 //! # Invariants
 //! * I1: an allocation lies in a block that lives as long as the arena, overlaps no other
 //!   allocation and is aligned to [`ALIGN`].

@@ -27,6 +27,9 @@
 //!
 //! `DONE` is terminal.
 //!
+//! `node` is a caller's node in the queue, and the members of a group; `apply` has them apply
+//! their requests in parallel.
+//!
 //! Invariants:
 //! * G1: one group is prepared at a time. The thread that pushes onto the empty stack
 //!   gets the right to build a group, and `LEADER` passes it on.

@@ -11,6 +11,9 @@
 //! One arena holds the entries of all buckets. The table itself takes 8 (skip lists) or
 //! 16 bytes (linked lists) for each bucket, which the reported sizes do not include.
 //!
+//! `slots` makes buckets when they are first needed; `skip` and `link` are the two kinds,
+//! `link_iter` the cursors over the second.
+//!
 //! # Thread safety
 //! Everything except `seal` may be called from any thread at any time. Readers never
 //! wait. Inserters into skip lists do not wait for each other; into a linked list one

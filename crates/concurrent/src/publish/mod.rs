@@ -18,6 +18,8 @@
 //! the range is the first that is not visible, and then syncs once for all finished
 //! ranges that follow, whether they await a sync or not ([`finish_awaiting_sync`]).
 //!
+//! `group_commit_delay` decides how long the owner waits for more ranges before it syncs.
+//!
 //! Invariants:
 //! * P1: `visible = v` only if every range up to `v` is finished, and `visible` is always
 //!   the end of a range.

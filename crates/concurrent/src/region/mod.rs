@@ -15,6 +15,8 @@
 //! plain pages until the owner has reached its middle: a column family with few keys
 //! takes some KiB, and later at most half of what is taken is unused.
 //!
+//! `system` maps the memory.
+//!
 //! # Invariants
 //! * R1: until it is dropped, a `Region` owns `bytes` bytes from `start` on, which are
 //!   readable and writable. `start` is aligned to a page or at least to 64 bytes.

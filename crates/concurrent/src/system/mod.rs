@@ -8,6 +8,8 @@
 //! called. Time is simulated, so that waiting takes none. The same seed gives the same
 //! run.
 //!
+//! `real` is the operating system's, `simulated` that of simulations.
+//!
 //! # Contract
 //! * The database takes from here everything that may make a thread wait, and the time
 //!   wherever a decision depends on it. Measurements may use std.

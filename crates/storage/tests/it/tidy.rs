@@ -1,7 +1,7 @@
 //! Rules of the source tree.
 //!
 //! The files of `sst` stand on floors: a file imports only from lower floors, and from its own
-//! room. Every folder has a `mod.rs`, and its head names the modules in it.
+//! room. The rules for all crates are in whitewater's test of this name.
 //!
 //! The scan for imports is a simple one. It takes the paths that start with `crate::` or `super::`,
 //! in `use` declarations and elsewhere, and leaves out comments, files named `tests.rs` and
@@ -278,46 +278,4 @@ fn imports_upward_are_found() {
         ["sst::a::B", "sst::c"]
     );
     assert_eq!(code_lines("a // b\nmod tests {\nc").count(), 1);
-}
-
-/// Each module is named in the head of the file that declares it, in all of the crate.
-#[test]
-fn heads_name_every_module() {
-    let src = src();
-    let mut missing = Vec::new();
-    for file in rust_files(&src) {
-        let source = fs::read_to_string(&file).expect("a source");
-        let is_head = |line: &&str| line.starts_with("//!") || line.starts_with("#![");
-        let head: String = source.lines().take_while(is_head).collect();
-        for line in source.lines() {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let name = match words[..] {
-                ["mod", name] | [_, "mod", name] if !line.starts_with(' ') => name,
-                _ => continue,
-            };
-            let Some(name) = name.strip_suffix(';') else {
-                continue;
-            };
-            let known = ["tests", "fuzzing"].contains(&name)
-                || head.contains(&format!("`{name}`"))
-                || head.contains(&format!("[`{name}`]"));
-            if !known {
-                missing.push(format!("{}: `{name}`", file.display()));
-            }
-        }
-    }
-    assert!(
-        missing.is_empty(),
-        "not in the head:\n{}\n",
-        missing.join("\n")
-    );
-}
-
-/// Folders have a `mod.rs`; there is no `name.rs` beside a folder `name`.
-#[test]
-fn folders_have_a_mod_file() {
-    for file in rust_files(&src()) {
-        let folder = file.with_extension("");
-        assert!(!folder.is_dir(), "{} beside its folder", file.display());
-    }
 }

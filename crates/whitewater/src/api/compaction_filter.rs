@@ -58,7 +58,7 @@
 //! [`FatalError`](crate::Severity::FatalError), for background compactions and
 //! those on request alike, which return it, too: reads go on; writes, flushes and
 //! compactions are refused with it, also after
-//! [`resume`](crate::DBCommon::resume), until the database is opened anew. It can
+//! [`resume`](crate::DBCommon::resume), until the database is reopened. It can
 //! be at once; with the same filter it will fail again as soon as the entries are
 //! compacted.
 

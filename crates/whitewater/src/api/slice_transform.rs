@@ -33,7 +33,7 @@ impl SliceTransform {
     ///
     /// A key must begin with its prefix, the prefix must depend on the key
     /// alone, and keys of one prefix must be neighbours in the order of keys.
-    /// The name is stored in tables; whoever changes the functions changes the
+    /// The name is stored in tables; when the functions change, so must the
     /// name. A name with a NUL byte inside, or one that is not UTF-8, is
     /// refused at open.
     pub fn create(

@@ -137,7 +137,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// `NotFound` for a number not written yet; `Corruption` ("Gap in sequence
-    /// number") when logs of the next numbers are not there any more, where
+    /// number") when logs of the next numbers are gone, where
     /// RocksDB goes on with what is left; `IOError`.
     ///
     /// # Examples

@@ -9,7 +9,7 @@ pub(crate) struct PendingOutputs(Mutex<Vec<u64>>);
 
 /// The files of one job, pending until this is dropped.
 #[derive(Debug)]
-#[must_use = "the files are not pending any more when it is dropped"]
+#[must_use = "the files are no longer pending when it is dropped"]
 pub(crate) struct Pending<'a> {
     all: &'a PendingOutputs,
     first: u64,

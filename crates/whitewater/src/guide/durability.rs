@@ -2,7 +2,7 @@
 //!
 //! A write goes to the write-ahead log and to a memtable. It returns when it is in both, and
 //! from then on every read sees it. A flush later writes the memtable to a table file, after
-//! which the log is not needed any more. Opening a database replays the logs that are left.
+//! which the log is no longer needed. Opening a database replays the logs that are left.
 //!
 //! # Three grades
 //!
@@ -56,7 +56,7 @@
 //! When a write or a sync of the log fails, the database refuses further writes, and reads go
 //! on. [`Error::severity`](crate::Error::severity) says how much has stopped. When the cause is
 //! gone, say because there is room on the disk again, [`resume`](crate::DBCommon::resume) lets
-//! writes go on without opening the database anew. Flushes and compactions that fail with an I/O
+//! writes go on without reopening the database. Flushes and compactions that fail with an I/O
 //! error are tried again by themselves.
 //!
 //! # Copies

@@ -13,7 +13,7 @@
 //!
 //! A panic of the filter fails the job that ran it: its tables are deleted, and its inputs
 //! stay. The error has the filter's name and the panic's message. It is fatal (`db::failure`),
-//! whoever asked for the job, because the same entries would meet the same code again.
+//! the caller that asked for the job, because the same entries would meet the same code again.
 
 use crate::panics::text_of;
 use std::any::Any;

@@ -148,7 +148,7 @@ impl RateLimiter {
     }
 
     /// Waits until `bytes` may be written, or `let_through` says so, which is
-    /// asked anew after each [`wake`](Self::wake).
+    /// asked again after each [`wake`](Self::wake).
     fn request(&self, bytes: u64, priority: Priority, let_through: &AtomicBool) -> Waited {
         let start = self.time.now();
         let mut state = self.state.lock();
@@ -292,7 +292,7 @@ struct Waited {
 #[derive(Debug)]
 pub(crate) struct Client {
     limiter: Arc<RateLimiter>,
-    /// Set when the database closes: nothing is waited for any more. Written
+    /// Set when the database closes: nothing is waited for. Written
     /// by: close, before `wake` takes the limiter's mutex. Read by: those who
     /// ask (relaxed). Publishes nothing.
     closed: AtomicBool,

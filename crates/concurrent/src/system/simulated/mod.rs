@@ -1,5 +1,7 @@
 //! Locks, threads and time for threads of a simulation; other threads get the operating
 //! system's. See [`crate::system`] for the contract.
+//!
+//! `scheduler` chooses the thread that runs; `locks` and `threads` ask it.
 
 mod locks;
 pub mod scheduler;

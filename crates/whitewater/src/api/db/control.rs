@@ -228,8 +228,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     }
 
     /// Goes on after a failure that stopped writes, in place of opening the
-    /// database anew. Writes that were reported as failed are gone for good
-    /// then: they are not visible, now or after opening the database anew. What
+    /// database. Writes that were reported as failed are gone for good
+    /// then: they are not visible, now or after reopening the database. What
     /// is in memtables is flushed, which takes that long, and writers wait.
     /// Reads go on. Does nothing if nothing has failed. A flush that has failed
     /// and is going to be tried again is tried at once, and waited for; a
@@ -260,7 +260,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// of a directory, or damage to stored data, and, with
     /// [`CommitProtocol::Unordered`](crate::CommitProtocol::Unordered), after a
     /// comparator or prefix extractor panicked in an insert: the write was
-    /// visible by then, and only opening anew brings back all of it; `IOError` when the disk still
+    /// visible by then, and only reopening brings back all of it; `IOError` when the disk still
     /// fails. The database is as it was before then. `ShutdownInProgress` after
     /// [`cancel_all_background_work`](Self::cancel_all_background_work).
     pub fn resume(&self) -> Result<(), Error> {
@@ -420,7 +420,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
             .delete_files_in_range(cf, from.as_ref(), to.as_ref())
     }
 
-    /// Keeps files that are not needed any more, so that they can be copied;
+    /// Keeps files that are no longer needed, so that they can be copied;
     /// files are kept until [`enable_file_deletions`](Self::enable_file_deletions)
     /// was called as often as this. When it returns, no file is being deleted.
     ///
@@ -432,7 +432,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     }
 
     /// Ends one [`disable_file_deletions`](Self::disable_file_deletions). The
-    /// last one deletes what is not needed any more. Does nothing if deletions
+    /// last one deletes what is no longer needed. Does nothing if deletions
     /// are not disabled.
     ///
     /// # Errors

@@ -20,7 +20,7 @@ use whitewater_storage::Error;
 ///
 /// Only column families that are named are followed; one that the primary drops
 /// keeps its last content for those who have its handle, and those it creates
-/// later show when the secondary is opened anew.
+/// later show when the secondary is reopened.
 ///
 /// Whatever would change the database fails with `NotSupported`. So do reads at
 /// a snapshot: compactions of the primary do not know of it. An iterator keeps

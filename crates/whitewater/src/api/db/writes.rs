@@ -124,7 +124,7 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// # Errors
     /// `IOError` when the log cannot be written, and from then on for every
     /// write; `Corruption` when the batch came from damaged bytes;
-    /// `InvalidArgument` when a column family does not exist any more, or a merge
+    /// `InvalidArgument` when a column family no longer exists, or a merge
     /// is for one without merge operator. Then nothing was written.
     ///
     /// # Examples

@@ -15,7 +15,7 @@ pub(crate) enum BlockCacheChoice {
     Own,
     /// None.
     None,
-    /// This one, shared with whoever else names it.
+    /// This one, shared with all other options that name it.
     Shared(BlockCache),
 }
 

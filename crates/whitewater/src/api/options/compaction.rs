@@ -149,7 +149,7 @@ impl Options {
         self.cf.ttl = ttl_secs;
     }
 
-    /// Age, in seconds, at which a table is written anew, in the last level
+    /// Age, in seconds, at which a table is rewritten, in the last level
     /// too. 0 is never. The default is
     ///
     /// **Option `periodic_compaction_seconds`**: seconds, default by the compaction style; can be

@@ -276,9 +276,9 @@ impl Options {
         self.db.wal_access = access.into();
     }
 
-    /// Calls `hook` at the points of a write's way, with a sequence number. For
-    /// tests: the hook may block whoever is there, or panic. By default there is none. Fixed
-    /// while the database is open.
+    /// Calls `hook` at the points of a write's way, with a sequence number. For tests: the hook
+    /// may block the thread that calls it, or panic. By default there is none. Fixed while the
+    /// database is open.
     #[cfg(feature = "failpoints")]
     pub fn set_failpoints(&mut self, hook: impl Fn(crate::Point, u64) + Send + Sync + 'static) {
         self.db.hook = crate::sync_points::SyncPointHook::new(Arc::new(hook));
@@ -519,7 +519,7 @@ impl Options {
     /// **Option `WAL_ttl_seconds`**: seconds, default 0; fixed while the database is open.
     ///
     /// With this or [`set_wal_size_limit_mb`](Self::set_wal_size_limit_mb),
-    /// logs that recovery does not need any more are moved to the directory
+    /// logs that recovery no longer needs are moved to the directory
     /// `archive` beside the logs, where
     /// [`get_updates_since`](crate::DBCommon::get_updates_since) finds them,
     /// and not recycled. As in RocksDB, the archive is looked at after flushes

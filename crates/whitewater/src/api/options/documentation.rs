@@ -33,7 +33,7 @@ const PRESETS: &[&str] = &[
 ];
 
 /// Options that can only be set from text: the `rocksdb` crate has no setters for them.
-const WITHOUT_SETTER: &[&str] = &[
+pub(super) const WITHOUT_SETTER: &[&str] = &[
     "memtable_max_range_deletions",
     "paranoid_memory_checks",
     "strict_max_successive_merges",

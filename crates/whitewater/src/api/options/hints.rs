@@ -76,7 +76,7 @@ impl Options {
         self.db.dump_malloc_stats = enabled;
     }
 
-    /// Hint: tables are opened by whoever reads them first, not at open.
+    /// Hint: tables are opened by their first reader, not at open.
     ///
     /// **Option `max_file_opening_threads`**: threads, default 16; fixed while the database is
     /// open.
@@ -185,7 +185,7 @@ impl Options {
         self.cf.experimental_mempurge_threshold = threshold;
     }
 
-    /// Hint: iterators step over versions of a key and do not seek anew.
+    /// Hint: iterators step over versions of a key and do not seek again.
     ///
     /// **Option `max_sequential_skip_in_iterations`**: default 8; can be changed while the database
     /// is open.

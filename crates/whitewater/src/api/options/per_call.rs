@@ -86,7 +86,7 @@ impl ReadOptions {
         self.spec.total_order_seek = v;
     }
 
-    /// Whether an iterator ends (is not valid any more) outside the prefix of
+    /// Whether an iterator ends (is no longer valid) outside the prefix of
     /// the key it was sent to; sent to the first or last key, outside the
     /// prefix of the key found there. Has no effect without a
     /// [prefix extractor](crate::Options::set_prefix_extractor) and after a
@@ -300,14 +300,14 @@ impl WriteOptions {
         self.spec.disable_wal = disable;
     }
 
-    /// Whether writes to column families that do not exist (any more) are
+    /// Whether writes to column families that do not exist (or no longer do) are
     /// passed over instead of failing the batch. Default false.
     pub fn set_ignore_missing_column_families(&mut self, ignore: bool) {
         self.spec.ignore_missing_column_families = ignore;
     }
 
     /// Whether a write that would have to wait for flushes or compactions
-    /// fails at once with `Incomplete`, whoever else waits. Default false.
+    /// fails at once with `Incomplete`, whatever other writes wait. Default false.
     pub fn set_no_slowdown(&mut self, no_slowdown: bool) {
         self.spec.no_slowdown = no_slowdown;
     }

@@ -1,3 +1,4 @@
+use super::documentation::WITHOUT_SETTER;
 use super::*;
 use crate::api::slice_transform::SliceTransform;
 use crate::options::text::OptionText;
@@ -451,21 +452,7 @@ fn setters_set_their_own_option_and_no_other() {
         .iter()
         .filter(|(n, _)| !setters.iter().any(|(name, _, _)| name == n))
         .map(|(n, _)| *n);
-    assert_eq!(
-        unset.collect::<Vec<_>>(),
-        [
-            "memtable_max_range_deletions",
-            "paranoid_memory_checks",
-            "strict_max_successive_merges",
-            "ignore_max_compaction_bytes_for_input",
-            "bottommost_file_compaction_delay",
-            "last_level_temperature",
-            "block_protection_bytes_per_key",
-            "uncache_aggressiveness",
-            "sample_for_compression",
-            "prepopulate_blob_cache",
-        ]
-    );
+    assert_eq!(unset.collect::<Vec<_>>(), WITHOUT_SETTER);
 }
 
 #[test]
