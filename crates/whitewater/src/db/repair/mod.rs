@@ -20,7 +20,8 @@
 //! * Q4: a database that lacks nothing keeps all its values, and gets no others.
 //! * Q5: every guess is in the info log, after "Repair: guess:".
 //!
-//! The old manifest is the one that CURRENT names, or else the newest. It is needed as far
+//! The old manifest is the one that CURRENT names, or else the newest that has an edit after the
+//! tables that it begins with: one without was perhaps never finished. It is needed as far
 //! as it can be read: the same entry can be in a log as it was written, and in a table
 //! folded with others or with the number 0, so that the two cannot be recognized as the
 //! same entry. If all tables that the manifest names exist, then
@@ -102,7 +103,8 @@ struct Repair<'a> {
     db_id: String,
     session_id: String,
     families: BTreeMap<u32, FoundFamily>,
-    /// The manifest that CURRENT names; if that cannot be read, the newest one that can.
+    /// The manifest that CURRENT names; if that cannot be read, the newest one that was finished,
+    /// or else the newest one that can be read.
     old: OldManifest,
     /// The other manifests, newest first.
     older: Vec<OldManifest>,
@@ -285,8 +287,10 @@ impl Repair<'_> {
             self.lost.push(path);
         }
         let in_force = all.iter().position(|m| m.in_force && m.is_known());
+        // A manifest that was never in force may be a part of what it was to begin with.
+        let complete = || all.iter().position(|m| m.goes_on);
         let newest = || all.iter().position(OldManifest::is_known);
-        if let Some(at) = in_force.or_else(newest) {
+        if let Some(at) = in_force.or_else(complete).or_else(newest) {
             self.old = all.remove(at);
         }
         self.older = all;
@@ -414,8 +418,6 @@ impl Repair<'_> {
         let mut edits = vec![VersionEdit {
             db_id: (!self.db_id.is_empty()).then(|| self.db_id.clone()),
             max_column_family: Some(largest_family.max(self.old.max_column_family)),
-            next_file_number: Some(number + 1),
-            last_sequence: Some(self.last_sequence),
             ..VersionEdit::default()
         }];
         edits.extend(self.old.missed_but(logs));
@@ -438,12 +440,16 @@ impl Repair<'_> {
                 // No existing log is needed.
                 log_number: Some(number),
                 min_log_number_to_keep: (*id == 0).then_some(number),
-                next_file_number: Some(number + 1),
-                last_sequence: Some(self.last_sequence),
                 new_files: files.collect(),
                 ..VersionEdit::default()
             });
         }
+        // Another repair sees by this edit that all tables are named.
+        edits.push(VersionEdit {
+            next_file_number: Some(number + 1),
+            last_sequence: Some(self.last_sequence),
+            ..VersionEdit::default()
+        });
         let mut writer = LogWriter::new(self.fs.create(&path)?, 0, false);
         for edit in &edits {
             writer.add_record(&[&edit.encode()])?;

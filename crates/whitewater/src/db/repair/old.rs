@@ -51,7 +51,7 @@ pub(super) struct OldManifest {
     /// Whether something that cannot be read follows the last edit.
     is_cut: bool,
     /// Whether an edit follows the tables that the manifest begins with.
-    goes_on: bool,
+    pub goes_on: bool,
     /// Whether the manifest was read to its end.
     pub whole: bool,
     /// Whether opening the database would read this manifest.

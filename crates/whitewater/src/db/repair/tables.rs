@@ -138,9 +138,11 @@ impl Repair<'_> {
         if !self.complete || self.old.is_live(number) {
             return Ok(true);
         }
-        // If there are several manifests, it is itself a guess which of them is in force.
+        // Without CURRENT it is itself a guess which of several manifests is in force, unless the
+        // newest finished one can be read to its end.
         let alone = self.older.iter().all(|m| !m.is_known());
-        if !self.old.in_force && !alone {
+        let newest = self.old.goes_on && self.old.whole;
+        if !self.old.in_force && !alone && !newest {
             return Ok(!self.old.says_it_gave_up(number));
         }
         if self.old.has_given_up(number) {

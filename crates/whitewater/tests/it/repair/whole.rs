@@ -168,6 +168,53 @@ fn tables_that_were_given_up_before_the_manifest_was_begun_do_not_count() {
     assert_eq!(content, self::content(&db, &names()), "{log}");
 }
 
+/// The process died while it wrote a new manifest, and CURRENT, which says so, is gone.
+#[test]
+fn a_manifest_that_was_never_finished_is_not_taken_for_the_old_one() {
+    let fs = MemFs::new();
+    let mut o = calm(&fs);
+    o.set_max_manifest_file_size(1);
+    let db = open_named(&o, Path::new(DIR), &names()).unwrap();
+    let other = db.cf_handle("other").unwrap();
+    for operand in ["a", "b"] {
+        db.merge("k", operand).unwrap();
+        db.merge_cf(&other, "k", operand).unwrap();
+    }
+    // The two operands are one value there, with the number 0, and the log has them still,
+    // for the other family.
+    db.flush().unwrap();
+    compact(&db);
+    let before = fs.crash_clone(1.0, 0);
+    let wanted = found(&before);
+    assert_eq!(wanted["default"][&b"k"[..]], b"a,b");
+    db.flush_cf(&other).unwrap();
+    let manifest = files(&fs, "MANIFEST").remove(0);
+    let written = bytes(&fs, &manifest);
+    add_tables(&fs, &before);
+    before.remove(&Path::new(DIR).join("CURRENT")).unwrap();
+    for end in 0..=written.len() {
+        replace(&before, &manifest, &written[..end]);
+        let (content, log) = repaired(&before);
+        assert_eq!(content, wanted, "{end} bytes\n{log}");
+    }
+    // Nor do tables of a compaction count that was under way.
+    db.merge("k", "c").unwrap();
+    db.flush().unwrap();
+    let flushed = fs.crash_clone(1.0, 0);
+    compact(&db);
+    let wanted = content(&db, &names());
+    assert_eq!(wanted["default"][&b"k"[..]], b"a,b,c");
+    add_tables(&fs, &flushed);
+    flushed.remove(&Path::new(DIR).join("CURRENT")).unwrap();
+    let manifest = files(&fs, "MANIFEST").remove(0);
+    let written = bytes(&fs, &manifest);
+    for end in 0..=written.len() {
+        replace(&flushed, &manifest, &written[..end]);
+        let (content, log) = repaired(&flushed);
+        assert_eq!(content, wanted, "{end} bytes\n{log}");
+    }
+}
+
 /// A manifest that has lost its end, as nobody can see, does not cost what was
 /// flushed after that.
 #[test]
