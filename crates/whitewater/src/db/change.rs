@@ -20,6 +20,11 @@ use crate::thread_pools::Priority;
 use std::sync::Arc;
 use whitewater_storage::{Error, Result};
 
+/// A change of the database's options: held by one thread at a time, from the copy that it
+/// makes until the change is done.
+#[derive(Debug, Default)]
+pub(super) struct OptionsChange;
+
 impl Engine {
     /// Changes options of a column family; names and values are in RocksDB's text form.
     ///
@@ -70,8 +75,8 @@ impl Engine {
         let is_checked = |name: &str| own_name(name) == "max_open_files";
         let no_new_family =
             (changes.iter().any(|(name, _)| is_checked(name))).then(|| self.switching());
-        // One change at a time: the options that it is based on stay the same although the
-        // database mutex is free while threads are started.
+        // The options that the change is based on stay the same although the database mutex
+        // is free while threads are started.
         let changing = self.changing.lock();
         let options = Arc::new(self.checked_db_options(changes)?);
         let (flushes, compactions) = options.background_threads();

@@ -87,6 +87,7 @@ use crate::thread_pools::{BackgroundWork, owner};
 use crate::version::ObsoleteFiles;
 use crate::version::set::VersionSet;
 use crate::version::table_cache::TableCache;
+use crate::write::env::{LargeBatchTurn, PrefixTurn};
 use crate::write::generation::Generation;
 use crate::write::group::WriteQueue;
 use crate::write::stall::StallGate;
@@ -94,6 +95,7 @@ use crate::write::wal::Wal;
 use crate::write_buffer_manager::BudgetClient;
 use arc_swap::ArcSwap;
 use archive::LastPurge;
+use change::OptionsChange;
 use internal_stats::db_text::DbStats;
 use obsolete_files::Deletions;
 use pending_outputs::PendingOutputs;
@@ -106,7 +108,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
-use switch::Unsettled;
+use switch::{Switch, Unsettled};
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::single_flight::SingleFlight;
 use whitewater_concurrent::system::{self, Condvar, JoinHandle, Mutex, MutexGuard, RwLock};
@@ -169,9 +171,7 @@ pub(crate) struct Engine {
     pub(crate) state: Mutex<DbState>,
     /// Tells background threads that there may be work.
     pub(crate) work: BackgroundWork,
-    /// Held while the database's options are changed, so that there is one change at a
-    /// time.
-    changing: Mutex<()>,
+    changing: Mutex<OptionsChange>,
     /// Notified when a background job has ended; callers wait for it.
     pub(crate) done: Condvar,
     /// Notified when the database closes; the scrubbing thread waits for it.
@@ -206,12 +206,9 @@ pub(crate) struct Engine {
     pub(crate) unsettled: Mutex<Vec<Unsettled>>,
     /// Held by a switch of generations (exclusively), and by writers that wait for a switch
     /// to end.
-    pub(crate) switching: RwLock<()>,
-    /// See [`CommitEnv::prefix_turn`](crate::write::env::CommitEnv::prefix_turn).
-    prefix_turn: Mutex<()>,
-    /// Held by a large write while it prepares and inserts (`writes`), so that a memtable
-    /// never gets more of them than it has room for.
-    large: Mutex<()>,
+    pub(crate) switching: RwLock<Switch>,
+    prefix_turn: Mutex<PrefixTurn>,
+    large: Mutex<LargeBatchTurn>,
     /// Something needs a writer's attention: a full memtable, a failure, too much log.
     /// Written by: any thread, by read-modify-writes (Release), and the thread that attends
     /// to it (Acquire). Read by: writers (relaxed). Publishes: the cause, which happened

@@ -47,8 +47,13 @@ use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, ErrorKind, Result};
 
+/// A switch of generations: held exclusively by the thread that makes it, and shared by
+/// threads that wait until it is over.
+#[derive(Debug, Default)]
+pub(crate) struct Switch;
+
 /// The right to switch (S1). Taken before the manifest lock and the database mutex.
-pub(crate) type Switching<'a> = RwLockWriteGuard<'a, ()>;
+pub(crate) type Switching<'a> = RwLockWriteGuard<'a, Switch>;
 
 /// A closed generation. It does not hold the generation itself, which would keep the
 /// memtables alive.

@@ -2,7 +2,7 @@
 //!
 //! Nothing is held yet, so a writer that sleeps here is in nobody's way.
 
-use super::env::CommitEnv;
+use super::env::{CommitEnv, LargeBatchTurn};
 use super::request::Write;
 use super::steps::Prefetched;
 use super::wal::Link;
@@ -21,7 +21,7 @@ const LARGE: u64 = if cfg!(test) { 1 << 20 } else { 64 << 20 };
 /// A write may go ahead. To be held until its commit returns, by when it is inserted: the
 /// next large batch then finds out whether the memtable is full.
 pub(super) struct Admitted<'e> {
-    _large_turn: Option<MutexGuard<'e, ()>>,
+    _large_turn: Option<MutexGuard<'e, LargeBatchTurn>>,
 }
 
 /// Waits until `write` may go ahead. Returns `None` if it is empty, and so complete. If it

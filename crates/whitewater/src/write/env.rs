@@ -16,6 +16,16 @@ use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::CompressedRecord;
 use whitewater_storage::{Error, Result};
 
+/// The turn of a writer whose insert reads its own prefix: held by one such writer at a
+/// time. It guards nothing: C7 holds without it.
+#[derive(Debug, Default)]
+pub(crate) struct PrefixTurn;
+
+/// The turn of a large batch: held by one at a time while it prepares and inserts, so that
+/// a memtable never gets more of them than it has room for.
+#[derive(Debug, Default)]
+pub(crate) struct LargeBatchTurn;
+
 /// Everything that the steps need, and what happens when one fails.
 pub(crate) trait CommitEnv:
     AdmitEnv + GenerationEnv + WalEnv + MemtableEnv + CommitObserver + Sync
@@ -27,9 +37,8 @@ pub(crate) trait CommitEnv:
     fn fail(&self, first: SequenceNumber, error: &Error);
     /// The failure that stopped writes.
     fn failure(&self) -> Error;
-    /// Held by one writer at a time among those whose insert reads its own prefix, where
-    /// no leader orders them. It guards nothing: C7 holds without it.
-    fn prefix_turn(&self) -> &Mutex<()>;
+    /// Held where no leader orders the writers.
+    fn prefix_turn(&self) -> &Mutex<PrefixTurn>;
 }
 
 /// The write stalls in front of the sequence.
@@ -42,8 +51,8 @@ pub(crate) trait AdmitEnv {
     /// `Incomplete` instead of a wait with `no_slowdown`; the background error that
     /// keeps the wait from ending.
     fn await_admission(&self, bytes: usize, flags: &WriteFlags) -> Result<()>;
-    /// Held by one large batch at a time, until its commit returns, by when it is inserted.
-    fn large_batch_turn(&self) -> &Mutex<()>;
+    /// Held by a large batch until its commit returns, by when it is inserted.
+    fn large_batch_turn(&self) -> &Mutex<LargeBatchTurn>;
     /// Commits a write without operations: with `sync`, all earlier writes become
     /// durable.
     fn commit_empty(&self, sync: bool) -> Result<()>;

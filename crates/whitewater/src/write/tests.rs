@@ -2,7 +2,9 @@
 //! visibility, atomicity, a failure at each step, switches and extensions of the log in
 //! flight, more threads than cores.
 
-use super::env::{AdmitEnv, CommitObserver, GenerationEnv, MemtableEnv, WalEnv};
+use super::env::{
+    AdmitEnv, CommitObserver, GenerationEnv, LargeBatchTurn, MemtableEnv, PrefixTurn, WalEnv,
+};
 use super::generation::{End, Generation, MAX_OFFSET, Reservation};
 use super::group;
 use super::request::{Write, WriteFlags};
@@ -69,8 +71,8 @@ struct FakeEnv {
     fs: FaultFs,
     generation: ArcSwap<Generation>,
     switching: RwLock<()>,
-    prefix_turn: Mutex<()>,
-    large_turn: Mutex<()>,
+    prefix_turn: Mutex<PrefixTurn>,
+    large_turn: Mutex<LargeBatchTurn>,
     extending: Mutex<()>,
     publication: Publication,
     durable: SingleFlight,
@@ -144,8 +146,8 @@ impl FakeEnv {
             fs,
             generation: ArcSwap::from_pointee(first),
             switching: RwLock::new(()),
-            prefix_turn: Mutex::new(()),
-            large_turn: Mutex::new(()),
+            prefix_turn: Mutex::default(),
+            large_turn: Mutex::default(),
             extending: Mutex::new(()),
             publication: Publication::new(0, YieldPolicy::default()),
             durable: SingleFlight::new(0),
@@ -268,7 +270,7 @@ impl CommitEnv for FakeEnv {
     fn failure(&self) -> Error {
         self.failure.lock().clone().expect("something failed")
     }
-    fn prefix_turn(&self) -> &Mutex<()> {
+    fn prefix_turn(&self) -> &Mutex<PrefixTurn> {
         &self.prefix_turn
     }
 }
@@ -284,7 +286,7 @@ impl AdmitEnv for FakeEnv {
         self.admitted.fetch_add(1, SeqCst);
         Ok(())
     }
-    fn large_batch_turn(&self) -> &Mutex<()> {
+    fn large_batch_turn(&self) -> &Mutex<LargeBatchTurn> {
         &self.large_turn
     }
     fn commit_empty(&self, sync: bool) -> Result<()> {

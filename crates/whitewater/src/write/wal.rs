@@ -109,6 +109,10 @@ impl WalOptions {
     }
 }
 
+/// The right to change the length of the current log (L4).
+#[derive(Debug, Default)]
+struct Extension;
+
 /// The logs of an open database.
 ///
 /// Lock order: `extending` before `logs`. No lock is held during a sync, but
@@ -119,8 +123,7 @@ pub(crate) struct Wal {
     dir: PathBuf,
     options: WalOptions,
     logs: Mutex<Logs>,
-    /// Held while the current log is extended.
-    extending: Mutex<()>,
+    extending: Mutex<Extension>,
     /// Bytes of the logs in `Logs::older`.
     /// Written by: under the lock. Read by: writers that keep to a limit
     /// (relaxed). Publishes nothing.
@@ -183,7 +186,7 @@ impl Wal {
                 older: VecDeque::new(),
                 recyclable: VecDeque::new(),
             }),
-            extending: Mutex::new(()),
+            extending: Mutex::default(),
             older_bytes: AtomicU64::new(0),
             ended_bytes: AtomicU64::new(0),
             syncs: AtomicU64::new(0),

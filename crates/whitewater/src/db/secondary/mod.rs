@@ -30,6 +30,7 @@ use super::missed_logs::{Logs, Places};
 use super::open::{Opening, Wanted, check_dir, check_wanted};
 use super::read_only::{check_families, identity, open_tables};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role, empty_memtable};
+use super::switch::Switch;
 use crate::info_log::{InfoLog, dump};
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
@@ -326,7 +327,7 @@ impl Engine {
     }
 
     /// Keeps views at the same age while they are pinned (N2).
-    pub(super) fn views_of_one_age(&self) -> Option<RwLockReadGuard<'_, ()>> {
+    pub(super) fn views_of_one_age(&self) -> Option<RwLockReadGuard<'_, Switch>> {
         matches!(self.role, Role::Secondary(_)).then(|| self.switching.read())
     }
 

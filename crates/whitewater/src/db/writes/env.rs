@@ -10,7 +10,10 @@ use crate::perf_context::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
 use crate::sync_points::Point;
 use crate::thread_pools::pool::Waiting;
-use crate::write::env::{AdmitEnv, CommitEnv, CommitObserver, GenerationEnv, MemtableEnv, WalEnv};
+use crate::write::env::{
+    AdmitEnv, CommitEnv, CommitObserver, GenerationEnv, LargeBatchTurn, MemtableEnv, PrefixTurn,
+    WalEnv,
+};
 use crate::write::generation::{Generation, Reservation};
 use crate::write::request::{Write, WriteFlags};
 use crate::write::stall::Pressure;
@@ -42,7 +45,7 @@ impl CommitEnv for Engine {
         self.first_error()
     }
 
-    fn prefix_turn(&self) -> &Mutex<()> {
+    fn prefix_turn(&self) -> &Mutex<PrefixTurn> {
         &self.prefix_turn
     }
 }
@@ -77,7 +80,7 @@ impl AdmitEnv for Engine {
         Ok(())
     }
 
-    fn large_batch_turn(&self) -> &Mutex<()> {
+    fn large_batch_turn(&self) -> &Mutex<LargeBatchTurn> {
         &self.large
     }
 
