@@ -155,12 +155,12 @@ impl Engine {
             ttl => (ttl / 2).clamp(1, PURGE_INTERVAL),
         };
         let now = self.options.clock.now();
-        if !self.options.archives_logs() || !self.last_purge.is_due(now, interval) {
+        if !self.options.archives_logs() || !self.files.last_purge.is_due(now, interval) {
             return;
         }
         let limit = limit.saturating_mul(1 << 20);
         match purge(
-            &*self.fs,
+            &*self.files.fs,
             &filename::archive(self.wal_dir()),
             now,
             ttl,

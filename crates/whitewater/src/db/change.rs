@@ -97,7 +97,7 @@ impl Engine {
         self.set_log_limit(&state);
         self.wal.set_bytes_per_sync(options.wal_bytes_per_sync);
         if before.max_open_files != options.max_open_files {
-            self.tables.set_max_open_files(options.max_open_files);
+            self.files.tables.set_max_open_files(options.max_open_files);
         }
         drop(state);
         // Surplus threads end.

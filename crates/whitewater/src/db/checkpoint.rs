@@ -44,7 +44,7 @@ impl Engine {
         target: &Path,
         log_size_for_flush: u64,
     ) -> Result<()> {
-        if self.fs.exists(target)? {
+        if self.files.fs.exists(target)? {
             return Err(Error::invalid(format_args!(
                 "Directory exists: {}",
                 target.display()
@@ -60,7 +60,7 @@ impl Engine {
         self.enable_file_deletions();
         if made.is_err() {
             // The error that matters is known. The next attempt removes what is left.
-            let _ = clear(&*self.fs, &staging);
+            let _ = clear(&*self.files.fs, &staging);
         }
         made?;
         self.info_log
@@ -72,7 +72,7 @@ impl Engine {
     fn check_parent(&self, path: &Path) -> Result<()> {
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
         match parent {
-            Some(parent) if !self.fs.exists(parent)? => {
+            Some(parent) if !self.files.fs.exists(parent)? => {
                 let missing = io::Error::new(io::ErrorKind::NotFound, "No such file or directory");
                 Err(Error::io("creating a directory", path, &missing))
             }
@@ -81,7 +81,7 @@ impl Engine {
     }
 
     fn fill_checkpoint(&self, staging: &Path, target: &Path) -> Result<()> {
-        let fs = &*self.fs;
+        let fs = &*self.files.fs;
         // Remove what a crash may have left.
         clear(fs, staging)?;
         fs.create_dir_all(staging)?;
@@ -91,7 +91,7 @@ impl Engine {
             .iter()
             .flat_map(|v| v.levels.iter().flatten())
         {
-            let path = filename::table(&self.dir, file.meta.number);
+            let path = self.files.table_path(file.meta.number);
             let copied = match bring(fs, &path, staging) {
                 // Databases from LevelDB's time name their tables .ldb.
                 Err(e) if e.is_missing_file() => bring(fs, &path.with_extension("ldb"), staging)?,
@@ -100,7 +100,7 @@ impl Engine {
             self.count_copied(copied);
         }
         for blobs in moment.versions.iter().flat_map(|v| v.blobs.iter()) {
-            let path = filename::blob(&self.dir, blobs.file.meta.number);
+            let path = self.files.blob_path(blobs.file.meta.number);
             self.count_copied(bring(fs, &path, staging)?);
         }
         for &(number, len) in &moment.logs {
@@ -108,8 +108,9 @@ impl Engine {
             copy_part(fs, &filename::wal(self.wal_dir(), number), &to, len)?;
             self.count_copied(len);
         }
-        if let Some(options) = newest_options(fs, &self.dir)? {
-            let copied = self.bring_options(&self.dir.join(&options), &staging.join(&options))?;
+        if let Some(options) = newest_options(fs, &self.files.dir)? {
+            let copied =
+                self.bring_options(&self.files.dir.join(&options), &staging.join(&options))?;
             self.count_copied(copied);
         }
         set_current(fs, staging, moment.manifest)?;
@@ -125,7 +126,7 @@ impl Engine {
     /// tables; the logs in the original's directory belong to the original, and only it may
     /// read and delete them. Returns how many bytes were copied.
     fn bring_options(&self, from: &Path, to: &Path) -> Result<u64> {
-        let fs = &*self.fs;
+        let fs = &*self.files.fs;
         if self.options.wal_dir.is_none() {
             return copy(fs, from, to);
         }
@@ -156,8 +157,8 @@ impl Engine {
         let generation = self.generation.load();
         let end = generation.end().ok_or_else(Self::shutdown_error)?;
         // Read before the manifest is copied: the copy may then need fewer logs.
-        let min = self.versions.min_log_number_to_keep();
-        let (manifest, versions) = self.versions.write_copy(staging, min)?;
+        let min = self.files.versions.min_log_number_to_keep();
+        let (manifest, versions) = self.files.versions.write_copy(staging, min)?;
         let mut logs = self.wal.older();
         let current = generation.wal.log_number();
         if !planted(Bug::CheckpointWithoutLog) {

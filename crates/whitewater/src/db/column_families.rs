@@ -66,7 +66,7 @@ impl Engine {
                 return Err(Error::invalid("Column family already exists"));
             }
         }
-        if !self.is_announced(name) {
+        if !self.files.options_files.have_announced(name) {
             self.announce_families(vec![(name.to_owned(), options.clone())]);
         }
         let added = self.record_cf(name, &options);
@@ -74,7 +74,7 @@ impl Engine {
             self.withdraw_family(name);
             return Err(e);
         }
-        self.family_arrived(name);
+        self.files.options_files.family_arrived(name);
         self.renew_generation(&switching)?;
         drop(switching);
         self.info_log
@@ -90,38 +90,41 @@ impl Engine {
         let edit = VersionEdit {
             comparator: Some(options.comparator.name().to_owned()),
             log_number: Some(wal_number),
-            column_family: self.versions.new_column_family_id()?,
+            column_family: self.files.versions.new_column_family_id()?,
             column_family_add: Some(name.to_owned()),
             ..VersionEdit::default()
         };
         let last = self.latest_sequence_number();
-        let added =
-            self.versions
-                .log_and_apply(vec![edit], last, Some(options.clone()), &mut |changed| {
-                    let mut state = self.lock_state();
-                    for new in changed {
-                        let mem = Memtable::new(
-                            options,
-                            Home {
-                                family: name,
-                                budget_client: self.budget_client.as_ref(),
-                            },
-                            wal_number,
-                            state.next_memtable_id,
-                        );
-                        state.next_memtable_id += 1;
-                        let data = ColumnFamilyData::new(
-                            new.id,
-                            new.name.clone(),
-                            options.clone(),
-                            mem.clone(),
-                            new.current.clone(),
-                        );
-                        state
-                            .cfs
-                            .insert(new.id, CfState::new(data, mem, new.current.clone()));
-                    }
-                });
+        let added = self.files.versions.log_and_apply(
+            vec![edit],
+            last,
+            Some(options.clone()),
+            &mut |changed| {
+                let mut state = self.lock_state();
+                for new in changed {
+                    let mem = Memtable::new(
+                        options,
+                        Home {
+                            family: name,
+                            budget_client: self.budget_client.as_ref(),
+                        },
+                        wal_number,
+                        state.next_memtable_id,
+                    );
+                    state.next_memtable_id += 1;
+                    let data = ColumnFamilyData::new(
+                        new.id,
+                        new.name.clone(),
+                        options.clone(),
+                        mem.clone(),
+                        new.current.clone(),
+                    );
+                    state
+                        .cfs
+                        .insert(new.id, CfState::new(data, mem, new.current.clone()));
+                }
+            },
+        );
         added.inspect_err(|e| self.report(Source::Manifest, e, "creating a column family"))
     }
 
@@ -149,6 +152,7 @@ impl Engine {
         };
         let last = self.latest_sequence_number();
         let dropped = self
+            .files
             .versions
             .log_and_apply(vec![edit], last, None, &mut |_| {});
         if let Err(e) = &dropped {

@@ -18,10 +18,9 @@ use crate::memtable::Memtable;
 use crate::stats::JobStats;
 use crate::table_writer::merge_rules::Drops;
 use crate::write::stall::Pressure;
-use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::manifest::FileMetaData;
-use whitewater_storage::{Error, Result, filename};
+use whitewater_storage::{Error, Result};
 
 impl Engine {
     /// Starts to tell listeners of events, if there are listeners.
@@ -41,7 +40,7 @@ impl Engine {
                 )),
             }
         };
-        let queue = EventQueue::start(&self.dir, &self.options.listeners, warn)?;
+        let queue = EventQueue::start(&self.files.dir, &self.options.listeners, warn)?;
         // If there is a queue already, it stays.
         let _ = self.events.set(queue);
         Ok(())
@@ -53,11 +52,6 @@ impl Engine {
         if let Some(events) = self.events.get() {
             events.note(event);
         }
-    }
-
-    /// The path of table `number`.
-    pub(crate) fn table_path(&self, number: u64) -> PathBuf {
-        filename::table(&self.dir, number)
     }
 
     /// Notes the tables that the job `job_id` has made for column family `family`.
@@ -72,7 +66,7 @@ impl Engine {
             self.note(|| {
                 Happened::TableFileCreated(TableFileCreationInfo {
                     cf_name: family.to_owned(),
-                    file_path: self.table_path(table.number),
+                    file_path: self.files.table_path(table.number),
                     file_size: table.size,
                     job_id,
                     reason,
@@ -85,7 +79,7 @@ impl Engine {
     pub(super) fn note_deleted(&self, number: u64, job_id: u64, status: Result<()>) {
         self.note(|| {
             Happened::TableFileDeleted(TableFileDeletionInfo {
-                file_path: self.table_path(number),
+                file_path: self.files.table_path(number),
                 job_id,
                 status,
             })
@@ -132,7 +126,9 @@ impl Engine {
             status: Ok(()),
             base_input_level: compaction.inputs.first().map_or(0, |(level, _)| *level),
             output_level: compaction.output_level,
-            input_files: inputs.map(|f| self.table_path(f.meta.number)).collect(),
+            input_files: inputs
+                .map(|f| self.files.table_path(f.meta.number))
+                .collect(),
             output_files: Vec::new(),
             compaction_reason: compaction.reason.as_str(),
             trivial_move: false,

@@ -240,7 +240,7 @@ impl Engine {
     }
 
     fn is_own_dir(&self, path: &Path) -> bool {
-        path == self.dir || self.options.wal_dir.as_deref() == Some(path)
+        path == self.files.dir || self.options.wal_dir.as_deref() == Some(path)
     }
 
     /// Notes that `source` met `error` during `what`, and stops what must be stopped.

@@ -34,7 +34,7 @@ impl Engine {
                 let (start, end) = (user.first_version(start), user.first_version(end));
                 crate::read::estimate::approximate_size(
                     &view.version,
-                    &self.tables,
+                    &self.files.tables,
                     &cf.comparator,
                     &start,
                     &end,
@@ -57,7 +57,10 @@ impl Engine {
         for (cf, version) in views {
             for (level, files) in version.levels.iter().enumerate() {
                 for file in files {
-                    let open = self.tables.open(file, &cf.comparator, &version.open_with)?;
+                    let open = self
+                        .files
+                        .tables
+                        .open(file, &cf.comparator, &version.open_with)?;
                     let properties = open.table.properties();
                     out.push(LiveTable {
                         column_family_name: cf.name.clone(),

@@ -4,7 +4,7 @@ use super::Engine;
 use crate::column_family::ColumnFamilyData;
 use crate::version::{TableFile, Version};
 use std::sync::Arc;
-use whitewater_storage::{Result, file_checksum, filename};
+use whitewater_storage::{Result, file_checksum};
 
 /// Which parts of a table are checked.
 #[derive(Debug, Clone, Copy)]
@@ -42,11 +42,14 @@ impl Engine {
         checks: Checks,
     ) -> Result<()> {
         if checks.file {
-            let path = filename::table(&self.dir, file.meta.number);
-            file_checksum::check(&*self.fs, &path, &file.meta)?;
+            let path = self.files.table_path(file.meta.number);
+            file_checksum::check(&*self.files.fs, &path, &file.meta)?;
         }
         if checks.blocks {
-            let open = self.tables.open(file, &cf.comparator, &version.open_with)?;
+            let open = self
+                .files
+                .tables
+                .open(file, &cf.comparator, &version.open_with)?;
             open.table.verify()?;
         }
         Ok(())

@@ -95,7 +95,7 @@ impl Engine {
         bottommost: Bottommost,
     ) -> Result<()> {
         // Tables with higher numbers were made since then, by this call among others.
-        let next_number = self.versions.next_file_number();
+        let next_number = self.files.versions.next_file_number();
         let keeps_new = matches!(
             bottommost,
             Bottommost::IfHaveCompactionFilter | Bottommost::ForceOptimized

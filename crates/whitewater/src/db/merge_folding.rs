@@ -74,7 +74,7 @@ impl Fold for Folding<'_> {
             }
         }
         if !ctx.done() && !ctx.covered() {
-            let tables = &self.engine.tables;
+            let tables = &self.engine.files.tables;
             if estimate::may_contain(&view.version, tables, &family.comparator, user_key) {
                 return None;
             }

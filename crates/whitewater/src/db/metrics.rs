@@ -43,7 +43,7 @@ impl Engine {
     /// recorder of the calling thread.
     pub(crate) fn publish_metrics(&self) {
         let label = self.options.metrics.label.clone();
-        let db = label.unwrap_or_else(|| self.dir.display().to_string());
+        let db = label.unwrap_or_else(|| self.files.dir.display().to_string());
         with_recorder(|recorder| {
             let publisher = Publisher {
                 recorder,

@@ -15,8 +15,9 @@
 //! * Column families, tables and options: `column_families`, [`ingest`], `checkpoint`,
 //!   `change` (options of an open database), [`options_file`].
 //! * Failures: [`failure`], `resume`; [`integrity`] and [`scrub`] look for damage.
-//! * Files: [`obsolete_files`] (deleting files that nothing needs), `pending_outputs`
-//!   (keeping files that jobs write), [`archive`] (of logs), `direct_io`.
+//! * Files: `files` (a part of the engine), [`obsolete_files`] (deleting files that nothing
+//!   needs), `pending_outputs` (keeping files that jobs write), [`archive`] (of logs),
+//!   `direct_io`.
 //! * Introspection: [`inspect`], `properties`, [`internal_stats`], `stats_dump`,
 //!   `write_stats`, `metrics`, `events` (for listeners).
 //! * [`state`]: what the database mutex guards. This file has the engine's fields, and
@@ -34,6 +35,7 @@ mod column_families;
 mod direct_io;
 mod events;
 pub(crate) mod failure;
+mod files;
 mod flush_request;
 pub(crate) mod ingest;
 pub(crate) mod inspect;
@@ -84,9 +86,6 @@ use crate::snapshots::SnapshotList;
 use crate::stats::{Histogram, Statistics, StatsLevel, Stopwatch, Ticker, tick, time};
 use crate::thread_pools::pool::Waiting;
 use crate::thread_pools::{BackgroundWork, owner};
-use crate::version::ObsoleteFiles;
-use crate::version::set::VersionSet;
-use crate::version::table_cache::TableCache;
 use crate::write::env::{LargeBatchTurn, PrefixTurn};
 use crate::write::generation::Generation;
 use crate::write::group::WriteQueue;
@@ -94,17 +93,15 @@ use crate::write::stall::StallGate;
 use crate::write::wal::Wal;
 use crate::write_buffer_manager::BudgetClient;
 use arc_swap::ArcSwap;
-use archive::LastPurge;
 use change::OptionsChange;
+use files::Files;
 use internal_stats::db_text::DbStats;
-use obsolete_files::Deletions;
-use pending_outputs::PendingOutputs;
 use reader::Role;
 use scrub::ScrubProgress;
 use state::DbState;
 use stats_dump::Dumped;
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
@@ -112,7 +109,6 @@ use switch::{Switch, Unsettled};
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::single_flight::SingleFlight;
 use whitewater_concurrent::system::{self, Condvar, JoinHandle, Mutex, MutexGuard, RwLock};
-use whitewater_storage::fs::{FileLock, Fs};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// What a manual compaction does besides merging.
@@ -144,7 +140,7 @@ pub(crate) enum Bottommost {
 pub(crate) struct Engine {
     /// Whether this engine writes the database, or only reads what another one writes.
     role: Role,
-    pub(crate) dir: PathBuf,
+    pub(crate) files: Files,
     /// The options that the database was opened with. Options that can be changed are read
     /// from `DbState::options`.
     pub(crate) options: DbOptions,
@@ -153,19 +149,12 @@ pub(crate) struct Engine {
     /// the logs or have deleted some, under the database mutex. Read by: writers. Publishes
     /// nothing: relaxed.
     log_limit: AtomicU64,
-    pub(crate) fs: Arc<dyn Fs>,
     pub(crate) info_log: InfoLog,
     pub(crate) stats: DbStats,
-    pending: PendingOutputs,
     /// Set at the end of opening.
     events: OnceLock<EventQueue>,
     /// The number of the latest job, for the info log. Publishes nothing: relaxed.
     jobs: AtomicU64,
-    pub(crate) db_id: String,
-    pub(crate) session_id: String,
-    pub(crate) versions: VersionSet,
-    pub(crate) tables: Arc<TableCache>,
-    pub(crate) obsolete: Arc<ObsoleteFiles>,
     pub(crate) snapshots: Arc<SnapshotList>,
 
     pub(crate) state: Mutex<DbState>,
@@ -191,10 +180,6 @@ pub(crate) struct Engine {
     /// Limits the rate of writes of flushes and compactions, if there is a limit.
     pub(crate) limiter: Option<Arc<Client>>,
     pub(crate) wal: Wal,
-    pub(crate) last_purge: LastPurge,
-    /// Held while an options file is written. Taken outside the database mutex.
-    options_files: Mutex<options_file::Coming>,
-    pub(crate) deletions: Deletions,
     /// The generation that writes go to. Written by: a switch. Read by: writers. Publishes:
     /// the generation.
     pub(crate) generation: ArcSwap<Generation>,
@@ -230,13 +215,12 @@ pub(crate) struct Engine {
     /// Set at close: running jobs stop early. Written by: close. Read by: jobs.
     pub(crate) cancel: AtomicBool,
     pub(crate) threads: Mutex<Vec<JoinHandle<()>>>,
-    lock: Mutex<Option<Box<dyn FileLock>>>,
 }
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Engine")
-            .field("dir", &self.dir)
+            .field("dir", &self.files.dir)
             .finish_non_exhaustive()
     }
 }
@@ -250,7 +234,7 @@ impl Engine {
 
     /// The database's id, as in its IDENTITY file.
     pub fn identity(&self) -> String {
-        self.db_id.clone()
+        self.files.db_id.clone()
     }
 
     /// The column family called "default".
@@ -391,7 +375,7 @@ impl Engine {
         if let Some(events) = self.events.get() {
             events.end();
         }
-        if self.lock.lock().take().is_some() {
+        if self.files.unlock() {
             self.info_log.write("Shutdown complete");
         }
     }

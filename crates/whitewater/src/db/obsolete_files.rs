@@ -44,6 +44,23 @@ impl Deletions {
     pub fn disabled(&self) -> RwLockReadGuard<'_, usize> {
         self.disabled.read()
     }
+
+    /// Whether obsolete files are currently deleted.
+    pub fn are_enabled(&self) -> bool {
+        *self.disabled.read() == 0
+    }
+
+    /// Keeps obsolete files until [`Self::enable`] was called as often as this.
+    fn disable(&self) {
+        *self.disabled.write() += 1;
+    }
+
+    /// Ends one [`Self::disable`], if there is one; returns whether it was the last one.
+    fn enable(&self) -> bool {
+        let mut disabled = self.disabled.write();
+        *disabled = disabled.saturating_sub(1);
+        *disabled == 0
+    }
 }
 
 impl Engine {
@@ -53,32 +70,23 @@ impl Engine {
         Purge(self)
     }
 
-    /// Whether obsolete files are currently deleted.
-    pub(super) fn deletes_files(&self) -> bool {
-        *self.deletions.disabled.read() == 0
-    }
-
     /// Keeps obsolete files until [`Engine::enable_file_deletions`] was called as often as
     /// this.
     pub(crate) fn disable_file_deletions(&self) {
-        *self.deletions.disabled.write() += 1;
+        self.files.deletions.disable();
     }
 
     /// Ends one [`Engine::disable_file_deletions`], if there is one. When the last one
     /// ends, deletes what has become obsolete meanwhile.
     pub(crate) fn enable_file_deletions(&self) {
-        {
-            let mut disabled = self.deletions.disabled.write();
-            *disabled = disabled.saturating_sub(1);
-            if *disabled > 0 {
-                return;
-            }
+        if !self.files.deletions.enable() {
+            return;
         }
-        let below = self.deletions.logs_below.swap(0, Ordering::Relaxed);
+        let below = self.files.deletions.logs_below.swap(0, Ordering::Relaxed);
         if below > 0 {
             self.purge_obsolete_logs(below);
         }
-        let replaced = std::mem::take(&mut *self.deletions.replaced_logs.lock());
+        let replaced = std::mem::take(&mut *self.files.deletions.replaced_logs.lock());
         self.delete_replaced_logs(replaced);
         self.purge_obsolete_files();
     }
@@ -86,22 +94,22 @@ impl Engine {
     /// Deletes logs that a resumption has replaced. A log that cannot be deleted is not
     /// needed, as the next open finds out.
     pub(super) fn delete_replaced_logs(&self, logs: Vec<PathBuf>) {
-        let disabled = self.deletions.disabled();
+        let disabled = self.files.deletions.disabled();
         if *disabled > 0 {
-            self.deletions.replaced_logs.lock().extend(logs);
+            self.files.deletions.replaced_logs.lock().extend(logs);
             return;
         }
         if logs.is_empty() {
             return;
         }
-        if let Err(e) = self.track_deleted(self.versions.min_log_number_to_keep()) {
+        if let Err(e) = self.track_deleted(self.files.versions.min_log_number_to_keep()) {
             // The manifest may say that these logs must exist.
             self.info_log
                 .warn(&format!("replaced logs are not deleted: {e}"));
             return;
         }
         for path in logs {
-            if let Err(e) = self.fs.remove(&path) {
+            if let Err(e) = self.files.fs.remove(&path) {
                 self.info_log
                     .warn(&format!("deleting an old log failed: {e}"));
             }
@@ -114,14 +122,14 @@ impl Engine {
     pub(crate) fn purge_what_was_let_go(&self) {
         if self.options.avoid_unnecessary_blocking_io {
             self.purge_later();
-        } else if self.obsolete.have_come() {
+        } else if self.files.obsolete.have_come() {
             self.purge_obsolete_files();
         }
     }
 
     /// Makes a flush thread delete released files, if there are any.
     pub(crate) fn purge_later(&self) {
-        if self.obsolete.have_come() {
+        if self.files.obsolete.have_come() {
             self.state.lock().purge_asked = true;
             self.work.notify_all();
         }
@@ -130,7 +138,7 @@ impl Engine {
     /// Purges after the last handle of a dropped column family was dropped. A database that
     /// is closing has released everything already.
     pub(crate) fn purge_after_handle(&self) {
-        if self.obsolete.have_come() && !self.state.lock().closing {
+        if self.files.obsolete.have_come() && !self.state.lock().closing {
             self.purge_what_was_let_go();
         }
     }
@@ -138,10 +146,10 @@ impl Engine {
     /// Deletes tables and blob files that no version names, and removes the tables' blocks
     /// from the cache. Failures are logged and retried later.
     pub(crate) fn purge_obsolete_files(&self) {
-        for open in self.obsolete.take_open() {
+        for open in self.files.obsolete.take_open() {
             open.table.evict_blocks();
         }
-        let disabled = self.deletions.disabled();
+        let disabled = self.files.deletions.disabled();
         if *disabled > 0 {
             return;
         }
@@ -150,16 +158,16 @@ impl Engine {
             return;
         }
         let mut failed = Vec::new();
-        let obsolete = self.obsolete.take();
+        let obsolete = self.files.obsolete.take();
         let job = if obsolete.is_empty() {
             0
         } else {
             self.next_job()
         };
         for number in obsolete {
-            self.tables.evict(number);
-            let path = filename::table(&self.dir, number);
-            match self.fs.remove(&path) {
+            self.files.tables.evict(number);
+            let path = self.files.table_path(number);
+            match self.files.fs.remove(&path) {
                 Ok(()) => {
                     self.tick(Ticker::FilesDeletedImmediately, 1);
                     self.note_deleted(number, job, Ok(()));
@@ -169,7 +177,7 @@ impl Engine {
                 }
                 Err(e) if e.is_missing_file() => {
                     // Databases from LevelDB's time name their tables .ldb.
-                    let _ = self.fs.remove(&path.with_extension("ldb"));
+                    let _ = self.files.fs.remove(&path.with_extension("ldb"));
                 }
                 Err(e) => {
                     self.info_log
@@ -179,7 +187,7 @@ impl Engine {
                 }
             }
         }
-        self.obsolete.put_back(failed);
+        self.files.obsolete.put_back(failed);
         self.purge_obsolete_blobs();
         self.purge_archive();
     }
@@ -187,10 +195,10 @@ impl Engine {
     /// The part of [`Engine::purge_obsolete_files`] for blob files.
     fn purge_obsolete_blobs(&self) {
         let mut failed = Vec::new();
-        for number in self.obsolete.take_blobs() {
-            self.tables.evict(number);
-            let path = filename::blob(&self.dir, number);
-            match self.fs.remove(&path) {
+        for number in self.files.obsolete.take_blobs() {
+            self.files.tables.evict(number);
+            let path = self.files.blob_path(number);
+            match self.files.fs.remove(&path) {
                 Ok(()) => Event::new(self.next_job(), "blob_file_deletion")
                     .number("file_number", number)
                     .log(&self.info_log),
@@ -202,7 +210,7 @@ impl Engine {
                 }
             }
         }
-        self.obsolete.put_back_blobs(failed);
+        self.files.obsolete.put_back_blobs(failed);
     }
 
     /// Deletes logs below `min_needed`, a number that the manifest has recorded. If there
@@ -230,9 +238,10 @@ impl Engine {
     fn delete_logs(&self, min_needed: u64) {
         // Locked after the right to switch: an ingestion deletes files while it holds that
         // right.
-        let disabled = self.deletions.disabled();
+        let disabled = self.files.deletions.disabled();
         if *disabled > 0 {
-            self.deletions
+            self.files
+                .deletions
                 .logs_below
                 .fetch_max(min_needed, Ordering::Relaxed);
             return;
@@ -245,9 +254,9 @@ impl Engine {
         }
         for number in self.wal.forget_below(min_needed) {
             let done = if self.options.archives_logs() {
-                archive_log(&*self.fs, self.wal_dir(), number)
+                archive_log(&*self.files.fs, self.wal_dir(), number)
             } else {
-                self.fs.remove(&filename::wal(self.wal_dir(), number))
+                self.files.fs.remove(&filename::wal(self.wal_dir(), number))
             };
             if let Err(e) = done {
                 self.info_log
@@ -283,7 +292,8 @@ impl Engine {
 
     fn record_logs(&self, edit: VersionEdit) -> Result<()> {
         let last = self.latest_sequence_number();
-        self.versions
+        self.files
+            .versions
             .log_and_apply(vec![edit], last, None, &mut |_| ())
     }
 
@@ -334,7 +344,7 @@ impl Engine {
             }
             self.recompute_stall(&mut state, changed.iter().map(|new| new.id));
         };
-        let recorded = (self.versions).log_and_apply(vec![edit], last, None, &mut install);
+        let recorded = (self.files.versions).log_and_apply(vec![edit], last, None, &mut install);
         {
             let mut state = self.lock_state();
             picked.iter().for_each(|(_, f)| f.set_job(None));

@@ -1,12 +1,12 @@
 //! Opening, listing and destroying databases.
 
 use super::Engine;
-use super::archive::{self, LastPurge};
+use super::archive;
 use super::direct_io;
+use super::files::{Files, Opened};
 use super::internal_stats::db_text::{DbStats, Figures};
 use super::missed_logs::{self, Logs, Places};
 use super::obsolete_files::{Needed, remove_leftovers};
-use super::pending_outputs::PendingOutputs;
 use super::reader::Role;
 use super::recover::{LogReplay, Replayed, Tables};
 use super::stalls::DbStall;
@@ -145,7 +145,7 @@ impl Engine {
         let started = if has_identity {
             Ok(())
         } else {
-            write_identity(&*engine.fs, dir, &db_id)
+            write_identity(&*engine.files.fs, dir, &db_id)
         };
         if let Err(e) = started.and_then(|()| engine.start(missing)) {
             // Threads may be running and hold the engine, and so the lock.
@@ -496,11 +496,20 @@ impl Opening<'_> {
         let tables = TableCache::new(self.fs.clone(), self.dir.to_path_buf(), o.max_open_files)
             .with_direct_reads(o.use_direct_reads)
             .counting(o.statistics.as_ref());
+        let files = Files::new(Opened {
+            dir: self.dir.to_path_buf(),
+            fs: self.fs,
+            db_id: self.db_id,
+            session_id,
+            versions: self.versions,
+            tables,
+            obsolete: self.obsolete,
+            lock,
+        });
         let stats = DbStats::new(Figures::at_open(end.last, o.statistics.as_deref()));
         Arc::new(Engine {
             role,
-            dir: self.dir.to_path_buf(),
-            tables: Arc::new(tables),
+            files,
             generation: ArcSwap::from_pointee(Generation::new(
                 state.memtable_map(),
                 first_log,
@@ -522,16 +531,10 @@ impl Opening<'_> {
             log_limit: AtomicU64::new(u64::MAX),
             limiter: self.options.limiter(),
             options: self.options,
-            fs: self.fs,
             info_log: self.info_log,
             stats,
-            pending: PendingOutputs::default(),
             events: OnceLock::new(),
             jobs: AtomicU64::new(0),
-            db_id: self.db_id,
-            session_id,
-            versions: self.versions,
-            obsolete: self.obsolete,
             snapshots: Arc::new(SnapshotList::default()),
             state: Mutex::new(state),
             work: BackgroundWork::default(),
@@ -541,15 +544,11 @@ impl Opening<'_> {
             dumped: Mutex::default(),
             scrubbed: Mutex::default(),
             wal,
-            last_purge: LastPurge::default(),
-            options_files: Mutex::default(),
-            deletions: super::obsolete_files::Deletions::default(),
             attention: AtomicBool::new(false),
             unlogged: AtomicBool::new(false),
             default_cf,
             cancel: AtomicBool::new(false),
             threads: Mutex::default(),
-            lock: Mutex::new(lock),
         })
     }
 }

@@ -17,11 +17,13 @@
 
 use super::Engine;
 use super::failure::Source;
+use super::files::Files;
 use crate::options::CfOptions;
 use crate::options::file::{print, read};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use whitewater_concurrent::system::Mutex;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -35,7 +37,25 @@ const KEPT: usize = 2;
 
 /// Column families that are about to be created, by name. Every options file that is
 /// written meanwhile has them (P1).
-pub(crate) type Coming = BTreeMap<String, Arc<CfOptions>>;
+type Coming = BTreeMap<String, Arc<CfOptions>>;
+
+/// The options files of a database. The lock is held while one is written, and taken
+/// outside the database mutex.
+#[derive(Debug, Default)]
+pub(super) struct OptionsFiles(Mutex<Coming>);
+
+impl OptionsFiles {
+    /// Whether the column family `name` is in the options file although it does not exist
+    /// yet.
+    pub fn have_announced(&self, name: &str) -> bool {
+        self.0.lock().contains_key(name)
+    }
+
+    /// Notes that the column family `name` was created.
+    pub fn family_arrived(&self, name: &str) {
+        self.0.lock().remove(name);
+    }
+}
 
 impl Engine {
     /// Writes an options file with the current options.
@@ -48,17 +68,6 @@ impl Engine {
         self.write_options_with(|coming| coming.extend(families));
     }
 
-    /// Whether the column family `name` is in the options file although it does not exist
-    /// yet.
-    pub(super) fn is_announced(&self, name: &str) -> bool {
-        self.options_files.lock().contains_key(name)
-    }
-
-    /// Notes that the column family `name` was created.
-    pub(super) fn family_arrived(&self, name: &str) {
-        self.options_files.lock().remove(name);
-    }
-
     /// Writes an options file without the column family `name`, because it is not created
     /// after all.
     pub(super) fn withdraw_family(&self, name: &str) {
@@ -67,7 +76,7 @@ impl Engine {
 
     fn write_options_with(&self, change: impl FnOnce(&mut Coming)) {
         // The last thread to get the lock finds the newest options.
-        let mut one_at_a_time = self.options_files.lock();
+        let mut one_at_a_time = self.files.options_files.0.lock();
         change(&mut one_at_a_time);
         if let Err(e) = self.try_write_options_file(&one_at_a_time) {
             self.info_log
@@ -75,7 +84,7 @@ impl Engine {
             // If the directory's sync failed, it is not tried again, and names of other
             // files may be lost with it. It is better to report that now than at the next
             // flush.
-            if let Err(e) = self.fs.sync_dir(&self.dir) {
+            if let Err(e) = self.files.sync_dir() {
                 self.report(Source::Manifest, &e, "writing the options file");
             }
         }
@@ -93,6 +102,13 @@ impl Engine {
         let new = new.filter(|(name, _)| !families.iter().any(|(cf, _)| cf.name == *name));
         let named = named.chain(new);
         let text = print(&db, named);
+        self.files.write_options(&text)
+    }
+}
+
+impl Files {
+    /// Writes the next options file, and deletes the oldest ones.
+    fn write_options(&self, text: &str) -> Result<()> {
         let old = numbers(&*self.fs, &self.dir)?;
         if let Some(&newest) = old.last() {
             self.versions.mark_file_number_used(newest);

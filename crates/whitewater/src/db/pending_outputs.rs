@@ -1,6 +1,5 @@
 //! Files that running jobs are about to create.
 
-use super::Engine;
 use whitewater_concurrent::system::Mutex;
 
 /// For each running job, a number that is not above the numbers of the job's files.
@@ -16,22 +15,16 @@ pub(crate) struct Pending<'a> {
 }
 
 impl PendingOutputs {
+    /// Registers a job whose files get `first`, or higher numbers.
+    pub fn expect(&self, first: u64) -> Pending<'_> {
+        self.0.lock().push(first);
+        Pending { all: self, first }
+    }
+
     /// The smallest number that a file of a running job may have; `None` if no job is
     /// running.
     pub fn min(&self) -> Option<u64> {
         self.0.lock().iter().min().copied()
-    }
-}
-
-impl Engine {
-    /// Registers a job that is about to create files.
-    pub(crate) fn expect_outputs(&self) -> Pending<'_> {
-        let first = self.versions.next_file_number();
-        self.pending.0.lock().push(first);
-        Pending {
-            all: &self.pending,
-            first,
-        }
     }
 }
 

@@ -138,7 +138,7 @@ impl Engine {
             let lookup = seek_key(key, seq);
             level::get(
                 &view.version,
-                &self.tables,
+                &self.files.tables,
                 &cf.comparator,
                 key,
                 &lookup,
@@ -150,7 +150,7 @@ impl Engine {
         let (level, operands) = (ctx.level(), ctx.num_operands());
         let blobs = BorrowedBlobs {
             version: &view.version,
-            tables: &self.tables,
+            tables: &self.files.tables,
             limits: spec.limits(),
         };
         let finished = match operands {
@@ -317,7 +317,7 @@ impl Engine {
             }
         }
         let found = ctx.has_operands()
-            || estimate::may_contain(&view.version, &self.tables, &cf.comparator, key);
+            || estimate::may_contain(&view.version, &self.files.tables, &cf.comparator, key);
         (found, None)
     }
 
@@ -367,7 +367,7 @@ impl Engine {
         let values_have_times = options.values_have_times;
         let blobs = OwnedBlobs {
             version: view.version.clone(),
-            tables: self.tables.clone(),
+            tables: self.files.tables.clone(),
             limits: spec.limits(),
         };
         let mut pins: Vec<Arc<dyn Any + Send + Sync>> = vec![view.clone()];
@@ -434,7 +434,7 @@ impl Engine {
             let bounds = Bounds::of(lower, upper, &cf.comparator.user);
             level::add_iterators(
                 &view.version,
-                &self.tables,
+                &self.files.tables,
                 &cf.comparator,
                 spec.table(),
                 bounds.as_ref(),

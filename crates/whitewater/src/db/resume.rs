@@ -53,7 +53,7 @@ use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Segment;
-use whitewater_storage::{Error, Result, Severity, filename};
+use whitewater_storage::{Error, Result, Severity};
 
 /// The interval at which a resumption checks whether all writers have left.
 const LOOK: Duration = Duration::from_micros(100);
@@ -107,7 +107,7 @@ impl Engine {
         // A flush that has ended may be about to purge logs. Logs that it made obsolete go
         // to the archive; the other logs are going to be deleted. Memtables may need less
         // than the manifest names, for example after a column family was dropped.
-        let recorded = self.versions.min_log_number_to_keep();
+        let recorded = self.files.versions.min_log_number_to_keep();
         self.purge_logs_between_switches(recorded);
         let end = self.stand_in();
         self.await_nobody()?; // upholds F4
@@ -123,7 +123,7 @@ impl Engine {
         // From here on, everything that those writers did is seen.
         let last = self.publication.visible();
         let due = self.hide_failed(last, end);
-        let number = self.versions.new_file_number();
+        let number = self.files.versions.new_file_number();
         let log = self.wal.create(number)?;
         let begun = self.wal.begin_successor(&log, last);
         let start = begun.and_then(|start| {
@@ -256,12 +256,12 @@ impl Engine {
         let write = || caught(Guarded::Job, || self.write_tables(due, &mut tables));
         let mut written = self.on_own_thread(write);
         if written.is_ok() {
-            written = self.fs.sync_dir(&self.dir);
+            written = self.files.sync_dir();
         }
         if let Err(e) = written {
             for table in tables.values().flatten() {
                 // A table that cannot be deleted is deleted at the next open.
-                let _ = self.fs.remove(&filename::table(&self.dir, table.number));
+                let _ = self.files.fs.remove(&self.files.table_path(table.number));
             }
             if self.severity(Source::Flush, &e) > Severity::HardError {
                 self.report(Source::Flush, &e, "resuming");
@@ -315,7 +315,8 @@ impl Engine {
         } else {
             end.last
         };
-        self.versions
+        self.files
+            .versions
             .log_and_apply(edits.collect(), last, None, &mut |changed| {
                 // Declared before the guard, so it is dropped after the mutex is free.
                 let mut old = Vec::new();

@@ -30,7 +30,7 @@ impl Engine {
             let aged = cf.levels.marks.next_due.is_some_and(|due| due <= now);
             if let Some(oldest) = oldest {
                 cf.moment.oldest_snapshot = oldest;
-                cf.moment.files_below = self.versions.next_file_number();
+                cf.moment.files_below = self.files.versions.next_file_number();
             }
             if aged || oldest.is_some() {
                 cf.moment.now = now;

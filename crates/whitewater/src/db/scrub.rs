@@ -14,7 +14,7 @@ use crate::panics::{Guarded, caught};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
-use whitewater_storage::{Error, Result, filename};
+use whitewater_storage::{Error, Result};
 
 /// How far scrubbing has come; see [`DB::scrub_progress`](crate::DBCommon::scrub_progress).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -122,7 +122,7 @@ impl Engine {
         // Logged before it is counted: a caller that sees the count finds the reason in the
         // info log.
         if let Some(e) = &failure {
-            let path = filename::table(&self.dir, number);
+            let path = self.files.table_path(number);
             let text = format!("scrubbing [{}] {}: {e}", cf.name, path.display());
             self.info_log.error(&text);
         }

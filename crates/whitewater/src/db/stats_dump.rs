@@ -73,7 +73,7 @@ impl Engine {
     /// begins a new interval.
     pub(crate) fn dump_stats(&self) {
         // Files that readers still held when the last job ended.
-        if self.obsolete.have_come() {
+        if self.files.obsolete.have_come() {
             self.purge_obsolete_files();
         }
         let mut text = self.db_stats();

@@ -290,7 +290,7 @@ impl Engine {
     /// Starts a new log, and keeps the memtables.
     pub(crate) fn renew_log(&self, _one_at_a_time: &Switching<'_>) -> Result<()> {
         let before = self.generation.load_full();
-        let number = self.versions.new_file_number();
+        let number = self.files.versions.new_file_number();
         let log = NextLog::New(self.wal.create(number)?);
         let mut gap = Gap::new(self);
         let begun = gap.begin(&before);
@@ -340,7 +340,7 @@ impl Engine {
     }
 
     pub(super) fn new_log(&self) -> Result<NextLog> {
-        let number = self.versions.new_file_number();
+        let number = self.files.versions.new_file_number();
         let log = self.wal.create(number).map(NextLog::New);
         log.inspect_err(|e| self.report(Source::Log, e, "starting a new log"))
     }

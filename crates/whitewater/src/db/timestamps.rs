@@ -177,7 +177,8 @@ impl Engine {
                 }
             }
         };
-        self.versions
+        self.files
+            .versions
             .log_and_apply(vec![edit], last, None, &mut install)
     }
 }

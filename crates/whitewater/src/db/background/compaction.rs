@@ -148,7 +148,7 @@ impl Engine {
         compaction: Compaction,
     ) -> Result<()> {
         let number = self.next_job();
-        let _span = trace::compaction(&self.dir, &cf.name, number, compaction.output_level);
+        let _span = trace::compaction(&self.files.dir, &cf.name, number, compaction.output_level);
         self.tell_start(cf, &compaction, number);
         let info = self.compaction_info(cf, &compaction, number);
         if let Some(info) = info.clone() {
@@ -170,7 +170,7 @@ impl Engine {
                         self.note_tables(&cf.name, number, reason, &tables);
                     }
                     let tables = tables.iter();
-                    info.output_files = tables.map(|t| self.table_path(t.number)).collect();
+                    info.output_files = tables.map(|t| self.files.table_path(t.number)).collect();
                     (info.trivial_move, info.stats) = (moved, stats);
                 }
                 None => info.status.clone_from(&outcome),
@@ -193,18 +193,19 @@ impl Engine {
         let snapshots = self.snapshots.sequences();
         let (db, options) = (self.db_options(), cf.options());
         let ctx = self.output_context(cf, (&db, &options), &snapshots);
-        let _pending = self.expect_outputs();
-        let done = job::run(&compaction, &ctx, &self.tables, events)
+        let _pending = self.files.expect_outputs();
+        let done = job::run(&compaction, &ctx, &self.files.tables, events)
             .inspect_err(|e| self.count_cancelled(e))?;
         let outputs: Vec<_> = done.edit.new_files.iter().map(|(_, f)| f.clone()).collect();
         if !done.moved {
             tell_tables(self, &cf.name, number, &outputs);
             if !planted(Bug::CompactionNameNotSynced) {
-                self.fs.sync_dir(&self.dir)?;
+                self.files.sync_dir()?;
             }
         }
         let last = self.latest_sequence_number();
-        self.versions
+        self.files
+            .versions
             .log_and_apply(vec![done.edit], last, None, &mut |changed| {
                 // Declared before the guard, so it is dropped after the mutex is free.
                 let mut old = Vec::new();

@@ -82,7 +82,7 @@ impl Entrance<'_> {
                     epoch_number: if self.spec.ingest_behind {
                         BEHIND
                     } else {
-                        engine.versions.new_epoch_number(self.cf.id)
+                        engine.files.versions.new_epoch_number(self.cf.id)
                     },
                     oldest_ancester_time: now,
                     file_creation_time: now,
@@ -110,7 +110,7 @@ impl Entrance<'_> {
                 Happened::Ingested(ExternalFileIngestionInfo {
                     cf_name: self.cf.name.clone(),
                     external_file_path: table.path.clone(),
-                    internal_file_path: engine.table_path(*number),
+                    internal_file_path: engine.files.table_path(*number),
                     global_seqno: *seq,
                     level: placed.level,
                 })
@@ -140,28 +140,29 @@ impl Entrance<'_> {
             level0_files: edit.new_files.iter().filter(at_level0).count() as u64,
             keys,
         };
-        let recorded = (engine.versions).log_and_apply(vec![edit], last, None, &mut |changed| {
-            // Declared before the guard, so it is dropped after the mutex is free.
-            let mut old = Vec::new();
-            let mut unused = None;
-            let mut state = engine.lock_state();
-            for new in changed {
-                let Some(cf) = state.cfs.get_mut(&new.id) else {
-                    continue;
-                };
-                old.push(cf.set_version(new.current.clone()));
-                if let Some(next) = next.take() {
-                    unused = Some(std::mem::replace(&mut cf.mem, next));
+        let recorded =
+            (engine.files.versions).log_and_apply(vec![edit], last, None, &mut |changed| {
+                // Declared before the guard, so it is dropped after the mutex is free.
+                let mut old = Vec::new();
+                let mut unused = None;
+                let mut state = engine.lock_state();
+                for new in changed {
+                    let Some(cf) = state.cfs.get_mut(&new.id) else {
+                        continue;
+                    };
+                    old.push(cf.set_version(new.current.clone()));
+                    if let Some(next) = next.take() {
+                        unused = Some(std::mem::replace(&mut cf.mem, next));
+                    }
+                    cf.publish();
                 }
-                cf.publish();
-            }
-            if let Some(cf) = state.cfs.get_mut(&self.cf.id) {
-                cf.stats.add_ingested(came_in);
-            }
-            engine.recompute_stall(&mut state, changed.iter().map(|new| new.id));
-            drop(state);
-            drop(unused);
-        });
+                if let Some(cf) = state.cfs.get_mut(&self.cf.id) {
+                    cf.stats.add_ingested(came_in);
+                }
+                engine.recompute_stall(&mut state, changed.iter().map(|new| new.id));
+                drop(state);
+                drop(unused);
+            });
         recorded.inspect_err(|e| engine.report(Source::Manifest, e, "recording an ingestion"))
     }
 

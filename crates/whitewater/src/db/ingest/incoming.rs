@@ -30,15 +30,15 @@ impl<'a> Incoming<'a> {
         by_link: bool,
     ) -> Result<Incoming<'a>> {
         let mut incoming = Incoming {
-            fs: &*engine.fs,
-            dir: &engine.dir,
+            fs: &*engine.files.fs,
+            dir: &engine.files.dir,
             tables: Vec::new(),
             handed_over: false,
         };
         for candidate in candidates {
-            let number = engine.versions.new_file_number();
+            let number = engine.files.versions.new_file_number();
             incoming.tables.push((candidate, number));
-            let path = filename::table(&engine.dir, number);
+            let path = engine.files.table_path(number);
             // If they cannot be linked (from another file system, say), they are copied.
             if !(by_link && incoming.fs.link(&candidate.path, &path).is_ok()) {
                 copy(incoming.fs, &candidate.path, &path)?;

@@ -90,7 +90,7 @@ impl Engine {
         paths: &[PathBuf],
         spec: IngestSpec,
     ) -> Result<()> {
-        let _span = trace::ingestion(&self.dir, &cf.name, paths.len());
+        let _span = trace::ingestion(&self.files.dir, &cf.name, paths.len());
         let start = system::now();
         if paths.is_empty() {
             return Err(Error::invalid("The list of files is empty"));
@@ -99,11 +99,11 @@ impl Engine {
             check_behind_allowed(cf)?;
         }
         Self::check_healthy(&self.lock_state())?;
-        let look = |path: &PathBuf| Candidate::open(&*self.fs, path, &cf.comparator);
+        let look = |path: &PathBuf| Candidate::open(&*self.files.fs, path, &cf.comparator);
         let mut candidates: Vec<_> = paths.iter().map(look).collect::<Result<_>>()?;
         for candidate in &mut candidates {
             let kind = self.options.file_checksum_gen_factory;
-            candidate.file_checksum = kind.of(&*self.fs, &candidate.path)?;
+            candidate.file_checksum = kind.of(&*self.files.fs, &candidate.path)?;
         }
         let incoming = Incoming::bring(self, &candidates, spec.move_files)?;
         let mut obsolete_logs = None;
@@ -133,7 +133,7 @@ impl Engine {
     /// does no harm.
     fn remove_sources(&self, paths: &[PathBuf]) {
         for path in paths {
-            if let Err(e) = self.fs.remove(path) {
+            if let Err(e) = self.files.fs.remove(path) {
                 self.info_log.write(&format!(
                     "removing {} failed, which was ingested: {e}",
                     path.display()

@@ -127,8 +127,8 @@ impl Engine {
             "num-running-compactions" => Some(self.lock_state().running_compactions as u64),
             "background-errors" => Some(self.lock_state().failure.count),
             "min-log-number-to-keep" => Some(self.lock_state().oldest_wal()),
-            "min-obsolete-sst-number-to-keep" => Some(self.pending.min().unwrap_or(u64::MAX)),
-            "is-file-deletions-enabled" => Some(u64::from(self.deletes_files())),
+            "min-obsolete-sst-number-to-keep" => Some(self.files.pending.min().unwrap_or(u64::MAX)),
+            "is-file-deletions-enabled" => Some(u64::from(self.files.deletions.are_enabled())),
             "num-snapshots" => Some(self.snapshots.count() as u64),
             "oldest-snapshot-time" => Some(self.snapshots.oldest_time()),
             "oldest-snapshot-sequence" => {
@@ -211,7 +211,7 @@ impl Engine {
         let (mut entries, mut deletes) = (0u64, 0u64);
         for file in view.version.levels.iter().flatten() {
             let with = &view.version.open_with;
-            if let Ok(open) = self.tables.open(file, &cf.comparator, with) {
+            if let Ok(open) = self.files.tables.open(file, &cf.comparator, with) {
                 entries += open.table.properties().num_entries;
                 deletes += open.table.properties().num_deletions;
             }

@@ -187,7 +187,10 @@ impl Engine {
         mut see: impl FnMut(&TableFile, &TableProperties),
     ) -> Option<()> {
         for file in files {
-            let open = self.tables.open(file, &cf.comparator, &version.open_with);
+            let open = self
+                .files
+                .tables
+                .open(file, &cf.comparator, &version.open_with);
             see(file, open.ok()?.table.properties());
         }
         Some(())
@@ -197,7 +200,9 @@ impl Engine {
     pub(in crate::db) fn table_readers_bytes(&self, cf: &ColumnFamilyData) -> u64 {
         let view = cf.pin_owned();
         let files = view.version.levels.iter().flatten();
-        files.map(|f| self.tables.memory_usage(f) as u64).sum()
+        files
+            .map(|f| self.files.tables.memory_usage(f) as u64)
+            .sum()
     }
 
     /// The bytes of the tables of all versions that still exist.

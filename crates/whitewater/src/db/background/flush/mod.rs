@@ -44,7 +44,7 @@ use whitewater_storage::Error;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::planted::{Bug, planted};
-use whitewater_storage::{Result, filename};
+use whitewater_storage::Result;
 
 /// The memtables of one column family that are flushed together.
 pub(crate) struct FlushJob {
@@ -150,7 +150,7 @@ pub(crate) fn write_level0(
 /// Runs `jobs` and installs their tables in one step; returns the number below which logs
 /// are now obsolete.
 pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
-    let _span = trace::flush(&engine.dir, jobs.len());
+    let _span = trace::flush(&engine.files.dir, jobs.len());
     let start = system::now();
     let memtables: Vec<_> = (jobs.iter())
         .flat_map(|job| job.memtables.iter().cloned())
@@ -174,7 +174,7 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     let hook = &engine.options.hook;
     hook.hit(Point::Flushing, last.unwrap_or(0));
     let snapshots = engine.snapshots.sequences();
-    let _pending = engine.expect_outputs();
+    let _pending = engine.files.expect_outputs();
     let mut flushed = Vec::with_capacity(jobs.len());
     for job in jobs {
         // What earlier jobs wrote for this flush is not going to be recorded.
@@ -184,7 +184,7 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     let synced = if planted(Bug::FlushNameNotSynced) {
         Ok(())
     } else {
-        engine.fs.sync_dir(&engine.dir)
+        engine.files.sync_dir()
     };
     synced.inspect_err(|_| remove(engine, &flushed))?;
     engine.tick(
@@ -242,8 +242,8 @@ fn write_one(engine: &Engine, job: &FlushJob, snapshots: &[SequenceNumber]) -> R
 /// found as an orphan at the next open.
 fn remove(engine: &Engine, flushed: &[Flushed]) {
     for table in flushed.iter().flat_map(|f| &f.tables) {
-        let path = filename::table(&engine.dir, table.number);
-        let _ = engine.fs.remove(&path);
+        let path = engine.files.table_path(table.number);
+        let _ = engine.files.fs.remove(&path);
     }
 }
 
@@ -294,7 +294,7 @@ fn note_end(engine: &Engine, job: &FlushJob, flushed: &Flushed) {
         let mut info = info(engine, job, number);
         info.elapsed_micros = flushed.stats.micros;
         if let Some(table) = tables.first() {
-            info.file_path = Some(engine.table_path(table.number));
+            info.file_path = Some(engine.files.table_path(table.number));
             info.file_size = table.size;
             info.smallest_seqno = table.smallest_seqno;
             info.largest_seqno = table.largest_seqno;
@@ -369,6 +369,7 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
     });
     let last = engine.latest_sequence_number();
     engine
+        .files
         .versions
         .log_and_apply(edits.collect(), last, None, &mut |changed| {
             // Declared before the guard, so it is dropped after the mutex is free.
