@@ -102,6 +102,6 @@ fn holds_entries(cf: &CfState) -> bool {
 impl Flusher for Engine {
     fn flush_soon(&self) {
         self.state.lock().budget_asks = true;
-        self.work.notify_all();
+        self.background.work.notify_all();
     }
 }

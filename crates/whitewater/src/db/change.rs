@@ -57,7 +57,7 @@ impl Engine {
         }
         self.recompute_stall(&mut state, [cf.id]);
         self.set_log_limit(&state);
-        self.work.notify_all();
+        self.background.work.notify_all();
         drop(state);
         self.log_stalls();
         self.log_change(&format!("[{}] SetOptions()", cf.name), changes, remarks);
@@ -80,11 +80,13 @@ impl Engine {
         let changing = self.changing.lock();
         let options = Arc::new(self.checked_db_options(changes)?);
         let (flushes, compactions) = options.background_threads();
-        self.work.raise(flushes, compactions)?;
+        self.background.work.raise(flushes, compactions)?;
         let mut state = self.lock_state();
         // A column family may have changed meanwhile.
         if let Err(e) = check_families(&options, &state) {
-            self.work.set_wanted(state.options.background_threads());
+            self.background
+                .work
+                .set_wanted(state.options.background_threads());
             return Err(e);
         }
         let before = std::mem::replace(&mut state.options, options.clone());
@@ -101,10 +103,10 @@ impl Engine {
         }
         drop(state);
         // Surplus threads end.
-        self.work.set_wanted((flushes, compactions));
+        self.background.work.set_wanted((flushes, compactions));
         drop(changing);
-        self.work.notify_all();
-        self.work.wake(Priority::Timer);
+        self.background.work.notify_all();
+        self.background.work.wake(Priority::Timer);
         drop(no_new_family);
         // There may be too much log now.
         self.ask_for_attention();

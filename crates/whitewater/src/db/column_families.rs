@@ -183,7 +183,7 @@ impl Engine {
         }
         drop(removed);
         // Threads that wait for its flush need not wait longer.
-        self.done.notify_all();
+        self.background.job_has_ended();
         self.info_log
             .write(&format!("Dropped column family [{}]", cf.name));
         self.write_options_file();

@@ -285,8 +285,8 @@ impl Engine {
             self.note_recovery(Some(told), true);
         }
         drop(state);
-        self.work.notify_all();
-        self.done.notify_all();
+        self.background.work.notify_all();
+        self.background.job_has_ended();
         self.count_failure(error, tried);
         let stops = if severity >= Severity::HardError {
             "writes are refused"

@@ -55,7 +55,7 @@ impl Engine {
                 cf.flush_requested = true;
             }
         }
-        self.work.notify_all();
+        self.background.work.notify_all();
         loop {
             let pending = goal.iter().any(|(id, last)| {
                 state
@@ -72,7 +72,7 @@ impl Engine {
             {
                 return Err(e);
             }
-            self.wait_for_job(&mut state, None);
+            self.background.wait_for_job(&mut state, None);
         }
     }
 
@@ -95,13 +95,13 @@ impl Engine {
         let failures = state.failure.totals();
         state.failure.flush.hurry();
         state.failure.compaction.hurry();
-        self.work.notify_all();
+        self.background.work.notify_all();
         while state.busy() || state.purges > 0 {
             Self::check_healthy(&state)?;
             if let Some(e) = state.failure.lasting_since(failures) {
                 return Err(e);
             }
-            if self.wait_for_job(&mut state, deadline) {
+            if self.background.wait_for_job(&mut state, deadline) {
                 return Err(Error::new(ErrorKind::TimedOut, "background work goes on"));
             }
         }

@@ -79,8 +79,8 @@ impl Engine {
         {
             self.report(Source::Compaction, e, "a manual compaction");
         }
-        self.work.notify_all();
-        self.done.notify_all();
+        self.background.work.notify_all();
+        self.background.job_has_ended();
         if outcome.is_ok() {
             self.purge_obsolete_files();
         }
@@ -191,7 +191,7 @@ impl Engine {
         let picked = self.wait_to_pick(cf, &mut pick, &mut held_back);
         if held_back {
             // Whatever the outcome: a thread may have found that it had to wait.
-            self.work.notify_all();
+            self.background.work.notify_all();
         }
         let Some(compaction) = picked? else {
             return Ok(());
@@ -220,7 +220,7 @@ impl Engine {
                 return Ok(None);
             };
             if current.ingesting {
-                self.wait_for_job(&mut state, None);
+                self.background.wait_for_job(&mut state, None);
                 continue;
             }
             match pick(current) {
@@ -234,7 +234,7 @@ impl Engine {
                     current.requests_waiting += 1;
                     *held_back = true;
                     let soon = system::now() + Duration::from_millis(100);
-                    self.wait_for_job(&mut state, Some(soon));
+                    self.background.wait_for_job(&mut state, Some(soon));
                     if let Some(current) = state.cfs.get_mut(&cf.id) {
                         current.requests_waiting -= 1;
                     }

@@ -81,11 +81,10 @@ use crate::info_log::InfoLog;
 use crate::options::DbOptions;
 use crate::options::commit_protocol::CommitProtocol;
 use crate::perf_context::{self, PerfMetric, Step, StepTimer};
-use crate::rate_limiter::Client;
 use crate::snapshots::SnapshotList;
 use crate::stats::{Histogram, Statistics, StatsLevel, Stopwatch, Ticker, tick, time};
+use crate::thread_pools::owner;
 use crate::thread_pools::pool::Waiting;
-use crate::thread_pools::{BackgroundWork, owner};
 use crate::write::env::{LargeBatchTurn, PrefixTurn};
 use crate::write::generation::Generation;
 use crate::write::group::WriteQueue;
@@ -93,6 +92,7 @@ use crate::write::stall::StallGate;
 use crate::write::wal::Wal;
 use crate::write_buffer_manager::BudgetClient;
 use arc_swap::ArcSwap;
+use background::Background;
 use change::OptionsChange;
 use files::Files;
 use internal_stats::db_text::DbStats;
@@ -104,11 +104,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Instant;
 use switch::{Switch, Unsettled};
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::single_flight::SingleFlight;
-use whitewater_concurrent::system::{self, Condvar, JoinHandle, Mutex, MutexGuard, RwLock};
+use whitewater_concurrent::system::{self, Mutex, MutexGuard, RwLock};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// What a manual compaction does besides merging.
@@ -141,6 +140,7 @@ pub(crate) struct Engine {
     /// Whether this engine writes the database, or only reads what another one writes.
     role: Role,
     pub(crate) files: Files,
+    pub(crate) background: Background,
     /// The options that the database was opened with. Options that can be changed are read
     /// from `DbState::options`.
     pub(crate) options: DbOptions,
@@ -153,18 +153,10 @@ pub(crate) struct Engine {
     pub(crate) stats: DbStats,
     /// Set at the end of opening.
     events: OnceLock<EventQueue>,
-    /// The number of the latest job, for the info log. Publishes nothing: relaxed.
-    jobs: AtomicU64,
     pub(crate) snapshots: Arc<SnapshotList>,
 
     pub(crate) state: Mutex<DbState>,
-    /// Tells background threads that there may be work.
-    pub(crate) work: BackgroundWork,
     changing: Mutex<OptionsChange>,
-    /// Notified when a background job has ended; callers wait for it.
-    pub(crate) done: Condvar,
-    /// Notified when the database closes; the scrubbing thread waits for it.
-    pub(crate) ends: Condvar,
     /// When statistics were last written and published. A leaf lock.
     pub(crate) dumped: Mutex<Dumped>,
     /// How far scrubbing has come. A leaf lock.
@@ -177,8 +169,6 @@ pub(crate) struct Engine {
     pub(crate) gate: StallGate,
     /// This database's part of a shared memory budget, if it has one.
     pub(crate) budget_client: Option<Arc<BudgetClient>>,
-    /// Limits the rate of writes of flushes and compactions, if there is a limit.
-    pub(crate) limiter: Option<Arc<Client>>,
     pub(crate) wal: Wal,
     /// The generation that writes go to. Written by: a switch. Read by: writers. Publishes:
     /// the generation.
@@ -212,9 +202,6 @@ pub(crate) struct Engine {
     pub(crate) unlogged: AtomicBool,
 
     default_cf: Arc<ColumnFamilyData>,
-    /// Set at close: running jobs stop early. Written by: close. Read by: jobs.
-    pub(crate) cancel: AtomicBool,
-    pub(crate) threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl fmt::Debug for Engine {
@@ -285,26 +272,19 @@ impl Engine {
                 .error(&format!("flushing unlogged writes failed: {e}"));
         }
         let was_closing = self.state.lock().close();
-        self.cancel.store(true, Ordering::Relaxed);
-        if let Some(limiter) = &self.limiter {
-            limiter.close();
-        }
+        self.background.cancel_jobs();
         self.let_writers_through(true);
-        self.done.notify_all();
-        self.ends.notify_all();
+        self.background.wake_waiters();
         // A thread of the database would wait for itself, or for a thread that waits for
         // it.
         let wait = wait && !self.owns_this_thread();
         {
             let _waiting = wait.then(Waiting::begin);
-            self.work.end(wait);
+            self.background.work.end(wait);
         }
         if wait {
-            let threads = std::mem::take(&mut *self.threads.lock());
-            for thread in threads {
-                if thread.join().is_err() {
-                    self.info_log.error("a background thread panicked");
-                }
+            for _ in 0..self.background.join() {
+                self.info_log.error("a background thread panicked");
             }
         }
         if !was_closing {
@@ -326,7 +306,7 @@ impl Engine {
             let what = format!("starting the thread {name}: {e}");
             Error::new(ErrorKind::Aborted, what)
         })?;
-        self.threads.lock().push(thread);
+        self.background.keep(thread);
         Ok(())
     }
 
@@ -409,11 +389,6 @@ impl Engine {
         Error::new(ErrorKind::ShutdownInProgress, "the database is closing")
     }
 
-    /// Returns the number of a job that begins.
-    pub(crate) fn next_job(&self) -> u64 {
-        self.jobs.fetch_add(1, Ordering::Relaxed) + 1
-    }
-
     /// Adds `n` to `ticker`, if statistics are on.
     #[inline]
     pub(crate) fn tick(&self, ticker: Ticker, n: u64) {
@@ -450,25 +425,6 @@ impl Engine {
                 state
             }
             _ => self.state.lock(),
-        }
-    }
-
-    /// Waits until a background job has ended, or until `deadline` if there is one; returns
-    /// whether the deadline has passed. The wait is measured for the caller's perf context.
-    pub(crate) fn wait_for_job(
-        &self,
-        state: &mut MutexGuard<'_, DbState>,
-        deadline: Option<Instant>,
-    ) -> bool {
-        let _timer = perf_context::timer(PerfMetric::DbConditionWaitNanos);
-        // The caller may be in a callback of this database or of another one.
-        let _waiting = Waiting::begin();
-        match deadline {
-            None => {
-                self.done.wait(state);
-                false
-            }
-            Some(deadline) => self.done.wait_until(state, deadline).timed_out(),
         }
     }
 }

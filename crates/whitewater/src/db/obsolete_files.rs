@@ -131,7 +131,7 @@ impl Engine {
     pub(crate) fn purge_later(&self) {
         if self.files.obsolete.have_come() {
             self.state.lock().purge_asked = true;
-            self.work.notify_all();
+            self.background.work.notify_all();
         }
     }
 
@@ -162,7 +162,7 @@ impl Engine {
         let job = if obsolete.is_empty() {
             0
         } else {
-            self.next_job()
+            self.background.next_job()
         };
         for number in obsolete {
             self.files.tables.evict(number);
@@ -199,7 +199,7 @@ impl Engine {
             self.files.tables.evict(number);
             let path = self.files.blob_path(number);
             match self.files.fs.remove(&path) {
-                Ok(()) => Event::new(self.next_job(), "blob_file_deletion")
+                Ok(()) => Event::new(self.background.next_job(), "blob_file_deletion")
                     .number("file_number", number)
                     .log(&self.info_log),
                 Err(e) if e.is_missing_file() => {}
@@ -360,7 +360,7 @@ impl Engine {
             .write(&format!("[{}] Dropped {} tables", cf.name, picked.len()));
         drop(picked);
         self.log_stalls();
-        self.work.notify_all();
+        self.background.work.notify_all();
         self.purge_obsolete_files();
         Ok(())
     }
@@ -456,6 +456,6 @@ impl<'a> Purge<'a> {
 impl Drop for Purge<'_> {
     fn drop(&mut self) {
         self.0.lock_state().purges -= 1;
-        self.0.done.notify_all();
+        self.0.background.job_has_ended();
     }
 }

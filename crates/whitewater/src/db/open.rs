@@ -12,13 +12,12 @@ use super::recover::{LogReplay, Replayed, Tables};
 use super::stalls::DbStall;
 use super::state::{CfState, DbState};
 use crate::column_family::ColumnFamilyData;
-use crate::db::background;
+use crate::db::background::{self, Background};
 use crate::info_log::{InfoLog, dump};
 use crate::memtable::{Home, Memtable};
 use crate::options::{CfOptions, DbOptions};
 use crate::session_id::{new_session_id, new_uuid};
 use crate::snapshots::SnapshotList;
-use crate::thread_pools::BackgroundWork;
 use crate::trace;
 use crate::version::ObsoleteFiles;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
@@ -37,7 +36,7 @@ use std::time::Duration;
 use whitewater_concurrent::group::GroupQueue;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::single_flight::SingleFlight;
-use whitewater_concurrent::system::{Condvar, Mutex, RwLock};
+use whitewater_concurrent::system::{Mutex, RwLock};
 use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::names::NamesFs;
@@ -529,26 +528,20 @@ impl Opening<'_> {
             budget_client: self.budget_client,
             // No limit until all column families exist.
             log_limit: AtomicU64::new(u64::MAX),
-            limiter: self.options.limiter(),
+            background: Background::new(self.options.limiter()),
             options: self.options,
             info_log: self.info_log,
             stats,
             events: OnceLock::new(),
-            jobs: AtomicU64::new(0),
             snapshots: Arc::new(SnapshotList::default()),
             state: Mutex::new(state),
-            work: BackgroundWork::default(),
             changing: Mutex::default(),
-            done: Condvar::new(),
-            ends: Condvar::new(),
             dumped: Mutex::default(),
             scrubbed: Mutex::default(),
             wal,
             attention: AtomicBool::new(false),
             unlogged: AtomicBool::new(false),
             default_cf,
-            cancel: AtomicBool::new(false),
-            threads: Mutex::default(),
         })
     }
 }

@@ -82,8 +82,8 @@ impl Engine {
             Ok(()) => self.info_log.write("Successfully resumed DB"),
             Err(e) => self.info_log.error(&format!("Failed to resume DB [{e}]")),
         }
-        self.work.notify_all();
-        self.done.notify_all();
+        self.background.work.notify_all();
+        self.background.job_has_ended();
         self.log_stalls();
         outcome
     }
@@ -101,7 +101,7 @@ impl Engine {
                 _ => return Self::check_healthy(&state),
             }
             while state.running_flushes > 0 {
-                self.wait_for_job(&mut state, None);
+                self.background.wait_for_job(&mut state, None);
             }
         }
         // A flush that has ended may be about to purge logs. Logs that it made obsolete go
@@ -165,8 +165,8 @@ impl Engine {
                 return Ok(());
             }
             state.failure.flush.hurry();
-            self.work.notify_all();
-            self.wait_for_job(&mut state, None);
+            self.background.work.notify_all();
+            self.background.wait_for_job(&mut state, None);
         }
     }
 

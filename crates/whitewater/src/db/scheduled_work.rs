@@ -65,7 +65,7 @@ impl Engine {
         let engine = Arc::downgrade(self);
         self.snapshots.on_release(move || {
             if let Some(engine) = engine.upgrade() {
-                engine.work.notify_all();
+                engine.background.work.notify_all();
             }
         });
     }

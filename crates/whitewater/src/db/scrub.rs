@@ -61,7 +61,7 @@ impl Engine {
     fn rest_until(&self, moment: Instant) -> bool {
         let mut state = self.state.lock();
         while !state.closing {
-            if self.ends.wait_until(&mut state, moment).timed_out() {
+            if self.background.rest_until(&mut state, moment) {
                 return !state.closing;
             }
         }

@@ -56,7 +56,7 @@ impl Engine {
 
     /// Called when the database ends: publishes what was counted since the last time.
     pub(super) fn publish_the_rest(&self) {
-        if self.work.is_started() && self.options.metrics.period_sec() > 0 {
+        if self.background.work.is_started() && self.options.metrics.period_sec() > 0 {
             self.publish_unasked();
         }
     }

@@ -160,7 +160,7 @@ impl Engine {
                     cf.flush_requested |= !cf.imm.is_empty();
                     holds_nothing &= cf.imm.is_empty() && cf.mem.is_empty();
                 }
-                self.work.notify_all();
+                self.background.work.notify_all();
             }
             let due =
                 |mem: &Memtable| mem.is_full() || (too_much_log && mem.wal_number() == oldest);
@@ -279,7 +279,7 @@ impl Engine {
         gap.end();
         self.recompute_stall(&mut state, ids.iter().copied());
         drop(state);
-        self.work.notify_all();
+        self.background.work.notify_all();
         self.log_stalls();
         if let NextLog::New(_) = log {
             self.trim(&before.wal, end.offset);
@@ -327,7 +327,7 @@ impl Engine {
             due.append(&mut empty);
         }
         if flush_now {
-            self.work.notify_all();
+            self.background.work.notify_all();
         }
         due
     }

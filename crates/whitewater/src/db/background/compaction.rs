@@ -51,16 +51,18 @@ pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
         }
         // A custom comparator may panic here.
         match catch_unwind(AssertUnwindSafe(|| pick_compaction(&mut state))) {
-            Ok(Some(job)) if engine.work.has_bottom() && is_for_bottom(&job.1, engine) => {
+            Ok(Some(job))
+                if engine.background.work.has_bottom() && is_for_bottom(&job.1, engine) =>
+            {
                 state.forwarded.push_back(job);
                 drop(state);
-                engine.work.wake(Priority::Bottom);
+                engine.background.work.wake(Priority::Bottom);
                 return Found::Job;
             }
             Ok(Some(job)) => job,
             // What seemed due is not: threads that wait for its end may continue.
             Ok(None) => {
-                engine.done.notify_all();
+                engine.background.job_has_ended();
                 return nothing;
             }
             Err(_) => {
@@ -72,7 +74,7 @@ pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
         }
     };
     // There may be one for another thread.
-    engine.work.wake(Priority::Low);
+    engine.background.work.wake(Priority::Low);
     run_picked(engine, cf, compaction)
 }
 
@@ -93,7 +95,7 @@ pub(super) fn compact_bottom(engine: &Arc<Engine>) -> Found {
         return Found::Nothing(None);
     };
     // There may be one for another thread.
-    engine.work.wake(Priority::Bottom);
+    engine.background.work.wake(Priority::Bottom);
     run_picked(engine, cf, compaction)
 }
 
@@ -147,7 +149,7 @@ impl Engine {
         cf: &Arc<ColumnFamilyData>,
         compaction: Compaction,
     ) -> Result<()> {
-        let number = self.next_job();
+        let number = self.background.next_job();
         let _span = trace::compaction(&self.files.dir, &cf.name, number, compaction.output_level);
         self.tell_start(cf, &compaction, number);
         let info = self.compaction_info(cf, &compaction, number);

@@ -6,6 +6,9 @@
 //! at a time ([`flush`], [`compaction`]). A job that failed with an I/O error leaves its
 //! inputs as they were and nothing of its output, and is retried after a while; other
 //! failures stop the database (`db::failure`).
+//!
+//! [`Background`] is the part of the engine that callers and jobs meet in: it wakes the
+//! pools, and those who wait for a job.
 
 pub(crate) mod compaction;
 pub(crate) mod flush;
@@ -13,16 +16,117 @@ pub(crate) mod flush;
 use crate::column_family::ColumnFamilyData;
 use crate::db::Engine;
 use crate::db::failure::Source;
+use crate::db::state::DbState;
 use crate::options::{CfOptions, DbOptions};
+use crate::perf_context::{self, PerfMetric};
+use crate::rate_limiter::Client;
 use crate::table_writer::OutputContext;
-use crate::thread_pools::pool::Found;
-use crate::thread_pools::{PoolClient, Priority};
+use crate::thread_pools::pool::{Found, Waiting};
+use crate::thread_pools::{BackgroundWork, PoolClient, Priority};
 use compaction::{compact_bottom, compact_one};
 use flush::flush_one;
 use std::sync::Arc;
-use whitewater_concurrent::system;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+use whitewater_concurrent::system::{self, Condvar, JoinHandle, Mutex, MutexGuard};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{ErrorKind, Result};
+
+/// The work that is done behind the callers of a database: its place in the pools, its own
+/// threads, and who waits for them.
+///
+/// Both conditions belong to the database mutex. The lock of `threads` is a leaf.
+pub(crate) struct Background {
+    /// Tells the pools that there may be work.
+    pub(in crate::db) work: BackgroundWork,
+    /// Notified when a job has ended; callers wait for it.
+    done: Condvar,
+    /// Notified when the database closes; the scrubbing thread waits for it.
+    ends: Condvar,
+    /// Threads that closing waits for, besides those of the pools.
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Set at close: running jobs stop early. Written by: close. Read by: jobs (all
+    /// relaxed). Publishes nothing.
+    cancel: AtomicBool,
+    /// Limits the rate of writes of flushes and compactions, if there is a limit.
+    limiter: Option<Arc<Client>>,
+    /// The number of the latest job, for the info log. Publishes nothing: relaxed.
+    jobs: AtomicU64,
+}
+
+impl Background {
+    /// For a database that is being opened: no pool knows it yet.
+    pub fn new(limiter: Option<Arc<Client>>) -> Self {
+        Background {
+            work: BackgroundWork::default(),
+            done: Condvar::new(),
+            ends: Condvar::new(),
+            threads: Mutex::default(),
+            cancel: AtomicBool::new(false),
+            limiter,
+            jobs: AtomicU64::new(0),
+        }
+    }
+
+    /// Returns the number of a job that begins.
+    pub fn next_job(&self) -> u64 {
+        self.jobs.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    /// Wakes callers that wait for a job.
+    pub fn job_has_ended(&self) {
+        self.done.notify_all();
+    }
+
+    /// Waits until a job has ended, or until `deadline` if there is one; returns whether
+    /// the deadline has passed. The wait is measured for the caller's perf context.
+    pub fn wait_for_job(
+        &self,
+        state: &mut MutexGuard<'_, DbState>,
+        deadline: Option<Instant>,
+    ) -> bool {
+        let _timer = perf_context::timer(PerfMetric::DbConditionWaitNanos);
+        // The caller may be in a callback of this database or of another one.
+        let _waiting = Waiting::begin();
+        match deadline {
+            None => {
+                self.done.wait(state);
+                false
+            }
+            Some(deadline) => self.done.wait_until(state, deadline).timed_out(),
+        }
+    }
+
+    /// Waits until the database closes or `moment` has come; returns whether it has come.
+    pub fn rest_until(&self, state: &mut MutexGuard<'_, DbState>, moment: Instant) -> bool {
+        self.ends.wait_until(state, moment).timed_out()
+    }
+
+    /// Makes running jobs stop early, and rate limits no longer hold.
+    pub fn cancel_jobs(&self) {
+        self.cancel.store(true, Ordering::Relaxed);
+        if let Some(limiter) = &self.limiter {
+            limiter.close();
+        }
+    }
+
+    /// Wakes all that wait for a job or for the end of the database.
+    pub fn wake_waiters(&self) {
+        self.done.notify_all();
+        self.ends.notify_all();
+    }
+
+    /// Keeps `thread`, to be waited for when the database is closed.
+    pub fn keep(&self, thread: JoinHandle<()>) {
+        self.threads.lock().push(thread);
+    }
+
+    /// Waits for the threads that were kept; returns how many have panicked.
+    pub fn join(&self) -> usize {
+        let threads = std::mem::take(&mut *self.threads.lock());
+        threads.into_iter().filter_map(|t| t.join().err()).count()
+    }
+}
 
 /// Makes the threads of the environment work for a database that is being opened.
 ///
@@ -49,7 +153,7 @@ pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
     ];
     let warn = |text: &str| engine.info_log.error(text);
     let client: Arc<dyn PoolClient> = engine.clone();
-    engine.work.start(&client, wanted, &pools, warn)
+    engine.background.work.start(&client, wanted, &pools, warn)
 }
 
 impl PoolClient for Engine {
@@ -88,10 +192,10 @@ impl Engine {
             db_id: &self.files.db_id,
             session_id: &self.files.session_id,
             snapshots,
-            limiter: self.limiter.as_ref(),
+            limiter: self.background.limiter.as_ref(),
             gate: Some(&self.gate),
             now: self.options.clock.now(),
-            cancel: &self.cancel,
+            cancel: &self.background.cancel,
         }
     }
 }
@@ -110,6 +214,6 @@ fn finish(engine: &Engine, outcome: Result<()>, source: Source) {
             engine.purge_obsolete_files();
         }
     }
-    engine.work.notify_all();
-    engine.done.notify_all();
+    engine.background.work.notify_all();
+    engine.background.job_has_ended();
 }

@@ -112,8 +112,8 @@ impl Engine {
         if let Some(below) = obsolete_logs {
             self.purge_obsolete_logs(below);
         }
-        self.work.notify_all();
-        self.done.notify_all();
+        self.background.work.notify_all();
+        self.background.job_has_ended();
         self.log_stalls();
         self.purge_obsolete_files();
         let levels = outcome?;

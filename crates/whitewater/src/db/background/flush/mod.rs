@@ -41,10 +41,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use whitewater_concurrent::system;
 use whitewater_storage::Error;
+use whitewater_storage::Result;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::planted::{Bug, planted};
-use whitewater_storage::Result;
 
 /// The memtables of one column family that are flushed together.
 pub(crate) struct FlushJob {
@@ -209,7 +209,7 @@ struct Flushed {
 }
 
 fn write_one(engine: &Engine, job: &FlushJob, snapshots: &[SequenceNumber]) -> Result<Flushed> {
-    let number = engine.next_job();
+    let number = engine.background.next_job();
     tell_start(engine, job, number);
     let (db, options) = (engine.db_options(), job.cf.options());
     let ctx = engine.output_context(&job.cf, (&db, &options), snapshots);
@@ -425,7 +425,7 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
         }
     };
     // There may be a flush for another thread.
-    engine.work.wake(thread_pools::Priority::High);
+    engine.background.work.wake(thread_pools::Priority::High);
     let outcome = run_flush(engine, jobs);
     let obsolete_logs = outcome.as_ref().ok().copied();
     finish(engine, outcome.map(drop), Source::Flush);
@@ -449,7 +449,7 @@ fn run_flush(engine: &Engine, jobs: Vec<FlushJob>) -> Result<u64> {
     let families: Vec<u32> = jobs.iter().map(|job| job.cf.id).collect();
     drop(jobs);
     end(&mut engine.state.lock(), &families, outcome.is_err());
-    engine.done.notify_all();
+    engine.background.job_has_ended();
     outcome
 }
 
@@ -461,7 +461,7 @@ fn end_flush(engine: &Engine) {
         state.running_flushes -= 1;
         engine.forgive_flushes(&mut state);
     }
-    engine.done.notify_all();
+    engine.background.job_has_ended();
     engine.tell_budget();
 }
 
@@ -494,7 +494,7 @@ pub(crate) fn flush_here(engine: &Engine, id: u32) -> Result<Option<u64>> {
                     None => return Ok(None),
                 }
             }
-            engine.wait_for_job(&mut state, None);
+            engine.background.wait_for_job(&mut state, None);
         }
     };
     let outcome = run_flush(engine, jobs);
