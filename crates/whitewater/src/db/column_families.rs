@@ -175,7 +175,7 @@ impl Engine {
             self.set_log_limit(&state);
             removed
         };
-        self.note_dropped(cf);
+        self.observers.note_dropped(cf);
         let end = self.renew_generation(&switching)?;
         drop(switching);
         if let Some(cf) = &removed {

@@ -4,23 +4,20 @@
 //! ([`crate::listener`]).
 
 use super::Engine;
-use super::failure::Source;
 use crate::column_family::ColumnFamilyData;
 use crate::compact::pick::Compaction;
 use crate::event_queue::{EventQueue, Trouble};
 use crate::listener::event::Happened;
 use crate::listener::{
-    BackgroundErrorInfo, BackgroundErrorReason, BackgroundErrorRecoveryInfo, ColumnFamilyInfo,
-    CompactionJobInfo, CompactionJobStats, MemTableInfo, TableFileCreationInfo,
-    TableFileCreationReason, TableFileDeletionInfo, WriteStallCondition,
+    CompactionJobInfo, CompactionJobStats, TableFileCreationInfo, TableFileCreationReason,
+    TableFileDeletionInfo, WriteStallCondition,
 };
-use crate::memtable::Memtable;
 use crate::stats::JobStats;
 use crate::table_writer::merge_rules::Drops;
 use crate::write::stall::Pressure;
 use std::sync::Arc;
+use whitewater_storage::Result;
 use whitewater_storage::manifest::FileMetaData;
-use whitewater_storage::{Error, Result};
 
 impl Engine {
     /// Starts to tell listeners of events, if there are listeners.
@@ -41,17 +38,8 @@ impl Engine {
             }
         };
         let queue = EventQueue::start(&self.files.dir, &self.options.listeners, warn)?;
-        // If there is a queue already, it stays.
-        let _ = self.events.set(queue);
+        self.observers.listen(queue);
         Ok(())
-    }
-
-    /// Notes what `event` describes, if there is a listener.
-    #[inline]
-    pub(crate) fn note(&self, event: impl FnOnce() -> Happened) {
-        if let Some(events) = self.events.get() {
-            events.note(event);
-        }
     }
 
     /// Notes the tables that the job `job_id` has made for column family `family`.
@@ -63,7 +51,7 @@ impl Engine {
         tables: &[FileMetaData],
     ) {
         for table in tables {
-            self.note(|| {
+            self.observers.note(|| {
                 Happened::TableFileCreated(TableFileCreationInfo {
                     cf_name: family.to_owned(),
                     file_path: self.files.table_path(table.number),
@@ -77,33 +65,11 @@ impl Engine {
 
     /// Notes that table `number` was deleted, or that deleting it failed.
     pub(super) fn note_deleted(&self, number: u64, job_id: u64, status: Result<()>) {
-        self.note(|| {
+        self.observers.note(|| {
             Happened::TableFileDeleted(TableFileDeletionInfo {
                 file_path: self.files.table_path(number),
                 job_id,
                 status,
-            })
-        });
-    }
-
-    /// Notes that `memtable` takes no more writes.
-    pub(super) fn note_sealed(&self, cf: &ColumnFamilyData, memtable: &Memtable) {
-        self.note(|| {
-            Happened::MemtableSealed(MemTableInfo {
-                cf_name: cf.name.clone(),
-                id: memtable.id,
-                num_entries: memtable.num_entries(),
-                num_deletes: memtable.num_deletes(),
-            })
-        });
-    }
-
-    /// Notes that `cf` was dropped.
-    pub(super) fn note_dropped(&self, cf: &ColumnFamilyData) {
-        self.note(|| {
-            Happened::HandleDeletionStarted(ColumnFamilyInfo {
-                cf_id: cf.id,
-                cf_name: cf.name.clone(),
             })
         });
     }
@@ -115,7 +81,7 @@ impl Engine {
         compaction: &Compaction,
         job_id: u64,
     ) -> Option<CompactionJobInfo> {
-        if !self.events.get().is_some_and(EventQueue::is_heard) {
+        if !self.observers.events().is_some_and(EventQueue::is_heard) {
             return None;
         }
         let inputs = compaction.inputs.iter().flat_map(|(_, files)| files);
@@ -134,48 +100,6 @@ impl Engine {
             trivial_move: false,
             stats: CompactionJobStats::default(),
         })
-    }
-
-    /// Notes the failure that was reported for `source`.
-    pub(super) fn note_failure(&self, source: Source, error: &Error) {
-        self.note(|| {
-            Happened::BackgroundError(BackgroundErrorInfo {
-                reason: match source {
-                    Source::Flush => BackgroundErrorReason::Flush,
-                    Source::Compaction => BackgroundErrorReason::Compaction,
-                    Source::Manifest => BackgroundErrorReason::ManifestWrite,
-                    Source::Log | Source::Write => BackgroundErrorReason::WriteCallback,
-                },
-                error: error.clone(),
-            })
-        });
-    }
-
-    /// Notes that a recovery begins.
-    pub(super) fn note_recovery(&self, old: Option<Error>, auto_recovery: bool) {
-        self.note(|| {
-            Happened::RecoveryBegin(BackgroundErrorRecoveryInfo {
-                old_bg_error: old,
-                new_bg_error: None,
-                auto_recovery,
-            })
-        });
-    }
-
-    /// Notes that a recovery has ended.
-    pub(super) fn note_recovered(
-        &self,
-        old: Option<Error>,
-        new: Option<Error>,
-        auto_recovery: bool,
-    ) {
-        self.note(|| {
-            Happened::RecoveryEnd(BackgroundErrorRecoveryInfo {
-                old_bg_error: old,
-                new_bg_error: new,
-                auto_recovery,
-            })
-        });
     }
 }
 

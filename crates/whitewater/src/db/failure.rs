@@ -280,9 +280,9 @@ impl Engine {
         // Noted while the mutex is held, too: before the thread that forgets the failure
         // reports its end.
         let told = error.clone().with_severity(severity);
-        self.note_failure(source, &told);
+        self.observers.note_failure(source, &told);
         if tried == 1 && severity == Severity::SoftError {
-            self.note_recovery(Some(told), true);
+            self.observers.note_recovery(Some(told), true);
         }
         drop(state);
         self.background.work.notify_all();
@@ -329,7 +329,7 @@ impl Engine {
     pub(crate) fn note_forgotten(&self, state: &mut DbState, forgotten: Option<Error>) {
         if let Some(last) = forgotten {
             self.recompute_stall(state, []);
-            self.note_recovered(Some(last), None, true);
+            self.observers.note_recovered(Some(last), None, true);
         }
     }
 
@@ -345,7 +345,7 @@ impl Engine {
             (failures, last)
         };
         if failures > 0 {
-            self.note_recovered(last, None, true);
+            self.observers.note_recovered(last, None, true);
             self.tick(Ticker::ErrorHandlerAutoresumeRetryTotalCount, 1);
             self.tick(Ticker::ErrorHandlerAutoresumeSuccessCount, 1);
             if let Some(statistics) = self.statistics() {

@@ -18,8 +18,8 @@
 //! * Files: `files` (a part of the engine), [`obsolete_files`] (deleting files that nothing
 //!   needs), `pending_outputs` (keeping files that jobs write), [`archive`] (of logs),
 //!   `direct_io`.
-//! * Introspection: [`inspect`], `properties`, [`internal_stats`], `stats_dump`,
-//!   `write_stats`, `metrics`, `events` (for listeners).
+//! * Introspection: `observers` (a part of the engine), [`inspect`], `properties`,
+//!   [`internal_stats`], `stats_dump`, `write_stats`, `metrics`, `events` (for listeners).
 //! * [`state`]: what the database mutex guards. This file has the engine's fields, and
 //!   closing.
 //!
@@ -46,6 +46,7 @@ mod merge_folding;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod missed_logs;
+mod observers;
 pub(crate) mod obsolete_files;
 pub(crate) mod open;
 pub(crate) mod options_file;
@@ -76,7 +77,6 @@ pub(crate) mod writes;
 use crate::column_family::ColumnFamilyData;
 
 use crate::clock::micros;
-use crate::event_queue::EventQueue;
 use crate::info_log::InfoLog;
 use crate::options::DbOptions;
 use crate::options::commit_protocol::CommitProtocol;
@@ -95,15 +95,13 @@ use arc_swap::ArcSwap;
 use background::Background;
 use change::OptionsChange;
 use files::Files;
-use internal_stats::db_text::DbStats;
+use observers::Observers;
 use reader::Role;
-use scrub::ScrubProgress;
 use state::DbState;
-use stats_dump::Dumped;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::sync::{Arc, Weak};
 use switch::{Switch, Unsettled};
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::single_flight::SingleFlight;
@@ -141,6 +139,7 @@ pub(crate) struct Engine {
     role: Role,
     pub(crate) files: Files,
     pub(crate) background: Background,
+    pub(crate) observers: Observers,
     /// The options that the database was opened with. Options that can be changed are read
     /// from `DbState::options`.
     pub(crate) options: DbOptions,
@@ -150,17 +149,10 @@ pub(crate) struct Engine {
     /// nothing: relaxed.
     log_limit: AtomicU64,
     pub(crate) info_log: InfoLog,
-    pub(crate) stats: DbStats,
-    /// Set at the end of opening.
-    events: OnceLock<EventQueue>,
     pub(crate) snapshots: Arc<SnapshotList>,
 
     pub(crate) state: Mutex<DbState>,
     changing: Mutex<OptionsChange>,
-    /// When statistics were last written and published. A leaf lock.
-    pub(crate) dumped: Mutex<Dumped>,
-    /// How far scrubbing has come. A leaf lock.
-    pub(crate) scrubbed: Mutex<ScrubProgress>,
 
     /// How writes are committed.
     pub(crate) protocol: CommitProtocol,
@@ -352,9 +344,7 @@ impl Engine {
         // Purge before the versions are dropped, so that the files in them stay.
         self.purge_obsolete_files();
         self.end_log();
-        if let Some(events) = self.events.get() {
-            events.end();
-        }
+        self.observers.end_events();
         if self.files.unlock() {
             self.info_log.write("Shutdown complete");
         }

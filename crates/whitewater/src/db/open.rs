@@ -6,6 +6,7 @@ use super::direct_io;
 use super::files::{Files, Opened};
 use super::internal_stats::db_text::{DbStats, Figures};
 use super::missed_logs::{self, Logs, Places};
+use super::observers::Observers;
 use super::obsolete_files::{Needed, remove_leftovers};
 use super::reader::Role;
 use super::recover::{LogReplay, Replayed, Tables};
@@ -30,8 +31,8 @@ use crate::write_buffer_manager::{BudgetClient, Flusher};
 use arc_swap::ArcSwap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use whitewater_concurrent::group::GroupQueue;
 use whitewater_concurrent::publish::Publication;
@@ -531,13 +532,10 @@ impl Opening<'_> {
             background: Background::new(self.options.limiter()),
             options: self.options,
             info_log: self.info_log,
-            stats,
-            events: OnceLock::new(),
+            observers: Observers::new(stats),
             snapshots: Arc::new(SnapshotList::default()),
             state: Mutex::new(state),
             changing: Mutex::default(),
-            dumped: Mutex::default(),
-            scrubbed: Mutex::default(),
             wal,
             attention: AtomicBool::new(false),
             unlogged: AtomicBool::new(false),

@@ -75,9 +75,10 @@ impl Engine {
     pub fn resume(&self) -> Result<()> {
         self.info_log.write("Resuming DB");
         let before = self.lock_state().failure.stop().cloned();
-        self.note_recovery(before.clone(), false);
+        self.observers.note_recovery(before.clone(), false);
         let outcome = self.try_resume();
-        self.note_recovered(before, outcome.as_ref().err().cloned(), false);
+        self.observers
+            .note_recovered(before, outcome.as_ref().err().cloned(), false);
         match &outcome {
             Ok(()) => self.info_log.write("Successfully resumed DB"),
             Err(e) => self.info_log.error(&format!("Failed to resume DB [{e}]")),

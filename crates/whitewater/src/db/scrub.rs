@@ -47,6 +47,11 @@ impl Engine {
         self.start_thread("ww-scrub", Engine::scrub_until_closed)
     }
 
+    /// How far scrubbing has come.
+    pub(crate) fn scrub_progress(&self) -> ScrubProgress {
+        self.observers.scrubbed.lock().clone()
+    }
+
     fn scrub_until_closed(&self) {
         let period = Duration::from_secs(u64::from(self.options.scrub_period_sec));
         loop {
@@ -79,7 +84,7 @@ impl Engine {
             due.extend(files.map(|file| (Arc::downgrade(&cf), file.meta.number)));
         }
         {
-            let mut progress = self.scrubbed.lock();
+            let mut progress = self.observers.scrubbed.lock();
             (progress.tables, progress.tables_done) = (due.len() as u64, 0);
         }
         for (cf, number) in due {
@@ -92,13 +97,13 @@ impl Engine {
                 return false;
             }
         }
-        self.scrubbed.lock().passes += 1;
+        self.observers.scrubbed.lock().passes += 1;
         true
     }
 
     /// Skips a table of a dropped column family.
     fn skip_table(&self) -> u64 {
-        self.scrubbed.lock().tables_done += 1;
+        self.observers.scrubbed.lock().tables_done += 1;
         0
     }
 
@@ -126,7 +131,7 @@ impl Engine {
             let text = format!("scrubbing [{}] {}: {e}", cf.name, path.display());
             self.info_log.error(&text);
         }
-        let mut progress = self.scrubbed.lock();
+        let mut progress = self.observers.scrubbed.lock();
         progress.tables_done += 1;
         progress.bytes += size;
         if let Some(e) = failure {

@@ -166,7 +166,7 @@ impl Engine {
     pub(crate) fn recompute_stall(&self, state: &mut DbState, ids: impl IntoIterator<Item = u32>) {
         state.recompute_stall(ids);
         for change in state.stalls.changes.drain(..) {
-            self.note(|| Happened::StallChanged(change));
+            self.observers.note(|| Happened::StallChanged(change));
         }
         self.watch_snapshots(state);
         self.gate.set(Demand {

@@ -34,7 +34,7 @@ impl Engine {
         let publish_period = self.options.metrics.period_sec();
         let now = system::now();
         let (dump, publish) = {
-            let mut last = self.dumped.lock();
+            let mut last = self.observers.dumped.lock();
             let dump = due(*last.dumped.get_or_insert(now), dump_period);
             let publish = due(*last.published.get_or_insert(now), publish_period);
             (dump, publish)
@@ -45,11 +45,11 @@ impl Engine {
         }
         if dump.is_some_and(|due| due <= now) {
             self.dump_stats();
-            self.dumped.lock().dumped = Some(system::now());
+            self.observers.dumped.lock().dumped = Some(system::now());
         }
         if publish.is_some_and(|due| due <= now) {
             self.publish_unasked();
-            self.dumped.lock().published = Some(system::now());
+            self.observers.dumped.lock().published = Some(system::now());
         }
         Found::Job
     }

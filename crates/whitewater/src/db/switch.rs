@@ -270,7 +270,7 @@ impl Engine {
             cf.flush_requested |= flush_now;
             let full = cf.set_memtable(mem);
             full.retire(end.last);
-            self.note_sealed(&cf.data, &full);
+            self.observers.note_sealed(&cf.data, &full);
             cf.imm.push(full);
             cf.publish(); // before `install`: upholds S2
         }

@@ -487,7 +487,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// [`Options::set_scrub_period_sec`](crate::Options::set_scrub_period_sec) asks
     /// for, and what it has found; not in the `rocksdb` crate.
     pub fn scrub_progress(&self) -> ScrubProgress {
-        self.engine().scrubbed.lock().clone()
+        self.engine().scrub_progress()
     }
 
     /// Stops flushes and compactions for good, for instance before closing;

@@ -154,10 +154,10 @@ impl Engine {
         self.tell_start(cf, &compaction, number);
         let info = self.compaction_info(cf, &compaction, number);
         if let Some(info) = info.clone() {
-            self.note(|| Happened::CompactionBegin(info));
+            self.observers.note(|| Happened::CompactionBegin(info));
         }
         let mut done = None;
-        let events = (info.as_ref().zip(self.events.get()))
+        let events = (info.as_ref().zip(self.observers.events()))
             .map(|(info, events)| PartEvents::new(events, info));
         let outcome = self.compact(cf, compaction, number, events, &mut done);
         if let Some(mut info) = info {
@@ -177,7 +177,7 @@ impl Engine {
                 }
                 None => info.status.clone_from(&outcome),
             }
-            self.note(|| Happened::CompactionCompleted(info));
+            self.observers.note(|| Happened::CompactionCompleted(info));
         }
         outcome
     }

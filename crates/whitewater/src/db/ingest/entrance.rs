@@ -106,7 +106,7 @@ impl Entrance<'_> {
         let keys = incoming.tables.iter().map(|(c, _)| c.num_entries).sum();
         self.record(edit, next, last, keys)?;
         for (((table, number), placed), seq) in incoming.tables.iter().zip(&placed).zip(&numbers) {
-            engine.note(|| {
+            engine.observers.note(|| {
                 Happened::Ingested(ExternalFileIngestionInfo {
                     cf_name: self.cf.name.clone(),
                     external_file_path: table.path.clone(),

@@ -193,7 +193,7 @@ impl Engine {
                 if let Some(cf) = state.cfs.get_mut(&id) {
                     let full = std::mem::replace(&mut cf.mem, interim);
                     full.retire(end.last);
-                    self.note_sealed(&cf.data, &full);
+                    self.observers.note_sealed(&cf.data, &full);
                     cf.imm.push(full);
                     cf.publish();
                 }

@@ -125,26 +125,26 @@ impl Figures {
 impl Engine {
     fn figures(&self) -> Figures {
         let mut now = Figures {
-            up: self.stats.up(),
+            up: self.observers.stats.up(),
             keys: self.latest_sequence_number(),
             log_bytes: self.wal.ended_bytes()
                 + self.generation.load().end().map_or(0, |end| end.offset),
-            syncs: self.stats.syncs.get(),
+            syncs: self.observers.stats.syncs.get(),
             stall_micros: self.gate.stall_micros(),
             ..Figures::default()
         };
         now.take_from(self.statistics());
         if self.statistics().is_none() {
             // Approximately: the logged bytes, and the counted bytes that bypassed the log.
-            now.bytes = now.log_bytes + self.stats.unlogged_bytes.get(0);
+            now.bytes = now.log_bytes + self.observers.stats.unlogged_bytes.get(0);
         }
-        now.since(self.stats.opened)
+        now.since(self.observers.stats.opened)
     }
 
     /// The text of `rocksdb.dbstats`. Each call ends an interval.
     pub(in crate::db) fn db_stats(&self) -> String {
         let now = self.figures();
-        let before = std::mem::replace(&mut *self.stats.shown.lock(), now);
+        let before = std::mem::replace(&mut *self.observers.stats.shown.lock(), now);
         let new = now.since(before);
         let mut out = format!(
             "\n** DB Stats **\nUptime(secs): {:.1} total, {:.1} interval\n",

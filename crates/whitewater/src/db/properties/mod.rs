@@ -78,7 +78,7 @@ impl Engine {
     /// Returns a numeric property; `None` for unknown or textual ones.
     pub fn property_int(&self, cf: &Arc<ColumnFamilyData>, name: &str) -> Option<u64> {
         if name == "whitewater.num-pending-events" {
-            return Some(self.events.get().map_or(0, |e| e.waiting() as u64));
+            return Some(self.observers.events().map_or(0, |e| e.waiting() as u64));
         }
         let name = name.strip_prefix("rocksdb.")?;
         let of_cf = |f: &dyn Fn(&CfState) -> u64| self.with_cf(cf, f);

@@ -204,7 +204,7 @@ impl WalEnv for Engine {
             drop(timer);
             match &synced {
                 Ok(()) => {
-                    self.stats.syncs.add(1);
+                    self.observers.stats.syncs.add(1);
                     self.tick(Ticker::WalFileSynced, 1);
                 }
                 Err(e) => self.report(Source::Log, e, "syncing the log"),
@@ -277,7 +277,7 @@ impl CommitObserver for Engine {
 impl Engine {
     /// Records that a write of `bytes` is not in the log.
     fn record_unlogged(&self, bytes: usize) {
-        self.stats.unlogged_bytes.add(0, bytes as u64);
+        self.observers.stats.unlogged_bytes.add(0, bytes as u64);
         if !self.unlogged.load(Ordering::Relaxed) {
             self.unlogged.store(true, Ordering::Relaxed);
         }

@@ -260,7 +260,9 @@ fn tell_start(engine: &Engine, job: &FlushJob, number: u64) {
         .number("num_deletes", sum(Memtable::num_deletes))
         .number("memory_usage", sum(|m| m.memory_usage() as u64))
         .log(&engine.info_log);
-    engine.note(|| Happened::FlushBegin(info(engine, job, number)));
+    engine
+        .observers
+        .note(|| Happened::FlushBegin(info(engine, job, number)));
 }
 
 /// Returns what listeners are told when `job` begins.
@@ -290,7 +292,7 @@ fn note_end(engine: &Engine, job: &FlushJob, flushed: &Flushed) {
     let number = flushed.number;
     let tables = &flushed.tables;
     engine.note_tables(&job.cf.name, number, TableFileCreationReason::Flush, tables);
-    engine.note(|| {
+    engine.observers.note(|| {
         let mut info = info(engine, job, number);
         info.elapsed_micros = flushed.stats.micros;
         if let Some(table) = tables.first() {
