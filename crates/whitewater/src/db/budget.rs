@@ -37,14 +37,14 @@ impl Engine {
     /// Called by a flush thread when a flush has ended and its references to memtables are
     /// dropped: whether memory was freed or not, stalled writers check whom to ask next.
     pub(crate) fn tell_budget(&self) {
-        if let Some(budget_client) = &self.budget_client {
+        if let Some(budget_client) = &self.commit.budget_client {
             budget_client.budget().wake();
         }
     }
 
     /// Switches the memtable whose flush helps the budget most, if one helps.
     fn switch_for_budget(&self) -> Result<()> {
-        let switching = self.switching();
+        let switching = self.commit.generations.switching();
         let picked = {
             let mut state = self.state.lock();
             let picked = self.pick_for_budget(&state);
@@ -78,7 +78,7 @@ impl Engine {
     /// those that are not being flushed already (RocksDB's choice). `None` if the budget
     /// needs no flush, or if the memtables that are about to be flushed are enough.
     fn pick_for_budget(&self, state: &DbState) -> Option<u32> {
-        let budget = self.budget_client.as_ref()?.budget();
+        let budget = self.commit.budget_client.as_ref()?.budget();
         let leaves = |cf: &&CfState| cf.flushing || cf.wants_flush();
         if !budget.should_flush() {
             let leaving = state.cfs.values().filter(leaves).flat_map(|cf| &cf.imm);

@@ -73,11 +73,11 @@ impl Engine {
         check_given(changes)?;
         // A column family that is being created was checked against the options so far.
         let is_checked = |name: &str| own_name(name) == "max_open_files";
-        let no_new_family =
-            (changes.iter().any(|(name, _)| is_checked(name))).then(|| self.switching());
+        let no_new_family = (changes.iter().any(|(name, _)| is_checked(name)))
+            .then(|| self.commit.generations.switching());
         // The options that the change is based on stay the same although the database mutex
         // is free while threads are started.
-        let changing = self.changing.lock();
+        let changing = self.options_change.lock();
         let options = Arc::new(self.checked_db_options(changes)?);
         let (flushes, compactions) = options.background_threads();
         self.background.work.raise(flushes, compactions)?;
@@ -97,7 +97,9 @@ impl Engine {
             self.recompute_stall(&mut state, []);
         }
         self.set_log_limit(&state);
-        self.wal.set_bytes_per_sync(options.wal_bytes_per_sync);
+        self.commit
+            .wal
+            .set_bytes_per_sync(options.wal_bytes_per_sync);
         if before.max_open_files != options.max_open_files {
             self.files.tables.set_max_open_files(options.max_open_files);
         }
@@ -109,7 +111,7 @@ impl Engine {
         self.background.work.wake(Priority::Timer);
         drop(no_new_family);
         // There may be too much log now.
-        self.ask_for_attention();
+        self.commit.ask_for_attention();
         self.log_change("SetDBOptions()", changes, remarks);
         self.write_options_file();
         Ok(())

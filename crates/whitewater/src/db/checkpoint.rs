@@ -52,7 +52,7 @@ impl Engine {
         }
         let staging = staging_of(target)?;
         self.check_parent(&staging)?;
-        if self.log_bytes() >= log_size_for_flush {
+        if self.commit.log_bytes() >= log_size_for_flush {
             self.flush_all(true)?;
         }
         self.disable_file_deletions();
@@ -152,14 +152,14 @@ impl Engine {
         // Held to the end: between a failure of the log and a resumption there is a switch,
         // and after it a log that can be flushed although the end of the log before never
         // got to its file.
-        let _no_switch = self.switching();
+        let _no_switch = self.commit.generations.switching();
         Self::check_healthy(&self.lock_state())?;
-        let generation = self.generation.load();
+        let generation = self.commit.generations.load();
         let end = generation.end().ok_or_else(Self::shutdown_error)?;
         // Read before the manifest is copied: the copy may then need fewer logs.
         let min = self.files.versions.min_log_number_to_keep();
         let (manifest, versions) = self.files.versions.write_copy(staging, min)?;
-        let mut logs = self.wal.older();
+        let mut logs = self.commit.wal.older();
         let current = generation.wal.log_number();
         if !planted(Bug::CheckpointWithoutLog) {
             logs.push((current, end.offset));
@@ -172,7 +172,8 @@ impl Engine {
         }
         drop(generation);
         // After this, everything up to the logs' ends is in their files.
-        self.publication
+        self.commit
+            .publication
             .wait_passed(end.last)
             .map_err(|_| self.first_error())?;
         self.flush_wal(false)?;

@@ -57,7 +57,7 @@ impl Engine {
                 "the name of a column family cannot be empty",
             ));
         }
-        let switching = self.switching();
+        let switching = self.commit.generations.switching();
         {
             let state = self.lock_state();
             Self::check_healthy(&state)?;
@@ -86,7 +86,7 @@ impl Engine {
     /// right to switch.
     fn record_cf(&self, name: &str, options: &Arc<CfOptions>) -> Result<()> {
         Self::check_healthy(&self.lock_state())?;
-        let wal_number = self.generation.load().wal.log_number();
+        let wal_number = self.commit.generations.load().wal.log_number();
         let edit = VersionEdit {
             comparator: Some(options.comparator.name().to_owned()),
             log_number: Some(wal_number),
@@ -106,7 +106,7 @@ impl Engine {
                         options,
                         Home {
                             family: name,
-                            budget_client: self.budget_client.as_ref(),
+                            budget_client: self.commit.budget_client.as_ref(),
                         },
                         wal_number,
                         state.next_memtable_id,
@@ -140,7 +140,7 @@ impl Engine {
     }
 
     fn remove_cf(&self, cf: &Arc<ColumnFamilyData>) -> Result<()> {
-        let switching = self.switching();
+        let switching = self.commit.generations.switching();
         Self::check_healthy(&self.lock_state())?;
         if cf.is_dropped() {
             return Err(Error::invalid("Column family already dropped!"));

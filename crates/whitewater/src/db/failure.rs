@@ -274,8 +274,8 @@ impl Engine {
         if severity >= Severity::HardError {
             // Done while the mutex is held; otherwise a resumption that ends in between
             // would have its gate opened for good.
-            self.ask_for_attention(); // upholds F2
-            self.let_writers_through(true);
+            self.commit.ask_for_attention(); // upholds F2
+            self.commit.let_writers_through(true);
         }
         // Noted while the mutex is held, too: before the thread that forgets the failure
         // reports its end.

@@ -28,7 +28,7 @@ impl Engine {
     ) -> Result<()> {
         let ids;
         {
-            let switching = self.switching();
+            let switching = self.commit.generations.switching();
             {
                 let state = self.lock_state();
                 Self::check_healthy(&state)?;

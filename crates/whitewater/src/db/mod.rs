@@ -1,7 +1,10 @@
 //! The database, stage by stage of its life.
 //!
 //! [`Engine`] is the database; the public API around it only converts types and manages
-//! lifetimes. Its methods are spread over the files below.
+//! lifetimes. It has four parts, each a type with its own invariants and lock order:
+//! `commit_path` (with `generations`), [`background`], `files` and `observers`. A method
+//! that needs only one of them is a method of that part. The methods of the whole are spread
+//! over the files below.
 //!
 //! * Opening: [`open`], `recover`, `missed_logs` (logs that an opening did not find). Other
 //!   ways to open: `read_only`, `secondary` (both are `reader`s), [`ttl`]; `repair`.
@@ -15,11 +18,10 @@
 //! * Column families, tables and options: `column_families`, [`ingest`], `checkpoint`,
 //!   `change` (options of an open database), [`options_file`].
 //! * Failures: [`failure`], `resume`; [`integrity`] and [`scrub`] look for damage.
-//! * Files: `files` (a part of the engine), [`obsolete_files`] (deleting files that nothing
-//!   needs), `pending_outputs` (keeping files that jobs write), [`archive`] (of logs),
-//!   `direct_io`.
-//! * Introspection: `observers` (a part of the engine), [`inspect`], `properties`,
-//!   [`internal_stats`], `stats_dump`, `write_stats`, `metrics`, `events` (for listeners).
+//! * Files: [`obsolete_files`] (deleting files that nothing needs), `pending_outputs`
+//!   (keeping files that jobs write), [`archive`] (of logs), `direct_io`.
+//! * Introspection: [`inspect`], `properties`, [`internal_stats`], `stats_dump`,
+//!   `write_stats`, `metrics`, `events` (for listeners).
 //! * [`state`]: what the database mutex guards. This file has the engine's fields, and
 //!   closing.
 //!
@@ -32,11 +34,13 @@ mod budget;
 mod change;
 mod checkpoint;
 mod column_families;
+mod commit_path;
 mod direct_io;
 mod events;
 pub(crate) mod failure;
 mod files;
 mod flush_request;
+mod generations;
 pub(crate) mod ingest;
 pub(crate) mod inspect;
 pub(crate) mod integrity;
@@ -79,33 +83,22 @@ use crate::column_family::ColumnFamilyData;
 use crate::clock::micros;
 use crate::info_log::InfoLog;
 use crate::options::DbOptions;
-use crate::options::commit_protocol::CommitProtocol;
 use crate::perf_context::{self, PerfMetric, Step, StepTimer};
 use crate::snapshots::SnapshotList;
 use crate::stats::{Histogram, Statistics, StatsLevel, Stopwatch, Ticker, tick, time};
 use crate::thread_pools::owner;
 use crate::thread_pools::pool::Waiting;
-use crate::write::env::{LargeBatchTurn, PrefixTurn};
-use crate::write::generation::Generation;
-use crate::write::group::WriteQueue;
-use crate::write::stall::StallGate;
-use crate::write::wal::Wal;
-use crate::write_buffer_manager::BudgetClient;
-use arc_swap::ArcSwap;
 use background::Background;
 use change::OptionsChange;
+use commit_path::CommitPath;
 use files::Files;
 use observers::Observers;
 use reader::Role;
 use state::DbState;
 use std::fmt;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Weak};
-use switch::{Switch, Unsettled};
-use whitewater_concurrent::publish::Publication;
-use whitewater_concurrent::single_flight::SingleFlight;
-use whitewater_concurrent::system::{self, Mutex, MutexGuard, RwLock};
+use std::sync::Arc;
+use whitewater_concurrent::system::{self, Mutex, MutexGuard};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// What a manual compaction does besides merging.
@@ -133,67 +126,29 @@ pub(crate) enum Bottommost {
     ForceOptimized,
 }
 
-/// An open database.
+/// An open database: what guards its state, what everything looks at, and four parts that
+/// know nothing of one another. What needs one part only is a method of that part.
 pub(crate) struct Engine {
     /// Whether this engine writes the database, or only reads what another one writes.
     role: Role,
-    pub(crate) files: Files,
-    pub(crate) background: Background,
-    pub(crate) observers: Observers,
     /// The options that the database was opened with. Options that can be changed are read
     /// from `DbState::options`.
-    pub(crate) options: DbOptions,
-    /// Bytes of logs beyond which a writer has to see to it that old logs become obsolete.
-    /// Written by: threads that have changed what the limit depends on, have attended to
-    /// the logs or have deleted some, under the database mutex. Read by: writers. Publishes
-    /// nothing: relaxed.
-    log_limit: AtomicU64,
-    pub(crate) info_log: InfoLog,
-    pub(crate) snapshots: Arc<SnapshotList>,
-
-    pub(crate) state: Mutex<DbState>,
-    changing: Mutex<OptionsChange>,
-
-    /// How writes are committed.
-    pub(crate) protocol: CommitProtocol,
-    /// The queue of the writers of the protocols with leaders.
-    pub(crate) queue: WriteQueue,
-    pub(crate) gate: StallGate,
-    /// This database's part of a shared memory budget, if it has one.
-    pub(crate) budget_client: Option<Arc<BudgetClient>>,
-    pub(crate) wal: Wal,
-    /// The generation that writes go to. Written by: a switch. Read by: writers. Publishes:
-    /// the generation.
-    pub(crate) generation: ArcSwap<Generation>,
-    /// Generations before the current one that a thread may still be writing in, for
-    /// [`resume`].
-    pub(crate) retired: Mutex<Vec<Weak<Generation>>>,
-    /// Closed generations that may have pending inserts of published writes, oldest first.
-    /// A leaf lock.
-    pub(crate) unsettled: Mutex<Vec<Unsettled>>,
-    /// Held by a switch of generations (exclusively), and by writers that wait for a switch
-    /// to end.
-    pub(crate) switching: RwLock<Switch>,
-    prefix_turn: Mutex<PrefixTurn>,
-    large: Mutex<LargeBatchTurn>,
-    /// Something needs a writer's attention: a full memtable, a failure, too much log.
-    /// Written by: any thread, by read-modify-writes (Release), and the thread that attends
-    /// to it (Acquire). Read by: writers (relaxed). Publishes: the cause, which happened
-    /// before.
-    pub(crate) attention: AtomicBool,
-    /// The visible number (C2, C3).
-    pub(crate) publication: Publication,
-    /// The number up to which the logs are durable.
-    pub(crate) durable: SingleFlight,
-
-    /// Whether writes bypassed the log, so that close must flush. Written by: writers
-    /// (relaxed, and only the first of them), and a resumption, which has flushed
-    /// everything. Read by: close, and reads of what is persisted. Publishes nothing: the
-    /// number of an unlogged entry is published after its writer has set this, so a reader
-    /// that sees the entry also sees it set.
-    pub(crate) unlogged: AtomicBool,
-
+    options: DbOptions,
+    info_log: InfoLog,
     default_cf: Arc<ColumnFamilyData>,
+    snapshots: Arc<SnapshotList>,
+    /// The database mutex.
+    state: Mutex<DbState>,
+    options_change: Mutex<OptionsChange>,
+
+    /// What writes share on their way.
+    commit: CommitPath,
+    /// Flushes, compactions, and who waits for them.
+    background: Background,
+    /// Where the database is, and which files it needs.
+    files: Files,
+    /// Who is told what happens.
+    observers: Observers,
 }
 
 impl fmt::Debug for Engine {
@@ -232,12 +187,12 @@ impl Engine {
 
     /// The directory of the logs.
     pub(crate) fn wal_dir(&self) -> &Path {
-        self.wal.dir()
+        self.commit.wal.dir()
     }
 
     /// The last visible sequence number.
     pub fn latest_sequence_number(&self) -> u64 {
-        self.publication.visible()
+        self.commit.publication.visible()
     }
 
     /// Ends background work. Writes that bypassed the log are flushed first, as RocksDB
@@ -247,7 +202,7 @@ impl Engine {
     pub fn cancel_all_background_work(self: &Arc<Self>, wait: bool) {
         // The writes stay marked as unlogged, so that a thread that closes the database
         // meanwhile waits for the flush, too.
-        let due = self.unlogged.load(Ordering::Relaxed) && !self.state.lock().closing;
+        let due = self.commit.has_unlogged() && !self.state.lock().closing;
         if due && self.owns_this_thread() {
             // This thread may be in the middle of the flush.
             let engine = self.clone();
@@ -265,7 +220,7 @@ impl Engine {
         }
         let was_closing = self.state.lock().close();
         self.background.cancel_jobs();
-        self.let_writers_through(true);
+        self.commit.let_writers_through(true);
         self.background.wake_waiters();
         // A thread of the database would wait for itself, or for a thread that waits for
         // it.
@@ -351,26 +306,8 @@ impl Engine {
     }
 
     fn end_log(&self) {
-        if let Err(e) = self.close_log() {
+        if let Err(e) = self.commit.close() {
             self.info_log.error(&format!("closing the log failed: {e}"));
-        }
-    }
-
-    /// Refuses further writes and closes the log. No caller is left, so no write is under
-    /// way.
-    fn close_log(&self) -> Result<()> {
-        match self.generation.load().close() {
-            Some(end) => self.wal.close(end.offset),
-            None => Ok(()),
-        }
-    }
-
-    /// With `open`, ends all stalls, because the database is closing or has failed;
-    /// otherwise lets writers be stalled again.
-    fn let_writers_through(&self, open: bool) {
-        self.gate.set_open(open);
-        if let Some(budget_client) = &self.budget_client {
-            budget_client.set_out(open);
         }
     }
 

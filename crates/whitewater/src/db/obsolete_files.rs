@@ -219,10 +219,10 @@ impl Engine {
         if self.options.archives_logs() {
             // A switch that is under way may still have to trim its old log, and the
             // archive decides by sizes.
-            if self.switching.try_read().is_none() {
+            if self.commit.generations.is_switching() {
                 // Flushes of other databases continue meanwhile.
                 let _waiting = Waiting::begin();
-                drop(self.switching.read());
+                self.commit.generations.await_switch();
             }
         }
         self.purge_logs_between_switches(min_needed);
@@ -252,7 +252,7 @@ impl Engine {
                 .warn(&format!("old logs are not deleted: {e}"));
             return;
         }
-        for number in self.wal.forget_below(min_needed) {
+        for number in self.commit.wal.forget_below(min_needed) {
             let done = if self.options.archives_logs() {
                 archive_log(&*self.files.fs, self.wal_dir(), number)
             } else {

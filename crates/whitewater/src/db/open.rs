@@ -2,6 +2,7 @@
 
 use super::Engine;
 use super::archive;
+use super::commit_path::CommitPath;
 use super::direct_io;
 use super::files::{Files, Opened};
 use super::internal_stats::db_text::{DbStats, Figures};
@@ -25,20 +26,12 @@ use crate::version::set::{CfVersion, Recovered, VersionSet};
 use crate::version::table_cache::TableCache;
 use crate::version::tracked::TrackedLogs;
 use crate::write::generation::{End, Generation};
-use crate::write::stall::StallGate;
 use crate::write::wal::{Wal, WalOptions};
 use crate::write_buffer_manager::{BudgetClient, Flusher};
-use arc_swap::ArcSwap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::time::Duration;
-use whitewater_concurrent::group::GroupQueue;
-use whitewater_concurrent::publish::Publication;
-use whitewater_concurrent::single_flight::SingleFlight;
-use whitewater_concurrent::system::{Mutex, RwLock};
-use whitewater_concurrent::waiter::YieldPolicy;
+use whitewater_concurrent::system::Mutex;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::names::NamesFs;
 use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
@@ -360,7 +353,7 @@ impl Opening<'_> {
         let ids: Vec<u32> = engine.lock_state().cfs.keys().copied().collect();
         engine.recompute_stall(&mut engine.state.lock(), ids);
         engine.log_stalls();
-        if let Some(budget_client) = &engine.budget_client {
+        if let Some(budget_client) = &engine.commit.budget_client {
             let flusher: Arc<dyn Flusher> = engine.clone();
             budget_client.set_flusher(Arc::downgrade(&flusher));
         }
@@ -485,14 +478,6 @@ impl Opening<'_> {
         role: Role,
     ) -> Arc<Engine> {
         let o = &self.options;
-        let policy = YieldPolicy {
-            max_yield: if o.enable_write_thread_adaptive_yield {
-                Duration::from_micros(o.write_thread_max_yield_usec)
-            } else {
-                Duration::ZERO
-            },
-            slow_yield: Duration::from_micros(o.write_thread_slow_yield_usec),
-        };
         let tables = TableCache::new(self.fs.clone(), self.dir.to_path_buf(), o.max_open_files)
             .with_direct_reads(o.use_direct_reads)
             .counting(o.statistics.as_ref());
@@ -506,39 +491,20 @@ impl Opening<'_> {
             obsolete: self.obsolete,
             lock,
         });
+        let first = Generation::new(state.memtable_map(), first_log, end.offset, end);
+        let commit = CommitPath::new(o, self.budget_client, wal, first, end.last);
         let stats = DbStats::new(Figures::at_open(end.last, o.statistics.as_deref()));
         Arc::new(Engine {
             role,
             files,
-            generation: ArcSwap::from_pointee(Generation::new(
-                state.memtable_map(),
-                first_log,
-                end.offset,
-                end,
-            )),
-            unsettled: Mutex::default(),
-            switching: RwLock::default(),
-            prefix_turn: Mutex::default(),
-            large: Mutex::default(),
-            publication: Publication::new(end.last, policy),
-            durable: SingleFlight::new(end.last),
-            protocol: self.options.protocol(),
-            queue: GroupQueue::new(policy),
-            gate: StallGate::new(),
-            retired: Mutex::default(),
-            budget_client: self.budget_client,
-            // No limit until all column families exist.
-            log_limit: AtomicU64::new(u64::MAX),
+            commit,
             background: Background::new(self.options.limiter()),
             options: self.options,
             info_log: self.info_log,
             observers: Observers::new(stats),
             snapshots: Arc::new(SnapshotList::default()),
             state: Mutex::new(state),
-            changing: Mutex::default(),
-            wal,
-            attention: AtomicBool::new(false),
-            unlogged: AtomicBool::new(false),
+            options_change: Mutex::default(),
             default_cf,
         })
     }

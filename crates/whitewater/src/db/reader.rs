@@ -127,8 +127,8 @@ impl Opening<'_> {
         let session_id = crate::session_id::new_session_id();
         let engine = self.into_engine(state, wal, default_cf, session_id, (log, end), None, role);
         // F2 of `failure`: every writer meets the refusal, and no writer is stalled.
-        engine.ask_for_attention();
-        engine.let_writers_through(true);
+        engine.commit.ask_for_attention();
+        engine.commit.let_writers_through(true);
         Ok(engine)
     }
 

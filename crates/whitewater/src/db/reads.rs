@@ -21,7 +21,6 @@ use crate::stats::{Activity, During, Histogram, Ticker, counted_merge};
 use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::UNIX_EPOCH;
 use whitewater_concurrent::system;
 use whitewater_storage::internal_iterator::BoxedIterator;
@@ -185,7 +184,7 @@ impl Engine {
 
     /// Whether a look-up skips memtables, because their entries may be lost.
     fn passes_over_memtables(&self, spec: &ReadSpec) -> bool {
-        spec.tier == ReadTier::Persisted && self.unlogged.load(Ordering::Relaxed)
+        spec.tier == ReadTier::Persisted && self.commit.has_unlogged()
     }
 
     /// Looks up all keys in one consistent view, whatever their column families.

@@ -39,7 +39,6 @@
 use super::Engine;
 use super::failure::Source;
 use super::state::{CfState, DbState};
-use super::switch::Unsettled;
 use crate::db::background::flush::write_level0;
 use crate::memtable::Memtable;
 use crate::panics::{Guarded, caught};
@@ -90,7 +89,7 @@ impl Engine {
     }
 
     fn try_resume(&self) -> Result<()> {
-        let one_at_a_time = self.switching();
+        let one_at_a_time = self.commit.generations.switching();
         {
             let mut state = self.lock_state();
             match state.failure.severity() {
@@ -122,16 +121,16 @@ impl Engine {
             state.failure.count
         };
         // From here on, everything that those writers did is seen.
-        let last = self.publication.visible();
+        let last = self.commit.publication.visible();
         let due = self.hide_failed(last, end);
         let number = self.files.versions.new_file_number();
-        let log = self.wal.create(number)?;
-        let begun = self.wal.begin_successor(&log, last);
+        let log = self.commit.wal.create(number)?;
+        let begun = self.commit.wal.begin_successor(&log, last);
         let start = begun.and_then(|start| {
             self.begin_anew(&due, &log, end)?;
             Ok(start)
         });
-        let start = start.inspect_err(|_| self.wal.discard(&log))?;
+        let start = start.inspect_err(|_| self.commit.wal.discard(&log))?;
         drop(due);
         let next = End {
             offset: start,
@@ -174,7 +173,7 @@ impl Engine {
     /// Replaces the current generation by a closed one; returns where the current one
     /// ended.
     fn stand_in(&self) -> End {
-        let before = self.generation.load_full();
+        let before = self.commit.generations.load_full();
         // A failed switch may have closed it.
         let end = before.close().or_else(|| before.ended());
         let end = end.unwrap_or(End {
@@ -188,22 +187,16 @@ impl Engine {
             end,
         );
         stand_in.close();
-        self.unsettled.lock().push(Unsettled::new(&before, end));
+        self.commit.generations.track(&before, end);
         drop(before);
-        let before = self.generation.swap(Arc::new(stand_in));
-        self.retired.lock().push(Arc::downgrade(&before));
+        self.commit.generations.replace(stand_in);
         end
     }
 
     /// Waits until no thread writes in a retired generation.
     fn await_nobody(&self) -> Result<()> {
         loop {
-            let inside = {
-                let mut retired = self.retired.lock();
-                retired.retain(|generation| generation.strong_count() > 0);
-                !retired.is_empty()
-            };
-            if !inside {
+            if !self.commit.generations.has_writers_before() {
                 // The counts were read relaxed. Acquire: pairs with the release with which
                 // each writer has dropped its reference.
                 fence(Ordering::Acquire);
@@ -219,7 +212,7 @@ impl Engine {
     /// Refuses if a write whose insert failed was published (`write::unordered`): the log
     /// has all of it, the memtables only a part.
     fn check_published(&self) -> Result<()> {
-        if self.unsettled.lock().iter().all(Unsettled::is_settled) {
+        if self.commit.generations.are_settled() {
             return Ok(());
         }
         let mut state = self.lock_state();
@@ -312,7 +305,7 @@ impl Engine {
         });
         // Numbers of failed writes are not used again, even after a crash (F7).
         let last = if planted(Bug::FailedNumbersUsedAgain) {
-            self.publication.visible()
+            self.commit.publication.visible()
         } else {
             end.last
         };
@@ -341,10 +334,10 @@ impl Engine {
     /// continues above them, at `next` in `log`, unless something else has failed
     /// meanwhile.
     fn let_writers_in(&self, log: &Arc<Segment>, next: End, failures: u64) -> Result<()> {
-        let obsolete = self.wal.restart(log);
-        self.unlogged.store(false, Ordering::Relaxed);
+        let obsolete = self.commit.wal.restart(log);
+        self.commit.forget_unlogged();
         // Before any writer gets a number above them.
-        self.publication.restart(next.last);
+        self.commit.publication.restart(next.last);
         let cleared = {
             let mut state = self.lock_state();
             // Cleared before the generation is installed, so that nothing that the first
@@ -371,11 +364,11 @@ impl Engine {
             return Err(Self::shutdown_error());
         }
         state.failure.clear();
-        // Acquire: pairs with `ask_for_attention`. Whatever was asked for is done: the
-        // memtables and logs that it concerned are gone. A failure that is not forgotten
-        // here was not counted yet, and asks for attention after it is counted.
-        self.attention.swap(false, Ordering::Acquire);
-        self.let_writers_through(false);
+        // Whatever was asked for is done: the memtables and logs that it concerned are gone.
+        // A failure that is not forgotten here was not counted yet, and asks for attention
+        // after it is counted.
+        self.commit.take_attention();
+        self.commit.let_writers_through(false);
         self.recompute_stall(state, []);
         Ok(())
     }

@@ -169,14 +169,14 @@ impl Engine {
             self.observers.note(|| Happened::StallChanged(change));
         }
         self.watch_snapshots(state);
-        self.gate.set(Demand {
+        self.commit.gate.set(Demand {
             pressure: state.pressure(),
             behind: state.cfs.values().any(|cf| cf.stall.behind),
             rate: state.stalls.rate,
             hopeless: state.hopeless(),
         });
         // While a failure stops the database, writers stay let through.
-        if let Some(budget_client) = &self.budget_client
+        if let Some(budget_client) = &self.commit.budget_client
             && Self::check_healthy(state).is_ok()
         {
             let out = state.failure.lasting_flush().is_some();
@@ -207,6 +207,6 @@ impl Engine {
     /// Counts of stalls that concern the whole database, under RocksDB's names.
     pub(super) fn stall_counts(&self) -> Vec<(String, u64)> {
         let name = "write-buffer-manager-limit-stops".to_owned();
-        vec![(name, self.gate.budget_stops())]
+        vec![(name, self.commit.gate.budget_stops())]
     }
 }

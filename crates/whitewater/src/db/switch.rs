@@ -8,7 +8,7 @@
 //! (C6).
 //!
 //! With unordered writes, entries that are visible may not be inserted yet, so closed
-//! generations are tracked until their pending inserts are done ([`Unsettled`]).
+//! generations are tracked until their pending inserts are done (`generations`).
 //!
 //! Invariants:
 //! * S1: there is one switch at a time; [`Switching`] is the proof.
@@ -29,58 +29,20 @@
 
 use super::Engine;
 use super::failure::Source;
+use super::generations::Switching;
 use super::state::{CfState, DbState};
 use super::switch_guard::Gap;
 use crate::column_family::ColumnFamilyData;
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::sync_points::Point;
-use crate::thread_pools::pool::Waiting;
 use crate::write::generation::{End, Generation};
 use crate::write::wal::Wal;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
-use whitewater_concurrent::system::RwLockWriteGuard;
-use whitewater_concurrent::wait_group::WaitGroup;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, ErrorKind, Result};
-
-/// A switch of generations: held exclusively by the thread that makes it, and shared by
-/// threads that wait until it is over.
-#[derive(Debug, Default)]
-pub(crate) struct Switch;
-
-/// The right to switch (S1). Taken before the manifest lock and the database mutex.
-pub(crate) type Switching<'a> = RwLockWriteGuard<'a, Switch>;
-
-/// A closed generation. It does not hold the generation itself, which would keep the
-/// memtables alive.
-#[derive(Debug)]
-pub(crate) struct Unsettled {
-    /// The last number allocated before the generation.
-    base: SequenceNumber,
-    /// The last number allocated in the generation.
-    last: SequenceNumber,
-    pending: Arc<WaitGroup>,
-}
-
-impl Unsettled {
-    /// Tracks `generation`, which ended at `end`.
-    pub(super) fn new(generation: &Generation, end: End) -> Self {
-        Unsettled {
-            base: generation.base(),
-            last: end.last,
-            pending: generation.pending.clone(),
-        }
-    }
-
-    /// Whether no published insert of the generation is pending, and none has failed.
-    pub(super) fn is_settled(&self) -> bool {
-        self.pending.is_settled()
-    }
-}
 
 /// The log that writes go to after a switch.
 pub(super) enum NextLog {
@@ -105,39 +67,20 @@ impl NextLog {
 }
 
 impl Engine {
-    /// Takes the right to switch, waiting for it if necessary.
-    pub(crate) fn switching(&self) -> Switching<'_> {
-        self.switching.try_write().unwrap_or_else(|| {
-            // The caller may be a background thread, whose pool others need.
-            let _waiting = Waiting::begin();
-            self.switching.write()
-        })
-    }
-
-    /// Makes the next writer look at what is due.
-    #[cold]
-    pub(crate) fn ask_for_attention(&self) {
-        // Release: pairs with `run_requested_switch`. A read-modify-write, so that the
-        // thread that clears it sees what every caller has asked for, not only the last of
-        // them.
-        self.attention.swap(true, Ordering::Release);
-    }
-
     /// Does what a writer's attention was requested for: switches full memtables, and
     /// memtables that keep too much log.
     #[cold]
     pub(super) fn run_requested_switch(&self) -> Result<()> {
-        let switching = self.switching();
+        let switching = self.commit.generations.switching();
         let (full, mut due, holds_nothing): (usize, Vec<u32>, bool) = {
             let mut state = self.lock_state();
             // While the database is failed, no writer may find the attention cleared and
             // pass (F2).
             Self::check_healthy(&state)?;
-            // Cleared before looking, so that the next writer sees what comes up meanwhile.
-            // Acquire: pairs with `ask_for_attention`; what a memtable was counted and
-            // marked as is seen below, or requests attention again.
-            self.attention.swap(false, Ordering::Acquire);
-            let log_bytes = self.log_bytes();
+            // What a memtable was counted and marked as is seen below, or requests attention
+            // again.
+            self.commit.take_attention();
+            let log_bytes = self.commit.log_bytes();
             let limit = self.max_total_log_bytes(&state);
             let too_much_log = log_bytes > limit;
             // Back off, so that not every write comes here until the old logs are gone.
@@ -146,7 +89,7 @@ impl Engine {
             } else {
                 limit
             };
-            self.log_limit.store(next, Ordering::Relaxed);
+            self.commit.set_log_limit(next);
             let oldest = state.oldest_wal();
             // If the logs hold nothing but log data, nothing is in memtables.
             let mut holds_nothing = too_much_log;
@@ -191,16 +134,10 @@ impl Engine {
         self.lock_state().cfs.keys().copied().collect()
     }
 
-    /// The size of all logs that recovery may need, in bytes.
-    pub(crate) fn log_bytes(&self) -> u64 {
-        let current = self.generation.load().end().map_or(0, |end| end.offset);
-        self.wal.older_bytes() + current
-    }
-
     /// Sets the size of the logs above which writers attend to them.
     pub(super) fn set_log_limit(&self, state: &DbState) {
         let limit = self.max_total_log_bytes(state);
-        self.log_limit.store(limit, Ordering::Relaxed);
+        self.commit.set_log_limit(limit);
     }
 
     fn max_total_log_bytes(&self, state: &DbState) -> u64 {
@@ -241,14 +178,14 @@ impl Engine {
         ids: &[u32],
         flush_now: bool,
     ) -> Result<()> {
-        let before = self.generation.load_full();
+        let before = self.commit.generations.load_full();
         let mut log = self.next_log(&before)?;
         let fresh = self.fresh_memtables(ids, log.segment().log_number());
         #[cfg(test)]
         super::tests::switches::pause();
         let mut gap = Gap::new(self);
         let begun = gap.begin(&before);
-        let end = begun.inspect_err(|_| log.discard(&self.wal))?;
+        let end = begun.inspect_err(|_| log.discard(&self.commit.wal))?;
         // Upholds S5.
         let is_used = matches!(log, NextLog::Same(_)) && end.offset > before.start();
         if is_used && !planted(Bug::EmptyLogKept) {
@@ -289,12 +226,12 @@ impl Engine {
 
     /// Starts a new log, and keeps the memtables.
     pub(crate) fn renew_log(&self, _one_at_a_time: &Switching<'_>) -> Result<()> {
-        let before = self.generation.load_full();
+        let before = self.commit.generations.load_full();
         let number = self.files.versions.new_file_number();
-        let log = NextLog::New(self.wal.create(number)?);
+        let log = NextLog::New(self.commit.wal.create(number)?);
         let mut gap = Gap::new(self);
         let begun = gap.begin(&before);
-        let end = begun.inspect_err(|_| log.discard(&self.wal))?;
+        let end = begun.inspect_err(|_| log.discard(&self.commit.wal))?;
         let start = self.continue_in(&log, &before, end)?;
         let state = self.lock_state();
         self.settle_empty(&state, end.last, number);
@@ -341,7 +278,7 @@ impl Engine {
 
     pub(super) fn new_log(&self) -> Result<NextLog> {
         let number = self.files.versions.new_file_number();
-        let log = self.wal.create(number).map(NextLog::New);
+        let log = self.commit.wal.create(number).map(NextLog::New);
         log.inspect_err(|e| self.report(Source::Log, e, "starting a new log"))
     }
 
@@ -369,7 +306,7 @@ impl Engine {
             |(id, data, options, number): (u32, Arc<ColumnFamilyData>, Arc<CfOptions>, u64)| {
                 let home = Home {
                     family: &data.name,
-                    budget_client: self.budget_client.as_ref(),
+                    budget_client: self.commit.budget_client.as_ref(),
                 };
                 (id, Memtable::new(&options, home, wal_number, number))
             };
@@ -380,7 +317,7 @@ impl Engine {
     pub(super) fn continue_in(&self, log: &NextLog, before: &Generation, end: End) -> Result<u64> {
         match log {
             NextLog::Same(_) => Ok(before.start()),
-            NextLog::New(log) => self.wal.install(log, end).inspect_err(|e| {
+            NextLog::New(log) => self.commit.wal.install(log, end).inspect_err(|e| {
                 self.report(Source::Log, e, "starting a new log");
             }),
         }
@@ -391,7 +328,7 @@ impl Engine {
     /// also sees what was written with it. Numbers continue where the last generation ended
     /// (T3).
     pub(super) fn install(&self, state: &DbState, log: &Arc<Segment>, start: u64, end: End) {
-        let same_log = self.generation.load().wal.log_number() == log.log_number();
+        let same_log = self.commit.generations.load().wal.log_number() == log.log_number();
         let offset = if same_log { end.offset } else { start };
         let next = Generation::new(
             state.memtable_map(),
@@ -402,12 +339,7 @@ impl Engine {
                 offset,
             },
         );
-        // A swap, not a store: it turns the references that writers have borrowed into
-        // counted ones (F4 of `resume`).
-        let before = self.generation.swap(Arc::new(next));
-        let mut retired = self.retired.lock();
-        retired.retain(|generation| generation.strong_count() > 0);
-        retired.push(Arc::downgrade(&before));
+        self.commit.generations.replace(next);
         self.options.hook.hit(Point::Switched, end.last);
     }
 
@@ -416,7 +348,7 @@ impl Engine {
     pub(crate) fn renew_generation(&self, _one_at_a_time: &Switching<'_>) -> Result<End> {
         let mut gap = Gap::new(self);
         let state = self.lock_state();
-        let before = self.generation.load_full();
+        let before = self.commit.generations.load_full();
         let end = gap.begin(&before)?;
         self.install(&state, &before.wal, before.start(), end);
         gap.end();
@@ -428,7 +360,7 @@ impl Engine {
     /// still writes to these memtables from an older log (S4). Otherwise a flush moves them
     /// later.
     pub(super) fn settle_empty(&self, state: &DbState, last: SequenceNumber, number: u64) {
-        if self.is_inserted(last) {
+        if self.commit.is_inserted(last) {
             let empty = |cf: &&CfState| cf.mem.is_empty();
             for cf in state.cfs.values().filter(empty) {
                 cf.mem.advance_wal_number(number);
@@ -439,20 +371,8 @@ impl Engine {
     /// [`Engine::settle_empty`] for the current generation.
     pub(crate) fn settle_empty_memtables(&self) {
         let state = self.lock_state();
-        let now = self.generation.load();
+        let now = self.commit.generations.load();
         self.settle_empty(&state, now.base(), now.wal.log_number());
-    }
-
-    /// Whether everything up to `last` is in the memtables. A generation ends at `last`.
-    fn is_inserted(&self, last: SequenceNumber) -> bool {
-        // The order of the two checks matters: an insert is counted as pending before its
-        // number is visible.
-        self.publication.visible() >= last
-            && self
-                .unsettled
-                .lock()
-                .iter()
-                .all(|g| g.base >= last || g.pending.is_settled())
     }
 
     /// Closes a generation and tracks it until it is settled. Sets `closed` as soon as it
@@ -468,18 +388,15 @@ impl Engine {
         let end = generation.close().ok_or_else(Engine::shutdown_error)?;
         *closed = true;
         self.options.hook.hit(Point::Closed, end.last);
-        let visible = self.publication.visible();
-        let mut unsettled = self.unsettled.lock();
-        // Once all of a generation is visible, no further inserts become pending. A
-        // generation with a failed insert stays, so that flushes find it.
-        unsettled.retain(|g| g.last > visible || !g.pending.is_settled());
-        unsettled.push(Unsettled::new(generation, end));
+        let visible = self.commit.publication.visible();
+        self.commit.generations.forget_settled(visible);
+        self.commit.generations.track(generation, end);
         Ok(end)
     }
 
     /// Frees the space that was allocated beyond the end of a log.
     pub(super) fn trim(&self, log: &Segment, end: u64) {
-        if let Err(e) = self.wal.trim(log, end) {
+        if let Err(e) = self.commit.wal.trim(log, end) {
             self.report(Source::Log, &e, "closing a log");
         }
     }
@@ -502,17 +419,11 @@ impl Engine {
     pub(super) fn await_inserted(&self, last: SequenceNumber) -> Result<()> {
         if !planted(Bug::FlushDoesNotWait) {
             // The last numbers may belong to writes that a resumption gave up.
-            let waited = self.publication.wait_passed(last);
+            let waited = self.commit.publication.wait_passed(last);
             waited.map_err(|_| self.first_error())?;
         }
-        // Looked at after the wait: an insert is counted as pending before its number is
-        // visible.
-        let pending: Vec<_> = {
-            let unsettled = self.unsettled.lock();
-            let theirs = unsettled.iter().filter(|g| g.base < last);
-            theirs.map(|g| g.pending.clone()).collect()
-        };
-        for inserts in pending {
+        // Looked at after the wait, as `pending_up_to` wants it.
+        for inserts in self.commit.generations.pending_up_to(last) {
             if planted(Bug::PendingInsertsMissed) {
                 break;
             }

@@ -70,7 +70,7 @@ impl Engine {
     pub(crate) fn updates_since(self: &Arc<Self>, seq: SequenceNumber) -> Result<Updates> {
         self.tick(Ticker::GetUpdatesSinceCalls, 1);
         self.check_writer()?;
-        if seq > self.publication.visible() {
+        if seq > self.commit.publication.visible() {
             return Err(Error::new(
                 ErrorKind::NotFound,
                 "Requested sequence not yet written in the db",
@@ -101,7 +101,7 @@ impl Engine {
     /// The numbers of the logs after `after`, archived ones included, ascending, up to the
     /// current one.
     fn readable_logs(&self, after: u64) -> Result<Vec<u64>> {
-        let current = self.generation.load().wal.log_number();
+        let current = self.commit.generations.load().wal.log_number();
         // Live logs are listed first, so a log that is moved meanwhile is found twice
         // rather than never.
         let mut logs = archive::logs_in(&*self.files.fs, self.wal_dir())?;
@@ -115,7 +115,7 @@ impl Engine {
 
     /// The number at which a log begins; `None` if it holds nothing.
     fn first_in(&self, mut log: OpenLog) -> Result<Option<SequenceNumber>> {
-        if let Some((first_log, base)) = self.wal.first()
+        if let Some((first_log, base)) = self.commit.wal.first()
             && first_log == log.number
         {
             return Ok(Some(base + 1));
@@ -170,8 +170,8 @@ impl OpenLog {
         if engine.options.manual_wal_flush {
             engine.flush_wal(false)?;
         }
-        let generation = engine.generation.load();
-        let seen = engine.publication.visible();
+        let generation = engine.commit.generations.load();
+        let seen = engine.commit.publication.visible();
         let end = self.end_in(&generation);
         self.seen = seen;
         self.closed = self.number < generation.wal.log_number();
@@ -212,7 +212,7 @@ impl OpenLog {
         last: SequenceNumber,
         record: &mut Vec<u8>,
     ) -> Result<Step> {
-        let publication = &engine.publication;
+        let publication = &engine.commit.publication;
         loop {
             match self.reader.read_record(record)? {
                 ReadOutcome::Record => {}

@@ -163,7 +163,7 @@ mod tests {
         set_perf_stats(PerfStatsLevel::EnableTime);
         db.put(b"a", b"1").unwrap();
         assert_eq!(context.metric(PerfMetric::WriteDelayTime), 0);
-        db.engine().gate.set(Demand {
+        db.engine().commit.gate.set(Demand {
             pressure: Pressure::Delayed,
             behind: false,
             rate: DelayRate::new(100 << 10),

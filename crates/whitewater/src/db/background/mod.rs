@@ -193,7 +193,7 @@ impl Engine {
             session_id: &self.files.session_id,
             snapshots,
             limiter: self.background.limiter.as_ref(),
-            gate: Some(&self.gate),
+            gate: Some(&self.commit.gate),
             now: self.options.clock.now(),
             cancel: &self.background.cancel,
         }

@@ -118,7 +118,7 @@ impl Entrance<'_> {
         }
         if last > self.last {
             // No other thread has reserved a number: everything before is visible.
-            let published = engine.publication.finish(self.last + 1, last);
+            let published = engine.commit.publication.finish(self.last + 1, last);
             published.map_err(|_| engine.first_error())?;
         }
         Ok((placed.iter().map(|p| p.level).collect(), last))

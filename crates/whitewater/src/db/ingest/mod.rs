@@ -151,14 +151,14 @@ impl Engine {
         spec: IngestSpec,
         obsolete_logs: &mut Option<u64>,
     ) -> Result<Vec<usize>> {
-        let switching = self.switching();
+        let switching = self.commit.generations.switching();
         Self::check_healthy(&self.lock_state())?;
         let mem = {
             let state = self.lock_state();
             let cf = state.cfs.get(&cf.id).ok_or_else(|| dropped(cf))?;
             cf.mem.clone()
         };
-        let before = self.generation.load_full();
+        let before = self.commit.generations.load_full();
         let mut log = if mem.is_empty() {
             NextLog::Same(before.wal.clone())
         } else {
@@ -174,9 +174,9 @@ impl Engine {
         let fresh = self.fresh_memtables(&ids, log.segment().log_number());
         let mut gap = Gap::new(self);
         let begun = gap.begin(&before);
-        let end = begun.inspect_err(|_| log.discard(&self.wal))?;
+        let end = begun.inspect_err(|_| log.discard(&self.commit.wal))?;
         let waited = self.await_inserted(end.last);
-        waited.inspect_err(|_| log.discard(&self.wal))?;
+        waited.inspect_err(|_| log.discard(&self.commit.wal))?;
         let full = !mem.is_empty();
         if full && matches!(log, NextLog::Same(_)) && end.offset > before.start() {
             // Upholds S5 of `switch`.

@@ -127,10 +127,15 @@ impl Engine {
         let mut now = Figures {
             up: self.observers.stats.up(),
             keys: self.latest_sequence_number(),
-            log_bytes: self.wal.ended_bytes()
-                + self.generation.load().end().map_or(0, |end| end.offset),
+            log_bytes: self.commit.wal.ended_bytes()
+                + self
+                    .commit
+                    .generations
+                    .load()
+                    .end()
+                    .map_or(0, |end| end.offset),
             syncs: self.observers.stats.syncs.get(),
-            stall_micros: self.gate.stall_micros(),
+            stall_micros: self.commit.gate.stall_micros(),
             ..Figures::default()
         };
         now.take_from(self.statistics());

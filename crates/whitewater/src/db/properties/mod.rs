@@ -134,8 +134,8 @@ impl Engine {
             "oldest-snapshot-sequence" => {
                 Some(self.snapshots.sequences().first().copied().unwrap_or(0))
             }
-            "actual-delayed-write-rate" => Some(self.gate.delayed_rate()),
-            "is-write-stopped" => Some(u64::from(self.gate.pressure() == Pressure::Stopped)),
+            "actual-delayed-write-rate" => Some(self.commit.gate.delayed_rate()),
+            "is-write-stopped" => Some(u64::from(self.commit.gate.pressure() == Pressure::Stopped)),
             _ => None,
         }
     }

@@ -13,7 +13,7 @@
 //!   reader that pins a view later sees everything. Both are states that the primary once
 //!   held.
 //! * N2: views of several column families are pinned while switches are locked out
-//!   (`Engine::switching`), so that the views are of the same age.
+//!   (`Generations::switching`), so that the views are of the same age.
 //! * N3: each memtable belongs to one log, so the memtables that became tables are
 //!   determined by the log number that the column family has in the manifest.
 //! * N4: tables that were open stay open, because versions share them by number.
@@ -26,11 +26,11 @@
 mod tail;
 
 use super::Engine;
+use super::generations::Switch;
 use super::missed_logs::{Logs, Places};
 use super::open::{Opening, Wanted, check_dir, check_wanted};
 use super::read_only::{check_families, identity, open_tables};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role, empty_memtable};
-use super::switch::Switch;
 use crate::info_log::{InfoLog, dump};
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
@@ -289,11 +289,11 @@ impl Engine {
     /// Shows what was read. Upholds N1 and N2.
     fn show(&self, progress: &mut Progress) {
         let (mut memtables, last) = (progress.memtables(), progress.last_sequence());
-        let switching = self.switching();
-        let visible = self.publication.visible();
+        let switching = self.commit.generations.switching();
+        let visible = self.commit.publication.visible();
         if last > visible
             // No other thread publishes, so it cannot have failed.
-            && self.publication.finish(visible + 1, last).is_err()
+            && self.commit.publication.finish(visible + 1, last).is_err()
         {
             self.info_log.write("publishing failed");
         }
@@ -328,7 +328,7 @@ impl Engine {
 
     /// Keeps views at the same age while they are pinned (N2).
     pub(super) fn views_of_one_age(&self) -> Option<RwLockReadGuard<'_, Switch>> {
-        matches!(self.role, Role::Secondary(_)).then(|| self.switching.read())
+        matches!(self.role, Role::Secondary(_)).then(|| self.commit.generations.hold_switches_off())
     }
 
     /// Whether reads at snapshots are possible.

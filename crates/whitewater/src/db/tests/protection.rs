@@ -92,7 +92,7 @@ fn a_batch_that_changed_late_is_not_inserted() {
         flags: WriteFlags::default(),
     };
     let engine = db.engine();
-    let generation = engine.generation.load();
+    let generation = engine.commit.generations.load();
     let e = engine
         .insert(&generation, &request.write(), None, 1)
         .unwrap_err();

@@ -63,7 +63,7 @@ fn beside_switch(db: &Arc<DB>, work: impl FnOnce(&DB) + Send + 'static, meanwhil
         drop(mine);
         tell.send(()).unwrap();
     });
-    while db.engine().switching.try_read().is_some() {
+    while !db.engine().commit.generations.is_switching() {
         thread::yield_now();
     }
     meanwhile();
@@ -235,7 +235,7 @@ fn a_failure_that_is_over_leaves_nothing_behind() {
         assert!(resumed as usize > ROUNDS / 3, "{protocol}: {resumed}");
         db.resume().unwrap();
         let full = engine.state.lock().cfs[&0].mem.is_full();
-        let asked = engine.attention.load(Ordering::SeqCst);
+        let asked = engine.commit.wants_attention();
         assert!(
             asked || !full,
             "{protocol}: nobody switches a full memtable"
@@ -247,11 +247,11 @@ fn a_failure_that_is_over_leaves_nothing_behind() {
             rate: DelayRate::new(0),
             hopeless: None,
         };
-        engine.gate.set(demand.clone());
-        let e = engine.gate.pass(1, true).unwrap_err();
+        engine.commit.gate.set(demand.clone());
+        let e = engine.commit.gate.pass(1, true).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Incomplete, "{protocol}");
         demand.pressure = Pressure::None;
-        engine.gate.set(demand);
+        engine.commit.gate.set(demand);
         db.put("after", "all").unwrap();
         assert_eq!(db.get("after").unwrap().unwrap(), b"all");
     }

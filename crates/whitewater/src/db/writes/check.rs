@@ -25,7 +25,7 @@ impl Engine {
             // The default family always exists.
             check_unstamped(self.default_cf())?;
         } else {
-            let generation = self.generation.load();
+            let generation = self.commit.generations.load();
             generation.memtables.check_unstamped(op.cf)?;
             if !ignore_missing_cf {
                 check_family(&generation, op.cf)?;
@@ -34,7 +34,7 @@ impl Engine {
         if op.ty != ValueType::Merge {
             return Ok(false);
         }
-        let generation = self.generation.load();
+        let generation = self.commit.generations.load();
         self.check_merge(&generation, op.cf)?;
         Ok(generation.memtables.folds(op.cf))
     }
@@ -48,7 +48,7 @@ impl Engine {
         ignore_missing_cf: bool,
     ) -> Result<bool> {
         check_size(batch.bytes().len() as u64, batch.count())?;
-        let generation = self.generation.load();
+        let generation = self.commit.generations.load();
         stamped.check(batch, &generation.memtables)?;
         let mut found = 0u32;
         let mut folds = false;

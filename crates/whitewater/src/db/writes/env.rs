@@ -16,10 +16,8 @@ use crate::write::env::{
 };
 use crate::write::generation::{Generation, Reservation};
 use crate::write::request::{Write, WriteFlags};
-use crate::write::stall::Pressure;
 use arc_swap::Guard;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::batch::Op;
@@ -30,7 +28,7 @@ use whitewater_storage::{Error, Result};
 
 impl CommitEnv for Engine {
     fn publication(&self) -> &Publication {
-        &self.publication
+        &self.commit.publication
     }
 
     fn fail(&self, first: SequenceNumber, error: &Error) {
@@ -38,7 +36,7 @@ impl CommitEnv for Engine {
         if !planted(Bug::FailureNotReported) {
             self.report(Source::Write, error, "a write");
         }
-        self.publication.fail(first);
+        self.commit.publication.fail(first);
     }
 
     fn failure(&self) -> Error {
@@ -46,28 +44,28 @@ impl CommitEnv for Engine {
     }
 
     fn prefix_turn(&self) -> &Mutex<PrefixTurn> {
-        &self.prefix_turn
+        &self.commit.prefix_turn
     }
 }
 
 impl AdmitEnv for Engine {
     #[inline]
     fn may_stall(&self, flags: &WriteFlags) -> bool {
-        flags.low_pri || self.budget_client.is_some() || self.gate.pressure() != Pressure::None
+        self.commit.may_stall(flags)
     }
 
     fn await_admission(&self, bytes: usize, flags: &WriteFlags) -> Result<()> {
         // Tells the pools of background threads, which the caller may belong to.
         let _waiting = Waiting::begin();
         if flags.low_pri {
-            let waited = self.gate.pass_low_pri(bytes, flags.no_slowdown)?;
+            let waited = self.commit.gate.pass_low_pri(bytes, flags.no_slowdown)?;
             self.count_low_pri(waited);
         }
-        let mut stalled = self.gate.pass(bytes, flags.no_slowdown)?;
-        if let Some(budget_client) = &self.budget_client {
+        let mut stalled = self.commit.gate.pass(bytes, flags.no_slowdown)?;
+        if let Some(budget_client) = &self.commit.budget_client {
             let waited = budget_client.pass(flags.no_slowdown)?;
             if !waited.is_zero() {
-                self.gate.count_budget_stop();
+                self.commit.gate.count_budget_stop();
             }
             if budget_client.budget().should_stall() && budget_client.is_out() {
                 self.why_no_budget()?;
@@ -81,7 +79,7 @@ impl AdmitEnv for Engine {
     }
 
     fn large_batch_turn(&self) -> &Mutex<LargeBatchTurn> {
-        &self.large
+        &self.commit.large_batch_turn
     }
 
     #[cold]
@@ -94,28 +92,28 @@ impl AdmitEnv for Engine {
 impl GenerationEnv for Engine {
     #[inline]
     fn enter(&self) -> Result<Guard<Arc<Generation>>> {
-        if self.attention.load(Ordering::Relaxed) {
+        if self.commit.wants_attention() {
             self.run_requested_switch()?; // refuses after a failure (C5)
         }
-        if let Some(budget_client) = &self.budget_client
+        if let Some(budget_client) = &self.commit.budget_client
             && budget_client.budget().should_flush()
         {
             self.relieve_budget(budget_client)?;
         }
-        Ok(self.generation.load())
+        Ok(self.commit.generations.load())
     }
 
     #[inline]
     fn nothing_due(&self) -> bool {
-        !self.attention.load(Ordering::Relaxed) && self.budget_client.is_none()
+        !self.commit.wants_attention() && self.commit.budget_client.is_none()
     }
 
     #[cold]
     fn await_switch(&self) {
-        drop(self.switching.read());
-        if self.generation.load().end().is_none() {
+        self.commit.generations.await_switch();
+        if self.commit.generations.load().end().is_none() {
             // The switch failed, or the database was closed: `enter` reports it.
-            self.ask_for_attention();
+            self.commit.ask_for_attention();
         }
     }
 
@@ -124,8 +122,8 @@ impl GenerationEnv for Engine {
         let base = full.base();
         // Never wait for a switch while holding a generation (S6 of `db::switch`).
         drop(full);
-        let switching = self.switching();
-        let generation = self.generation.load();
+        let switching = self.commit.generations.switching();
+        let generation = self.commit.generations.load();
         if generation.base() != base || generation.end().is_none() {
             return Ok(()); // another writer has replaced it
         }
@@ -142,23 +140,23 @@ impl GenerationEnv for Engine {
 impl WalEnv for Engine {
     #[inline]
     fn compresses(&self) -> bool {
-        self.wal.compresses()
+        self.commit.wal.compresses()
     }
 
     #[inline]
     fn compress(&self, parts: &[&[u8]]) -> Result<Option<CompressedRecord>> {
-        self.wal.compress(parts)
+        self.commit.wal.compress(parts)
     }
 
     #[cold]
     fn extend_wal(&self, generation: &Generation, upto: u64) -> Result<()> {
         self.tick(Ticker::WalExtendCalls, 1);
-        self.wal.extend_to(&generation.wal, upto)
+        self.commit.wal.extend_to(&generation.wal, upto)
     }
 
     #[inline]
     fn extend_wal_ahead(&self, generation: &Generation, end: u64) {
-        if self.wal.extend_ahead(&generation.wal, end) {
+        if self.commit.wal.extend_ahead(&generation.wal, end) {
             self.tick(Ticker::WalExtendCalls, 1);
         }
     }
@@ -177,10 +175,7 @@ impl WalEnv for Engine {
         }
         drop(timer);
         self.hit(Point::Appended, reservation.first);
-        let limit = self.log_limit.load(Ordering::Relaxed);
-        if self.wal.older_bytes() + reservation.end > limit {
-            self.ask_for_attention();
-        }
+        self.commit.check_log_limit(reservation.end);
         self.tick(Ticker::WalWriteCalls, 1);
         self.tick(
             Ticker::WalFileBytes,
@@ -191,12 +186,12 @@ impl WalEnv for Engine {
 
     fn sync_wal(&self, last: SequenceNumber) -> Result<()> {
         let _step = self.step(Step::SyncWait);
-        self.durable.run_until(last, || {
+        self.commit.durable.run_until(last, || {
             // Everything visible is in the log (C4).
-            let upto = self.publication.visible().max(last);
+            let upto = self.commit.publication.visible().max(last);
             self.hit(Point::Syncing, upto);
             let timer = self.time(Histogram::WalFileSyncMicros);
-            let mut synced = self.wal.sync(upto);
+            let mut synced = self.commit.wal.sync(upto);
             if planted(Bug::SyncFailureIgnored) {
                 synced = synced.or(Ok(Vec::new()));
             }
@@ -278,9 +273,7 @@ impl Engine {
     /// Records that a write of `bytes` is not in the log.
     fn record_unlogged(&self, bytes: usize) {
         self.observers.stats.unlogged_bytes.add(0, bytes as u64);
-        if !self.unlogged.load(Ordering::Relaxed) {
-            self.unlogged.store(true, Ordering::Relaxed);
-        }
+        self.commit.note_unlogged();
     }
 
     fn insert_into(
@@ -308,7 +301,7 @@ impl Engine {
             Some(LocatedBatch::Single(entry)) => {
                 let (full, deferred) = entry.link(first, memtable_of)?;
                 if full {
-                    self.ask_for_attention();
+                    self.commit.ask_for_attention();
                 }
                 self.count_write(write, 1);
                 return Ok(deferred);
@@ -331,7 +324,7 @@ impl Engine {
             }
         };
         if inserter.finish()? {
-            self.ask_for_attention();
+            self.commit.ask_for_attention();
         }
         let updated = inserter.updated();
         if updated > 0 {

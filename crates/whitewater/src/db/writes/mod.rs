@@ -40,7 +40,7 @@ impl Engine {
         let protected = has_checksums(spec.protection_bytes_per_key)?;
         let _timer = self.time(Histogram::DbWrite);
         let prefetched = self.prefetch(&op, &flags);
-        if self.protocol == CommitProtocol::Ordered && !protected {
+        if self.commit.protocol == CommitProtocol::Ordered && !protected {
             let operations = Operations::Single(op);
             return ordered::commit(self, &Write { operations, flags }, prefetched);
         }
@@ -79,10 +79,10 @@ impl Engine {
     /// reads its own prefix waits for a turn, so neither has a use for it.
     #[inline]
     fn prefetch<'k>(&self, op: &SingleOp<'k>, flags: &WriteFlags) -> Option<Prefetched<'k, Self>> {
-        if flags.reads_own_prefix || self.protocol != CommitProtocol::Ordered {
+        if flags.reads_own_prefix || self.commit.protocol != CommitProtocol::Ordered {
             return None;
         }
-        let generation = self.generation.load();
+        let generation = self.commit.generations.load();
         let memtable = generation.memtables.get(op.cf)?;
         let hint = memtable.find_leaf(op.ty, op.key);
         Some(Prefetched { generation, hint })
@@ -92,8 +92,8 @@ impl Engine {
     fn committer(&self) -> Committer<'_, Self> {
         Committer {
             env: self,
-            protocol: self.protocol,
-            queue: &self.queue,
+            protocol: self.commit.protocol,
+            queue: &self.commit.queue,
             max_group_bytes: self.options.max_write_batch_group_size_bytes,
             concurrent_inserts: self.options.allow_concurrent_memtable_write,
         }
@@ -108,16 +108,17 @@ impl Engine {
                 return Ok(()); // every record is handed over as it is written
             }
             Self::check_healthy(&self.lock_state())?;
-            let _here = self.generation.load();
+            let _here = self.commit.generations.load();
             return self
+                .commit
                 .wal
                 .flush()
                 .inspect_err(|e| self.report(Source::Log, e, "writing the log"));
         }
         Self::check_healthy(&self.lock_state())?;
         // A resumption waits for this call, too, before it changes the log.
-        let _here = self.generation.load();
-        self.sync_wal(self.publication.visible())
+        let _here = self.commit.generations.load();
+        self.sync_wal(self.commit.publication.visible())
     }
 }
 

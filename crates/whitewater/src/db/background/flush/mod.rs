@@ -163,7 +163,10 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     // lost writes could not be told from writes that were not logged.
     let has_others = engine.state.lock().cfs.len() > 1 && !planted(Bug::OtherLogsNotSynced);
     if has_others || engine.options.archives_logs() {
-        let synced = engine.wal.sync_closed(engine.latest_sequence_number());
+        let synced = engine
+            .commit
+            .wal
+            .sync_closed(engine.latest_sequence_number());
         let synced = synced.and_then(|logs| engine.track_synced(logs));
         if let Err(e) = synced {
             engine.report(Source::Log, &e, "syncing the log before a flush");
@@ -268,7 +271,7 @@ fn tell_start(engine: &Engine, job: &FlushJob, number: u64) {
 /// Returns what listeners are told when `job` begins.
 fn info(engine: &Engine, job: &FlushJob, number: u64) -> FlushJobInfo {
     let sum = |of: fn(&Memtable) -> u64| job.memtables.iter().map(|m| of(m)).sum::<u64>();
-    let pressure = engine.gate.pressure();
+    let pressure = engine.commit.gate.pressure();
     FlushJobInfo {
         cf_id: job.cf.id,
         cf_name: job.cf.name.clone(),
