@@ -16,6 +16,7 @@
 //! * [`scratch`]: values that a thread keeps for its next call.
 //! * [`dynamic_bloom`]: a Bloom filter that is added to while it is queried.
 //! * [`counter`]: statistics that promise no ordering.
+//! * [`key_locks`]: the lock table of transactions: queues of waiters, deadlocks.
 //! * [`heap`]: a global allocator that can count, for benchmarks.
 //! * [`waiter`]: waiting by spinning, yielding if that has paid off before, and sleeping.
 //! * [`sync`]: the atomics and locks that the others use; loom's or shuttle's in models.
@@ -42,6 +43,7 @@ pub mod dynamic_bloom;
 pub mod group;
 pub mod hash_buckets;
 pub mod heap;
+pub mod key_locks;
 mod once;
 pub mod prefetch;
 pub mod publish;

@@ -15,7 +15,10 @@
 //! With the cargo feature `count-rmw` the atomics and the mutex count the
 //! read-modify-writes of each thread ([`rmw`]). Without it they are std's and
 //! parking_lot's own.
+//!
+//! `blocking` has locks under which threads wait for a condition, perhaps not for ever.
 
+pub(crate) mod blocking;
 pub mod rmw;
 
 /// Whether this is a build for a model checker. Structures are then made
