@@ -161,7 +161,7 @@ impl Engine {
         let limit = limit.saturating_mul(1 << 20);
         match purge(
             &*self.files.fs,
-            &filename::archive(self.wal_dir()),
+            &filename::archive(self.commit.wal.dir()),
             now,
             ttl,
             limit,

@@ -10,6 +10,7 @@
 //! could be flushed is met at the end of the flush that was in the way.
 
 use super::Engine;
+use super::commit_path::CommitPath;
 use super::state::{CfState, DbState};
 use crate::panics::{Guarded, caught};
 use crate::write_buffer_manager::{BudgetClient, Flusher};
@@ -34,20 +35,12 @@ impl Engine {
         }
     }
 
-    /// Called by a flush thread when a flush has ended and its references to memtables are
-    /// dropped: whether memory was freed or not, stalled writers check whom to ask next.
-    pub(crate) fn tell_budget(&self) {
-        if let Some(budget_client) = &self.commit.budget_client {
-            budget_client.budget().wake();
-        }
-    }
-
     /// Switches the memtable whose flush helps the budget most, if one helps.
     fn switch_for_budget(&self) -> Result<()> {
         let switching = self.commit.generations.switching();
         let picked = {
             let mut state = self.state.lock();
-            let picked = self.pick_for_budget(&state);
+            let picked = self.commit.pick_for_budget(&state);
             state.budget_asks &= picked.is_none();
             picked
         };
@@ -66,19 +59,29 @@ impl Engine {
         if !state.budget_asks {
             return false;
         }
-        if self.pick_for_budget(state).is_some() {
+        if self.commit.pick_for_budget(state).is_some() {
             return true;
         }
         // Otherwise there is nothing to do until a flush has ended.
         state.budget_asks = state.running_flushes > 0 || state.cfs.values().any(holds_entries);
         false
     }
+}
+
+impl CommitPath {
+    /// Called by a flush thread when a flush has ended and its references to memtables are
+    /// dropped: whether memory was freed or not, stalled writers check whom to ask next.
+    pub(super) fn tell_budget(&self) {
+        if let Some(budget_client) = &self.budget_client {
+            budget_client.budget().wake();
+        }
+    }
 
     /// The column family to flush for the budget: the one with the oldest entries among
     /// those that are not being flushed already (RocksDB's choice). `None` if the budget
     /// needs no flush, or if the memtables that are about to be flushed are enough.
     fn pick_for_budget(&self, state: &DbState) -> Option<u32> {
-        let budget = self.commit.budget_client.as_ref()?.budget();
+        let budget = self.budget_client.as_ref()?.budget();
         let leaves = |cf: &&CfState| cf.flushing || cf.wants_flush();
         if !budget.should_flush() {
             let leaving = state.cfs.values().filter(leaves).flat_map(|cf| &cf.imm);

@@ -51,7 +51,7 @@ impl Engine {
             )));
         }
         let staging = staging_of(target)?;
-        self.check_parent(&staging)?;
+        check_parent(&*self.files.fs, &staging)?;
         if self.commit.log_bytes() >= log_size_for_flush {
             self.flush_all(true)?;
         }
@@ -66,18 +66,6 @@ impl Engine {
         self.info_log
             .write(&format!("Created checkpoint {}", target.display()));
         Ok(())
-    }
-
-    /// Refuses to make a directory in a parent that does not exist.
-    fn check_parent(&self, path: &Path) -> Result<()> {
-        let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-        match parent {
-            Some(parent) if !self.files.fs.exists(parent)? => {
-                let missing = io::Error::new(io::ErrorKind::NotFound, "No such file or directory");
-                Err(Error::io("creating a directory", path, &missing))
-            }
-            _ => Ok(()),
-        }
     }
 
     fn fill_checkpoint(&self, staging: &Path, target: &Path) -> Result<()> {
@@ -105,7 +93,7 @@ impl Engine {
         }
         for &(number, len) in &moment.logs {
             let to = filename::wal(staging, number);
-            copy_part(fs, &filename::wal(self.wal_dir(), number), &to, len)?;
+            copy_part(fs, &filename::wal(self.commit.wal.dir(), number), &to, len)?;
             self.count_copied(len);
         }
         if let Some(options) = newest_options(fs, &self.files.dir)? {
@@ -193,6 +181,18 @@ fn staging_of(target: &Path) -> Result<PathBuf> {
     let mut name = name.to_os_string();
     name.push(".tmp");
     Ok(target.with_file_name(name))
+}
+
+/// Refuses to make a directory in a parent that does not exist.
+fn check_parent(fs: &dyn Fs, path: &Path) -> Result<()> {
+    let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
+    match parent {
+        Some(parent) if !fs.exists(parent)? => {
+            let missing = io::Error::new(io::ErrorKind::NotFound, "No such file or directory");
+            Err(Error::io("creating a directory", path, &missing))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Removes the directory of an earlier attempt, if there is one.

@@ -285,8 +285,7 @@ impl Engine {
             self.observers.note_recovery(Some(told), true);
         }
         drop(state);
-        self.background.work.notify_all();
-        self.background.job_has_ended();
+        self.background.look_again();
         self.count_failure(error, tried);
         let stops = if severity >= Severity::HardError {
             "writes are refused"

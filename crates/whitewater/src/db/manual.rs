@@ -79,8 +79,7 @@ impl Engine {
         {
             self.report(Source::Compaction, e, "a manual compaction");
         }
-        self.background.work.notify_all();
-        self.background.job_has_ended();
+        self.background.look_again();
         if outcome.is_ok() {
             self.purge_obsolete_files();
         }

@@ -96,7 +96,6 @@ use observers::Observers;
 use reader::Role;
 use state::DbState;
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 use whitewater_concurrent::system::{self, Mutex, MutexGuard};
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -183,11 +182,6 @@ impl Engine {
             .values()
             .map(|cf| cf.data.clone())
             .collect()
-    }
-
-    /// The directory of the logs.
-    pub(crate) fn wal_dir(&self) -> &Path {
-        self.commit.wal.dir()
     }
 
     /// The last visible sequence number.

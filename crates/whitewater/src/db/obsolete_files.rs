@@ -61,6 +61,23 @@ impl Deletions {
         *disabled = disabled.saturating_sub(1);
         *disabled == 0
     }
+
+    /// Notes that logs below `number` are to be deleted later.
+    fn put_off_logs(&self, number: u64) {
+        self.logs_below.fetch_max(number, Ordering::Relaxed);
+    }
+
+    /// Notes that `logs`, which a resumption has replaced, are to be deleted later.
+    fn put_off_replaced(&self, logs: Vec<PathBuf>) {
+        self.replaced_logs.lock().extend(logs);
+    }
+
+    /// Returns what was put off: below which number logs are to be deleted (0: none), and
+    /// replaced logs.
+    fn take_put_off(&self) -> (u64, Vec<PathBuf>) {
+        let below = self.logs_below.swap(0, Ordering::Relaxed);
+        (below, std::mem::take(&mut *self.replaced_logs.lock()))
+    }
 }
 
 impl Engine {
@@ -82,11 +99,10 @@ impl Engine {
         if !self.files.deletions.enable() {
             return;
         }
-        let below = self.files.deletions.logs_below.swap(0, Ordering::Relaxed);
+        let (below, replaced) = self.files.deletions.take_put_off();
         if below > 0 {
             self.purge_obsolete_logs(below);
         }
-        let replaced = std::mem::take(&mut *self.files.deletions.replaced_logs.lock());
         self.delete_replaced_logs(replaced);
         self.purge_obsolete_files();
     }
@@ -96,7 +112,7 @@ impl Engine {
     pub(super) fn delete_replaced_logs(&self, logs: Vec<PathBuf>) {
         let disabled = self.files.deletions.disabled();
         if *disabled > 0 {
-            self.files.deletions.replaced_logs.lock().extend(logs);
+            self.files.deletions.put_off_replaced(logs);
             return;
         }
         if logs.is_empty() {
@@ -240,10 +256,7 @@ impl Engine {
         // right.
         let disabled = self.files.deletions.disabled();
         if *disabled > 0 {
-            self.files
-                .deletions
-                .logs_below
-                .fetch_max(min_needed, Ordering::Relaxed);
+            self.files.deletions.put_off_logs(min_needed);
             return;
         }
         if let Err(e) = self.track_deleted(min_needed) {
@@ -254,9 +267,11 @@ impl Engine {
         }
         for number in self.commit.wal.forget_below(min_needed) {
             let done = if self.options.archives_logs() {
-                archive_log(&*self.files.fs, self.wal_dir(), number)
+                archive_log(&*self.files.fs, self.commit.wal.dir(), number)
             } else {
-                self.files.fs.remove(&filename::wal(self.wal_dir(), number))
+                self.files
+                    .fs
+                    .remove(&filename::wal(self.commit.wal.dir(), number))
             };
             if let Err(e) = done {
                 self.info_log

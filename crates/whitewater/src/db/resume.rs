@@ -38,6 +38,7 @@
 
 use super::Engine;
 use super::failure::Source;
+use super::generations::Generations;
 use super::state::{CfState, DbState};
 use crate::db::background::flush::write_level0;
 use crate::memtable::Memtable;
@@ -63,6 +64,31 @@ type Due = (
     Vec<Arc<Memtable>>,
 );
 
+impl Generations {
+    /// Replaces the current generation by a closed one; returns where the current one
+    /// ended.
+    fn stand_in(&self) -> End {
+        let before = self.load_full();
+        // A failed switch may have closed it.
+        let end = before.close().or_else(|| before.ended());
+        let end = end.unwrap_or(End {
+            last: before.base(),
+            offset: before.start(),
+        });
+        let stand_in = Generation::new(
+            before.memtables.clone(),
+            before.wal.clone(),
+            before.start(),
+            end,
+        );
+        stand_in.close();
+        self.track(&before, end);
+        drop(before);
+        self.replace(stand_in);
+        end
+    }
+}
+
 impl Engine {
     /// Ends a failure that stopped writes, if that is safe; see the module. A failed flush
     /// that would be retried later is retried at once, and waited for: `Ok` means that
@@ -82,8 +108,7 @@ impl Engine {
             Ok(()) => self.info_log.write("Successfully resumed DB"),
             Err(e) => self.info_log.error(&format!("Failed to resume DB [{e}]")),
         }
-        self.background.work.notify_all();
-        self.background.job_has_ended();
+        self.background.look_again();
         self.log_stalls();
         outcome
     }
@@ -109,7 +134,7 @@ impl Engine {
         // than the manifest names, for example after a column family was dropped.
         let recorded = self.files.versions.min_log_number_to_keep();
         self.purge_logs_between_switches(recorded);
-        let end = self.stand_in();
+        let end = self.commit.generations.stand_in();
         self.await_nobody()?; // upholds F4
         self.check_published()?;
         // Failures of the writers that have left are dealt with, too.
@@ -168,29 +193,6 @@ impl Engine {
             self.background.work.notify_all();
             self.background.wait_for_job(&mut state, None);
         }
-    }
-
-    /// Replaces the current generation by a closed one; returns where the current one
-    /// ended.
-    fn stand_in(&self) -> End {
-        let before = self.commit.generations.load_full();
-        // A failed switch may have closed it.
-        let end = before.close().or_else(|| before.ended());
-        let end = end.unwrap_or(End {
-            last: before.base(),
-            offset: before.start(),
-        });
-        let stand_in = Generation::new(
-            before.memtables.clone(),
-            before.wal.clone(),
-            before.start(),
-            end,
-        );
-        stand_in.close();
-        self.commit.generations.track(&before, end);
-        drop(before);
-        self.commit.generations.replace(stand_in);
-        end
     }
 
     /// Waits until no thread writes in a retired generation.

@@ -7,6 +7,7 @@
 //! until the mutex is free ([`Engine::log_stalls`]).
 
 use super::Engine;
+use super::commit_path::CommitPath;
 use super::events::condition;
 use super::state::{CfState, DbState};
 use crate::listener::WriteStallInfo;
@@ -203,10 +204,12 @@ impl Engine {
             self.info_log.log(level, &line);
         }
     }
+}
 
+impl CommitPath {
     /// Counts of stalls that concern the whole database, under RocksDB's names.
     pub(super) fn stall_counts(&self) -> Vec<(String, u64)> {
         let name = "write-buffer-manager-limit-stops".to_owned();
-        vec![(name, self.commit.gate.budget_stops())]
+        vec![(name, self.gate.budget_stops())]
     }
 }

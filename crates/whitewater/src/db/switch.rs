@@ -28,6 +28,7 @@
 //!   the database ([`Gap`]), so no thread waits for a generation that never comes.
 
 use super::Engine;
+use super::commit_path::CommitPath;
 use super::failure::Source;
 use super::generations::Switching;
 use super::state::{CfState, DbState};
@@ -62,6 +63,21 @@ impl NextLog {
     pub(super) fn discard(&self, wal: &Wal) {
         if let NextLog::New(log) = self {
             wal.discard(log);
+        }
+    }
+}
+
+impl CommitPath {
+    /// Moves empty memtables on to log `number`. The generation that follows the number
+    /// `last` began in that log: if `last` is visible and no insert is pending, no thread
+    /// still writes to these memtables from an older log (S4). Otherwise a flush moves them
+    /// later.
+    pub(super) fn settle_empty(&self, state: &DbState, last: SequenceNumber, number: u64) {
+        if self.is_inserted(last) {
+            let empty = |cf: &&CfState| cf.mem.is_empty();
+            for cf in state.cfs.values().filter(empty) {
+                cf.mem.advance_wal_number(number);
+            }
         }
     }
 }
@@ -211,7 +227,7 @@ impl Engine {
             cf.imm.push(full);
             cf.publish(); // before `install`: upholds S2
         }
-        self.settle_empty(&state, end.last, number);
+        self.commit.settle_empty(&state, end.last, number);
         self.install(&state, log.segment(), start, end);
         gap.end();
         self.recompute_stall(&mut state, ids.iter().copied());
@@ -234,7 +250,7 @@ impl Engine {
         let end = begun.inspect_err(|_| log.discard(&self.commit.wal))?;
         let start = self.continue_in(&log, &before, end)?;
         let state = self.lock_state();
-        self.settle_empty(&state, end.last, number);
+        self.commit.settle_empty(&state, end.last, number);
         self.install(&state, log.segment(), start, end);
         gap.end();
         drop(state);
@@ -355,24 +371,12 @@ impl Engine {
         Ok(end)
     }
 
-    /// Moves empty memtables on to log `number`. The generation that follows the number
-    /// `last` began in that log: if `last` is visible and no insert is pending, no thread
-    /// still writes to these memtables from an older log (S4). Otherwise a flush moves them
-    /// later.
-    pub(super) fn settle_empty(&self, state: &DbState, last: SequenceNumber, number: u64) {
-        if self.commit.is_inserted(last) {
-            let empty = |cf: &&CfState| cf.mem.is_empty();
-            for cf in state.cfs.values().filter(empty) {
-                cf.mem.advance_wal_number(number);
-            }
-        }
-    }
-
-    /// [`Engine::settle_empty`] for the current generation.
+    /// [`CommitPath::settle_empty`] for the current generation.
     pub(crate) fn settle_empty_memtables(&self) {
         let state = self.lock_state();
         let now = self.commit.generations.load();
-        self.settle_empty(&state, now.base(), now.wal.log_number());
+        self.commit
+            .settle_empty(&state, now.base(), now.wal.log_number());
     }
 
     /// Closes a generation and tracks it until it is settled. Sets `closed` as soon as it

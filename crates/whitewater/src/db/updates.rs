@@ -104,8 +104,8 @@ impl Engine {
         let current = self.commit.generations.load().wal.log_number();
         // Live logs are listed first, so a log that is moved meanwhile is found twice
         // rather than never.
-        let mut logs = archive::logs_in(&*self.files.fs, self.wal_dir())?;
-        let archive = filename::archive(self.wal_dir());
+        let mut logs = archive::logs_in(&*self.files.fs, self.commit.wal.dir())?;
+        let archive = filename::archive(self.commit.wal.dir());
         logs.extend(archive::logs_in(&*self.files.fs, &archive)?);
         logs.retain(|number| (after + 1..=current).contains(number));
         logs.sort_unstable();
@@ -132,12 +132,12 @@ impl Engine {
     }
 
     fn open_log(&self, number: u64) -> Result<Arc<dyn RandomAccessFile>> {
-        let live = filename::wal(self.wal_dir(), number);
+        let live = filename::wal(self.commit.wal.dir(), number);
         match self.files.fs.open_random(&live) {
             Err(e) if e.is_missing_file() => {}
             opened => return opened,
         }
-        let archived = filename::wal(&filename::archive(self.wal_dir()), number);
+        let archived = filename::wal(&filename::archive(self.commit.wal.dir()), number);
         match self.files.fs.open_random(&archived) {
             Err(e) if e.is_missing_file() => Err(gap()),
             opened => opened,

@@ -78,6 +78,12 @@ impl Background {
         self.done.notify_all();
     }
 
+    /// Wakes the pools and callers that wait for a job: what they look at has changed.
+    pub fn look_again(&self) {
+        self.work.notify_all();
+        self.done.notify_all();
+    }
+
     /// Waits until a job has ended, or until `deadline` if there is one; returns whether
     /// the deadline has passed. The wait is measured for the caller's perf context.
     pub fn wait_for_job(
@@ -214,6 +220,5 @@ fn finish(engine: &Engine, outcome: Result<()>, source: Source) {
             engine.purge_obsolete_files();
         }
     }
-    engine.background.work.notify_all();
-    engine.background.job_has_ended();
+    engine.background.look_again();
 }

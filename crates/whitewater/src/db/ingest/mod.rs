@@ -112,8 +112,7 @@ impl Engine {
         if let Some(below) = obsolete_logs {
             self.purge_obsolete_logs(below);
         }
-        self.background.work.notify_all();
-        self.background.job_has_ended();
+        self.background.look_again();
         self.log_stalls();
         self.purge_obsolete_files();
         let levels = outcome?;
@@ -221,7 +220,8 @@ impl Engine {
         if let Some(cf) = state.cfs.get_mut(&cf.id) {
             cf.ingesting = false;
         }
-        self.settle_empty(&state, end.last, log.segment().log_number());
+        self.commit
+            .settle_empty(&state, end.last, log.segment().log_number());
         self.install(&state, log.segment(), start, End { last, ..end });
         gap.end();
         self.recompute_stall(&mut state, [cf.id]);

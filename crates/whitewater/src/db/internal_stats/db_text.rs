@@ -158,7 +158,7 @@ impl Engine {
         );
         now.print(&mut out, "Cumulative", ("GB", GB));
         new.print(&mut out, "Interval", ("MB", MB));
-        out.push_str(&counts_text(&self.stall_counts()));
+        out.push_str(&counts_text(&self.commit.stall_counts()));
         out
     }
 
@@ -177,7 +177,7 @@ impl Engine {
         ]
         .map(|(name, n)| (name.to_owned(), n.to_string()))
         .into();
-        let counts = self.stall_counts();
+        let counts = self.commit.stall_counts();
         entries.extend(counts.into_iter().map(|(k, n)| (k, n.to_string())));
         let up = format!("{:.6}", now.up.as_secs_f64());
         entries.push(("db.uptime".to_owned(), up));

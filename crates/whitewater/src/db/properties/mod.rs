@@ -55,7 +55,7 @@ impl Engine {
             ("cf-write-stall-stats", None) => {
                 self.with_cf(cf, |c| counts_text(&c.stall.counts.entries()))
             }
-            ("db-write-stall-stats", None) => Some(counts_text(&self.stall_counts())),
+            ("db-write-stall-stats", None) => Some(counts_text(&self.commit.stall_counts())),
             ("levelstats", None) => self.with_cf(cf, level_stats),
             ("stats", None) => Some(self.cf_stats(cf)? + &self.db_stats()),
             // The `rocksdb` crate uses the name in capitals.
@@ -155,7 +155,7 @@ impl Engine {
             ("cf-write-stall-stats", None) => {
                 numbers(self.with_cf(cf, |c| c.stall.counts.entries())?)
             }
-            ("db-write-stall-stats", None) => numbers(self.stall_counts()),
+            ("db-write-stall-stats", None) => numbers(self.commit.stall_counts()),
             ("cfstats" | "CFSTATS", None) => self.with_cf(cf, cf_text::map)?,
             ("dbstats", None) => self.db_stats_map(),
             ("aggregated-table-properties-at-level", Some(_))

@@ -467,7 +467,7 @@ fn end_flush(engine: &Engine) {
         engine.forgive_flushes(&mut state);
     }
     engine.background.job_has_ended();
-    engine.tell_budget();
+    engine.commit.tell_budget();
 }
 
 /// Flushes all retired memtables of column family `id`, and with atomic flushes of all
