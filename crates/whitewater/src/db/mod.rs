@@ -144,10 +144,11 @@ pub(crate) struct Engine {
     commit: CommitPath,
     /// Flushes, compactions, and who waits for them.
     background: Background,
-    /// Where the database is, and which files it needs.
-    files: Files,
     /// Who is told what happens.
     observers: Observers,
+    /// Where the database is, and which files it needs. Last, so that it is dropped last:
+    /// it has the lock file, and `commit` the log (D2).
+    files: Files,
 }
 
 impl fmt::Debug for Engine {
