@@ -7,8 +7,9 @@
 //! the tests that must find it. Without the feature, [`planted`](fn@planted) is a constant `false`,
 //! and a build contains none of this.
 //!
-//! The macro [`planted!`](crate::planted!) plants a bug in one line. A step that a bug leaves out
-//! is under `if !planted(..)`.
+//! The macro [`planted!`](crate::planted!) plants a bug in a line of its own. A bug between the
+//! engine and its files, such as a sync that is skipped, has no line in the engine:
+//! `crates/whitewater/tests/it/harness/seam.rs` wraps the file system of a test with it.
 //!
 //! Not here: orderings and fences of the lock-free structures, which `scripts/weaken-models`
 //! weakens under a model checker.
@@ -56,7 +57,7 @@ bugs! {
     BatchPublishedInHalves "batch_published_in_halves"
         "The first entry of a batch becomes visible before the others."
     FamilyLeftOut "family_left_out"
-        "Of a batch, only what is for its first column family is inserted."
+        "Of a batch, only what is for the default column family is inserted."
     LogFailureIgnored "log_failure_ignored"
         "A write whose log record could not be written goes on as if it had been."
     FailureNotReported "failure_not_reported"

@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use whitewater_storage::key::InternalComparator;
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
 /// Everything that a reader of one column family needs, immutable: the active memtable, older
@@ -103,13 +103,11 @@ impl ColumnFamilyData {
         options: &Arc<CfOptions>,
     ) {
         let number = self.publications.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut imm: Vec<_> = imm_oldest_first.iter().rev().cloned().collect();
+        planted!(MemtablesOldestFirst => imm.reverse());
         self.super_version.store(Arc::new(SuperVersion {
             mem: mem.clone(),
-            imm: if planted(Bug::MemtablesOldestFirst) {
-                imm_oldest_first.to_vec()
-            } else {
-                imm_oldest_first.iter().rev().cloned().collect()
-            },
+            imm,
             version: version.clone(),
             options: options.clone(),
             number,

@@ -23,7 +23,7 @@ use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::counter::thread_number;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 
 /// The number of shards. If there are more threads, some share a shard.
 const SHARDS: usize = 16;
@@ -142,7 +142,8 @@ impl SnapshotList {
             return;
         };
         entry.0 -= 1;
-        if entry.0 > 0 && !planted(Bug::TwinSnapshotReleased) {
+        planted!(TwinSnapshotReleased => entry.0 = 0);
+        if entry.0 > 0 {
             return;
         }
         live.remove(&seq);

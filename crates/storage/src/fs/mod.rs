@@ -38,7 +38,6 @@ pub use self::part::Part;
 pub use self::shared::{SharedAccess, SharedFile, SharedOptions};
 
 use crate::error::{Error, Result};
-use crate::planted::{Bug, planted};
 use bytes::Bytes;
 use std::fmt::Debug;
 use std::fs::File;
@@ -270,14 +269,10 @@ pub fn read_file(fs: &dyn Fs, path: &Path, max: u64) -> Result<Vec<u8>> {
 pub fn write_file_atomically(fs: &dyn Fs, tmp: &Path, path: &Path, data: &[u8]) -> Result<()> {
     let mut file = fs.create(tmp)?;
     file.append(data)?;
-    if !planted(Bug::CurrentNotSynced) {
-        file.sync()?;
-    }
+    file.sync()?;
     drop(file);
     fs.rename(tmp, path)?;
-    if let Some(dir) = path.parent()
-        && !planted(Bug::CurrentNameNotSynced)
-    {
+    if let Some(dir) = path.parent() {
         fs.sync_dir(dir)?;
     }
     Ok(())

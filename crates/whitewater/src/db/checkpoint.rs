@@ -17,7 +17,7 @@ use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, read_file};
 use whitewater_storage::manifest::set_current;
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
 /// The number of bytes of a log that are copied at a time.
@@ -149,9 +149,8 @@ impl Engine {
         let (manifest, versions) = self.files.versions.write_copy(staging, min)?;
         let mut logs = self.commit.wal.older();
         let current = generation.wal.log_number();
-        if !planted(Bug::CheckpointWithoutLog) {
-            logs.push((current, end.offset));
-        }
+        logs.push((current, end.offset));
+        planted!(CheckpointWithoutLog => logs.pop());
         logs.retain(|(number, _)| *number >= min);
         if end.offset == generation.start() && logs[..] == [(current, end.offset)] {
             // The log holds nothing but the link to the log before, which the copy does not

@@ -25,7 +25,7 @@ use std::time::UNIX_EPOCH;
 use whitewater_concurrent::system;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{SequenceNumber, seek_key};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
 /// What an iterator is made from.
@@ -213,18 +213,12 @@ impl Engine {
         let found: Vec<Result<Option<Bytes>>> = keys
             .iter()
             .map(|(cf, key)| {
-                let at = if planted(Bug::WrongFamily) {
-                    0
-                } else {
-                    cfs.partition_point(|c| c.id < cf.id)
-                };
+                let mut at = cfs.partition_point(|c| c.id < cf.id);
+                planted!(WrongFamily => at = 0);
                 spec.limits().check_deadline()?;
                 self.check_spec(cf, &views[at], spec)?;
-                let seq = if planted(Bug::ViewsApart) {
-                    self.sequence_in(&views[at], spec)
-                } else {
-                    seq
-                };
+                let mut seq = seq;
+                planted!(ViewsApart => seq = self.sequence_in(&views[at], spec));
                 self.get_in(cf, &views[at], key, seq, spec)
             })
             .collect();
@@ -408,11 +402,8 @@ impl Engine {
         let options = &view.options;
         let prefix_mode = prefix_mode(options, spec);
         let (mut all, mut tombstones) = (Vec::new(), Vec::new());
-        let imm = if planted(Bug::IteratorMissesMemtables) {
-            &[]
-        } else {
-            &view.imm[..]
-        };
+        let mut imm = &view.imm[..];
+        planted!(IteratorMissesMemtables => imm = &[]);
         for mem in std::iter::once(&view.mem).chain(imm) {
             all.push(match prefix_mode {
                 PrefixMode::Never => mem.iter(),
@@ -461,9 +452,7 @@ impl Engine {
     #[inline]
     pub(super) fn sequence_in(&self, view: &SuperVersion, spec: &ReadSpec) -> SequenceNumber {
         let visible = self.latest_sequence_number();
-        if planted(Bug::SnapshotReadsNewest) {
-            return visible;
-        }
+        planted!(SnapshotReadsNewest => return visible);
         spec.sequence(visible).min(view.mem.horizon())
     }
 

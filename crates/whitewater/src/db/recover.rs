@@ -17,7 +17,7 @@ use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::{CfOptions, DbOptions};
 use crate::table_writer::OutputContext;
 use crate::version::Version;
-use crate::version::set::{Recovered, VersionSet};
+use crate::version::set::{CfVersion, Recovered, VersionSet};
 use crate::write::wal::Link;
 use crate::write_buffer_manager::BudgetClient;
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::manifest::FileMetaData;
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::wal::{LogReader, ReadOutcome, RecoveryMode};
 use whitewater_storage::{Error, Result};
 
@@ -243,8 +243,8 @@ impl LogReplay<'_> {
                         path.display()
                     ));
                     // What was torn off may leave a gap before the next log.
-                    let cuts = self.options.wal_recovery_mode == RecoveryMode::PointInTime
-                        && !planted(Bug::TornTailForgotten);
+                    let mut cuts = self.options.wal_recovery_mode == RecoveryMode::PointInTime;
+                    planted!(TornTailForgotten => cuts = false);
                     progress.cut = cuts.then_some(number);
                     break;
                 }
@@ -338,8 +338,8 @@ impl LogReplay<'_> {
             RecoveryMode::AbsoluteConsistency | RecoveryMode::TolerateCorruptedTailRecords => {
                 Err(e)
             }
-            RecoveryMode::PointInTime if planted(Bug::DamageReadPast) => Ok(false),
             RecoveryMode::PointInTime => {
+                planted!(DamageReadPast => return Ok(false));
                 let rest = size.saturating_sub(e.offset().unwrap_or(size));
                 self.log.write(&format!(
                     "Recovery: cut at damage, {rest} bytes dropped: {e}"
@@ -368,7 +368,7 @@ impl LogReplay<'_> {
                 continue;
             };
             if let Some(cf) = self.recovered.column_families.get(&id)
-                && (log_number >= cf.log_number || planted(Bug::ReplayNotSkipped))
+                && is_replayed(cf, log_number)
             {
                 let options = &self.wanted[&cf.name];
                 let mem = progress.memtables.entry(id).or_insert_with(|| {
@@ -394,7 +394,8 @@ impl LogReplay<'_> {
         if noted {
             seq += 1; // log data alone took a number
         }
-        let last = seq.saturating_sub(1 + u64::from(planted(Bug::NumberUsedAgain)));
+        let mut last = seq.saturating_sub(1);
+        planted!(NumberUsedAgain => last = last.saturating_sub(1));
         progress.out.last_sequence = progress.out.last_sequence.max(last);
         progress.read_to = progress.read_to.max(last);
         progress.repeats = noted || (seq == first && progress.repeats);
@@ -434,10 +435,8 @@ impl LogReplay<'_> {
         let Some(mem) = progress.memtables.remove(&id).filter(|m| !m.is_empty()) else {
             return Ok(());
         };
-        if self.tables == Tables::Keep && planted(Bug::ReadOnlySkipsLogs) {
-            return Ok(());
-        }
         if self.tables == Tables::Keep {
+            planted!(ReadOnlySkipsLogs => return Ok(()));
             progress.out.memtables.entry(id).or_default().push(mem);
             return Ok(());
         }
@@ -467,10 +466,17 @@ impl LogReplay<'_> {
     }
 }
 
+/// Whether entries of the log `number` for `family` are to be replayed: they were not flushed.
+fn is_replayed(family: &CfVersion, number: u64) -> bool {
+    planted!(ReplayNotSkipped => return true);
+    number >= family.log_number
+}
+
 /// If `record` says how the log before this one ended and not all of that was read, returns
 /// that log's number and what is wrong.
 fn broken_link(record: &[u8], progress: &Progress) -> Option<(u64, Error)> {
-    let link = Link::decode(record).filter(|_| !planted(Bug::LinkIgnored))?;
+    planted!(LinkIgnored => return None);
+    let link = Link::decode(record)?;
     let read = progress.ends.get(&link.log_number).copied().unwrap_or(0);
     if link.log_number < progress.first_log || read >= link.size {
         return None;

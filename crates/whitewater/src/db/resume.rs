@@ -51,7 +51,7 @@ use std::time::Duration;
 use whitewater_concurrent::system::{self, MutexGuard};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result, Severity};
 
@@ -229,7 +229,8 @@ impl Engine {
         for cf in state.cfs.values() {
             let memtables: Vec<_> = cf.imm.iter().chain([&cf.mem]).cloned().collect();
             for memtable in &memtables {
-                if end.last > last && !planted(Bug::FailedWriteShows) {
+                planted!(FailedWriteShows => continue);
+                if end.last > last {
                     memtable.hide_above(last);
                 }
             }
@@ -275,14 +276,11 @@ impl Engine {
     ) -> Result<()> {
         let snapshots = self.snapshots.sequences();
         for (cf, memtables) in due {
-            let skipped = if planted(Bug::MemtableForgotten) {
-                memtables.len() - 1
-            } else {
-                0
-            };
+            let mut memtables = &memtables[..];
+            planted!(MemtableForgotten => memtables = &memtables[memtables.len() - 1..]);
             let (db, options) = (self.db_options(), cf.options());
             let ctx = self.output_context(cf, (&db, &options), &snapshots);
-            tables.insert(cf.id, write_level0(&ctx, &memtables[skipped..])?.files);
+            tables.insert(cf.id, write_level0(&ctx, memtables)?.files);
         }
         Ok(())
     }
@@ -306,11 +304,8 @@ impl Engine {
             ..VersionEdit::default()
         });
         // Numbers of failed writes are not used again, even after a crash (F7).
-        let last = if planted(Bug::FailedNumbersUsedAgain) {
-            self.commit.publication.visible()
-        } else {
-            end.last
-        };
+        let mut last = end.last;
+        planted!(FailedNumbersUsedAgain => last = self.commit.publication.visible());
         self.files
             .versions
             .log_and_apply(edits.collect(), last, None, &mut |changed| {

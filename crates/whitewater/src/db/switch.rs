@@ -41,7 +41,7 @@ use crate::write::generation::{End, Generation};
 use crate::write::wal::Wal;
 use std::sync::Arc;
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -203,8 +203,9 @@ impl Engine {
         let begun = gap.begin(&before);
         let end = begun.inspect_err(|_| log.discard(&self.commit.wal))?;
         // Upholds S5.
-        let is_used = matches!(log, NextLog::Same(_)) && end.offset > before.start();
-        if is_used && !planted(Bug::EmptyLogKept) {
+        let mut is_used = matches!(log, NextLog::Same(_)) && end.offset > before.start();
+        planted!(EmptyLogKept => is_used = false);
+        if is_used {
             // Writes went to the empty log meanwhile, and entries to the old memtables with
             // them: the log would be replayed for the new memtables, too.
             log = self.new_log()?;
@@ -421,16 +422,13 @@ impl Engine {
     /// # Errors
     /// A write up to `last` failed.
     pub(super) fn await_inserted(&self, last: SequenceNumber) -> Result<()> {
-        if !planted(Bug::FlushDoesNotWait) {
-            // The last numbers may belong to writes that a resumption gave up.
-            let waited = self.commit.publication.wait_passed(last);
-            waited.map_err(|_| self.first_error())?;
-        }
+        planted!(FlushDoesNotWait => return Ok(()));
+        // The last numbers may belong to writes that a resumption gave up.
+        let waited = self.commit.publication.wait_passed(last);
+        waited.map_err(|_| self.first_error())?;
         // Looked at after the wait, as `pending_up_to` wants it.
         for inserts in self.commit.generations.pending_up_to(last) {
-            if planted(Bug::PendingInsertsMissed) {
-                break;
-            }
+            planted!(PendingInsertsMissed => break);
             inserts.wait().map_err(|_| self.first_error())?;
         }
         Ok(())

@@ -11,7 +11,7 @@ use crate::operators::merge::{MergeOperator, Merger, full_merge};
 use bytes::Bytes;
 use whitewater_storage::Result;
 use whitewater_storage::key::{ParsedKey, SequenceNumber, ValueType};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 
 /// Collects what sources say about one user key, from the newest source to the oldest, until
 /// the answer is known.
@@ -184,9 +184,7 @@ impl<'a> GetContext<'a> {
             return Ok(existing);
         }
         let mut operands: Vec<&[u8]> = self.operands.iter().rev().map(|o| &o[..]).collect();
-        if planted(Bug::OperandsReversed) {
-            operands.reverse();
-        }
+        planted!(OperandsReversed => operands.reverse());
         let existing = existing.as_deref();
         let merged = full_merge(self.merger, self.user_key, existing, &operands)?;
         Ok(Some(merged.into()))

@@ -65,7 +65,7 @@ use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag, parse_internal_key, seek_key,
 };
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::protection::KvSum;
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::{Error, Result};
@@ -308,9 +308,9 @@ impl Memtable {
     ) -> Option<UnlinkedEntry> {
         let two_phase = self.two_phase_for(ty)?;
         // Before the entry: upholds F1 of the filter.
-        if let Some(filter) = &self.filter
-            && !planted(Bug::MemtableFilterMissesKey)
-        {
+        let mut filter = self.filter.as_ref();
+        planted!(MemtableFilterMissesKey => filter = None);
+        if let Some(filter) = filter {
             filter.add(std::iter::once(user_key));
         }
         Some(two_phase.locate(user_key, value, hint))
@@ -554,10 +554,12 @@ impl Memtable {
             return Ok(None);
         }
         let mut t = self.range_tombstones.lock();
-        if let Some((fragments, of)) = &t.fragments
-            && (*of == t.list.len() || planted(Bug::MemtableTombstonesStale))
-        {
-            return Ok(Some(fragments.clone()));
+        if let Some((fragments, of)) = &t.fragments {
+            let mut fresh = *of == t.list.len();
+            planted!(MemtableTombstonesStale => fresh = true);
+            if fresh {
+                return Ok(Some(fragments.clone()));
+            }
         }
         self.verify(&t)?;
         let fragments = Arc::new(FragmentedTombstones::new(&t.list, &self.comparator));

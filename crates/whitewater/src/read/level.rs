@@ -19,7 +19,7 @@ use whitewater_storage::key::{
     self, InternalComparator, MAX_SEQUENCE, UserComparator, ValueType, pack_tag,
 };
 use whitewater_storage::manifest::FileMetaData;
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::sst::{FilterQuery, TableReadOptions};
 
 /// Looks `user_key` up in the tables of `version` at `seq`: in level 0 newest first, then in
@@ -45,9 +45,9 @@ pub(crate) fn get(
     expect_questions(version, comparator.user.without_timestamp(user_key));
     visit_files(version, &comparator.user, user_key, &mut |file| {
         let open = tables.open_within(file, comparator, &version.open_with, options.limits)?;
-        if let Some(tombstones) = &open.tombstones
-            && !planted(Bug::TableTombstonesIgnored)
-        {
+        let mut tombstones = open.tombstones.as_ref();
+        planted!(TableTombstonesIgnored => tombstones = None);
+        if let Some(tombstones) = tombstones {
             ctx.cover(tombstones.max_covering(&comparator.user, user_key, upto));
         }
         open.table.get(lookup, options, &mut |key, value| {

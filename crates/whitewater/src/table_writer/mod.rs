@@ -57,7 +57,7 @@ use whitewater_storage::key::{
     self, InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, internal_key,
 };
 use whitewater_storage::manifest::{BlobGarbage, FileMetaData};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{TableBuilder, TableBuilderOptions, TableProperties};
 use whitewater_storage::{Result, filename};
@@ -204,13 +204,11 @@ pub(crate) fn write_tables(
     let begun = cpu_time();
     let fragments = FragmentedTombstones::new(&input.tombstones, &ctx.comparator.user);
     drop(input.tombstones);
+    let mut snapshots = ctx.snapshots;
+    planted!(SnapshotsIgnored => snapshots = &[]);
     let rules = Rules {
         comparator: ctx.comparator,
-        snapshots: if planted(Bug::SnapshotsIgnored) {
-            &[]
-        } else {
-            ctx.snapshots
-        },
+        snapshots,
         tombstones: &fragments,
         family: ctx.cf_name,
         merge_operator: ctx.options.merge_operator.as_deref(),
@@ -365,14 +363,14 @@ impl Outputs<'_> {
         key::sequence(a) == key::sequence(b) && !self.differs(a, b)
     }
 
-    fn add(&mut self, ikey: &[u8], value: &[u8]) -> Result<()> {
+    fn add(&mut self, ikey: &[u8], mut value: &[u8]) -> Result<()> {
         let size = self.open.as_ref().map_or(0, |o| o.builder.file_size());
         let overlaps = self.overlap.end_before(ikey, size);
         if let Some(open) = &self.open
             && (size >= self.spec.max_file_size
                 || overlaps
                 || open.builder.index_size() >= self.spec.max_index_size)
-            && (self.differs(&open.last_key, ikey) || planted(Bug::KeySplitBetweenTables))
+            && self.may_split(&open.last_key, ikey)
         {
             self.finish_table(Some(key::user_key(ikey)))?;
         }
@@ -386,11 +384,8 @@ impl Outputs<'_> {
         if let Some(content) = &mut open.content {
             content.add(ikey, value);
         }
-        if planted(Bug::EntryChangesOnItsWay) && !value.is_empty() {
-            open.builder.add(ikey, &vec![0; value.len()])?;
-        } else {
-            open.builder.add(ikey, value)?;
-        }
+        planted!(EntryChangesOnItsWay => value = &value[value.len().min(1)..]);
+        open.builder.add(ikey, value)?;
         open.deletions.see(key::tag(ikey) as u8);
         let oldest_blob = self.blobs.see(ikey, value)?;
         if oldest_blob > 0 && (open.oldest_blob_file == 0 || oldest_blob < open.oldest_blob_file) {
@@ -403,6 +398,13 @@ impl Outputs<'_> {
         open.last_key.extend_from_slice(ikey);
         open.bounds.see_sequence(key::sequence(ikey));
         Ok(())
+    }
+
+    /// Whether a table may end with the key `last`, when `next` is the next one: versions of a key
+    /// stay together.
+    fn may_split(&self, last: &[u8], next: &[u8]) -> bool {
+        planted!(KeySplitBetweenTables => return true);
+        self.differs(last, next)
     }
 
     fn differs(&self, a: &[u8], b: &[u8]) -> bool {
@@ -653,9 +655,8 @@ impl<'a> Splitter<'a> {
                 end: std::mem::replace(&mut t.end, cut.to_vec()),
                 seq: t.seq,
             };
-            if !planted(Bug::RangeTombstoneCutShort) {
-                self.crossing.push(rest);
-            }
+            planted!(RangeTombstoneCutShort => continue);
+            self.crossing.push(rest);
         }
         taken
     }

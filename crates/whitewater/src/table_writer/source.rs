@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, seek_key, user_key};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// The number of entries between two looks at the flags that end a job.
@@ -74,9 +74,7 @@ impl<'a> Source<'a> {
             None => self.entries.seek_to_first(),
             Some(from) => self.entries.seek(&seek_key(from, MAX_SEQUENCE)),
         }
-        if planted(Bug::PartBoundaryLost) && self.part.from.is_some() {
-            self.entries.next();
-        }
+        planted!(PartBoundaryLost => if self.part.from.is_some() { self.entries.next() });
         self.look();
     }
 

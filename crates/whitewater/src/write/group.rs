@@ -26,7 +26,7 @@ use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};
 use whitewater_storage::batch::HEADER_SIZE;
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::wal::CompressedRecord;
 use whitewater_storage::{Error, Result};
 
@@ -120,8 +120,9 @@ impl<E: CommitEnv> Leader<'_, E> {
         }
         // A synced write in an unsynced group would be acknowledged too early (C4); an
         // unlogged write in a logged group would be logged.
-        (candidate.flags.disable_wal == leader.flags.disable_wal
-            || planted(Bug::UnloggedJoinsLogged))
+        let mut logs_alike = candidate.flags.disable_wal == leader.flags.disable_wal;
+        planted!(UnloggedJoinsLogged => logs_alike = true);
+        logs_alike
             && (leader.flags.sync || !candidate.flags.sync)
             && bytes.saturating_add(candidate.batch.bytes().len()) <= limit
     }
@@ -248,9 +249,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
         }
         let inserted = env.insert(&group.generation, &request.write(), None, ticket);
         let inserted = inserted.map(|deferred| env.run_deferred(&group.generation, deferred));
-        if planted(Bug::FollowerErrorSwallowed) {
-            return Ok(());
-        }
+        planted!(FollowerErrorSwallowed => return Ok(()));
         inserted
     }
 

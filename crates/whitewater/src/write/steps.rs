@@ -9,7 +9,7 @@ use crate::sync_points::Point;
 use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// The leaf of the only key of a write, prefetched before anything else is done: an insert
@@ -170,7 +170,8 @@ pub(super) fn insert<E: CommitEnv>(
 pub(super) fn await_prefix<E: CommitEnv>(env: &E, first: SequenceNumber) -> Result<()> {
     let before = first - 1;
     let publication = env.publication();
-    if publication.visible() < before && !planted(Bug::InOrderIgnored) {
+    planted!(InOrderIgnored => return Ok(()));
+    if publication.visible() < before {
         let _timer = env.step(Step::PublishWait);
         env.hit(Point::Waiting, before);
         publication.wait(before).map_err(|_| env.failure())?;
@@ -191,12 +192,10 @@ impl<'a, E: CommitEnv> CommitGuard<'a, E> {
     /// For a reservation just made.
     #[inline]
     pub fn new(env: &'a E, mut reservation: Reservation) -> Self {
-        if planted(Bug::BatchPublishedInHalves) && reservation.first < reservation.last {
-            let _ = env
-                .publication()
-                .finish(reservation.first, reservation.first);
+        planted!(BatchPublishedInHalves => if reservation.first < reservation.last {
+            let _ = env.publication().finish(reservation.first, reservation.first);
             reservation.first += 1;
-        }
+        });
         CommitGuard {
             env,
             reservation,
@@ -224,9 +223,7 @@ impl<'a, E: CommitEnv> CommitGuard<'a, E> {
             mut first, last, ..
         } = self.reservation;
         let publication = self.env.publication();
-        if planted(Bug::PublishByMaximum) {
-            first = first.min(publication.visible() + 1);
-        }
+        planted!(PublishByMaximum => first = first.min(publication.visible() + 1));
         // The whole batch at once: upholds C2 and C3.
         let finished = if sync {
             // A finished write is in the log: C4.

@@ -27,7 +27,7 @@ use whitewater_storage::filename;
 use whitewater_storage::fs::window::WindowFile;
 use whitewater_storage::fs::{Fs, SharedOptions};
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::wal::{CompressedRecord, Segment};
 
 /// What a log says about its predecessor. It is stored as the log data of a batch without
@@ -244,7 +244,9 @@ impl Wal {
 
     fn make(&self, number: u64, path: &Path, old: Option<&Path>) -> Result<Arc<Segment>> {
         let mut file = self.fs.open_shared(path, old, self.options.shared)?;
-        if self.options.manual_flush || planted(Bug::AckBeforeLog) {
+        let mut buffers = self.options.manual_flush;
+        planted!(AckBeforeLog => buffers = true);
+        if buffers {
             file = Box::new(WindowFile::new(file, path.to_path_buf()));
         }
         let mut log = Segment::new(file, number, self.options.recycle_limit > 0);
@@ -450,11 +452,7 @@ impl Wal {
             let logs = self.logs.lock();
             (logs.current.clone(), logs.dir_synced)
         };
-        let synced = if planted(Bug::OlderLogsNotSynced) {
-            Vec::new()
-        } else {
-            self.sync_closed(upto)? // first, by L1
-        };
+        let synced = self.sync_closed(upto)?; // first, by L1
         let Some(current) = current else {
             return Ok(synced);
         };
@@ -465,9 +463,7 @@ impl Wal {
             let same = |now: &Arc<Segment>| Arc::ptr_eq(now, &current);
             logs.dir_synced |= logs.current.as_ref().is_some_and(same);
         }
-        if !planted(Bug::SyncSkipped) {
-            current.sync()?;
-        }
+        current.sync()?;
         self.syncs.fetch_add(1, Ordering::Relaxed);
         Ok(synced)
     }
@@ -501,9 +497,6 @@ impl Wal {
     /// later ones fail (C4): upheld by
     /// [`NamesFs`](whitewater_storage::fs::names::NamesFs).
     fn sync_names(&self) -> Result<()> {
-        if planted(Bug::LogNameNotSynced) {
-            return Ok(());
-        }
         self.fs.sync_dir(&self.dir)
     }
 

@@ -115,8 +115,7 @@ fn a_failed_log_write_stops_writes_and_not_reads() {
     ] {
         let mem = MemFs::new();
         let faulty = FaultFs::new(Arc::new(mem.clone()));
-        let mut options = tiny();
-        options.set_fs(Arc::new(faulty.clone()));
+        let options = tiny_on(faulty.clone());
         let db = open_all(&options, Path::new(DIR)).unwrap();
         db.put(b"before", b"1").unwrap();
         let mut sync = WriteOptions::default();

@@ -292,9 +292,7 @@ impl TableBuilder {
         let footer = footer.encode(self.sink.offset());
         self.sink.append_raw(&footer)?;
         self.sink.file.truncate_to_len()?;
-        if !planted::planted(planted::Bug::TableNotSynced) {
-            self.sink.file.sync()?;
-        }
+        self.sink.file.sync()?;
         self.sink.finish_warming();
         Ok((self.properties, self.sink.offset()))
     }

@@ -40,7 +40,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::sync::Arc;
 use whitewater_storage::key::{self, InternalComparator, UserComparator};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 
 type Files = Vec<Arc<TableFile>>;
 
@@ -208,9 +208,7 @@ impl Picker<'_> {
     fn output_inputs(&self, level: usize, inputs: &[Arc<TableFile>]) -> Option<Files> {
         let range = hull(self.user, inputs)?;
         let mut files = self.clean_cut(level, self.version.overlapping(level, self.user, range));
-        if planted(Bug::OverlapMissed) {
-            files.pop();
-        }
+        planted!(OverlapMissed => files.pop());
         (!any_busy(&files)).then_some(files)
     }
 
@@ -238,9 +236,7 @@ impl Picker<'_> {
                 return files;
             };
             let more = self.version.overlapping(0, self.user, range);
-            if planted(Bug::OlderLevel0Left) {
-                return files;
-            }
+            planted!(OlderLevel0Left => return files);
             if more.len() == files.len() {
                 return more;
             }

@@ -24,7 +24,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use whitewater_concurrent::system;
 use whitewater_storage::manifest::FileMetaData;
-use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// A compaction that was recorded.
@@ -201,9 +200,7 @@ impl Engine {
         let outputs: Vec<_> = done.edit.new_files.iter().map(|(_, f)| f.clone()).collect();
         if !done.moved {
             tell_tables(self, &cf.name, number, &outputs);
-            if !planted(Bug::CompactionNameNotSynced) {
-                self.files.sync_dir()?;
-            }
+            self.files.sync_dir()?;
         }
         let last = self.latest_sequence_number();
         self.files

@@ -19,7 +19,7 @@ use crate::write::env::WalEnv;
 use std::sync::Arc;
 use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber, seek_key, user_key};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
 /// RocksDB's epoch number of tables that were ingested behind: older than all others.
@@ -47,9 +47,8 @@ impl Entrance<'_> {
         let engine = self.engine;
         let ranges: Vec<_> = incoming.tables.iter().map(|(c, _)| c.range()).collect();
         // Tables that are ingested behind are below memtables and tables alike.
-        let in_memory = !self.spec.ingest_behind
-            && !planted(Bug::IngestedUnderMemtable)
-            && self.is_in_memory(&ranges)?;
+        let mut in_memory = !self.spec.ingest_behind && self.is_in_memory(&ranges)?;
+        planted!(IngestedUnderMemtable => in_memory = false);
         if in_memory && !self.spec.allow_blocking_flush {
             return Err(Error::invalid("External file requires flush"));
         }
@@ -65,9 +64,9 @@ impl Entrance<'_> {
         };
         drop(ranges);
         // A power cut must not keep the tables and lose writes before them.
-        if !planted(Bug::IngestedBeforeLog) {
-            engine.sync_wal(self.last)?;
-        }
+        let mut durable = self.last;
+        planted!(IngestedBeforeLog => durable = 0);
+        engine.sync_wal(durable)?;
         let now = unix_seconds();
         let new_file =
             |((table, number), (placed, &seq)): (&(&Candidate, u64), (&Placed, &u64))| {
@@ -273,7 +272,8 @@ impl Entrance<'_> {
         placed: &[Placed],
         in_memory: bool,
     ) -> Result<Vec<SequenceNumber>> {
-        if self.spec.ingest_behind || planted(Bug::IngestedWithoutNumber) {
+        planted!(IngestedWithoutNumber => return Ok(vec![0; tables.len()]));
+        if self.spec.ingest_behind {
             return Ok(vec![0; tables.len()]);
         }
         let overlap = in_memory || placed.iter().any(|p| p.overlaps);

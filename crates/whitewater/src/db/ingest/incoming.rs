@@ -5,7 +5,6 @@ use crate::db::failure::Source;
 use crate::external::candidate::Candidate;
 use std::path::Path;
 use whitewater_storage::fs::Fs;
-use whitewater_storage::planted::{Bug, planted};
 use whitewater_storage::{Result, filename};
 
 /// The number of bytes that are copied at a time.
@@ -76,8 +75,6 @@ pub(in crate::db) fn copy(fs: &dyn Fs, from: &Path, to: &Path) -> Result<u64> {
             n => copy.append(&chunk[..n])?,
         }
     }
-    if !planted(Bug::IngestedNotSynced) {
-        copy.sync()?;
-    }
+    copy.sync()?;
     Ok(copy.len())
 }

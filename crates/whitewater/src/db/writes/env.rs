@@ -20,9 +20,8 @@ use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
-use whitewater_storage::batch::Op;
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::wal::CompressedRecord;
 use whitewater_storage::{Error, Result};
 
@@ -33,9 +32,8 @@ impl CommitEnv for Engine {
 
     fn fail(&self, first: SequenceNumber, error: &Error) {
         // In this order: C5, F1 of `failure`.
-        if !planted(Bug::FailureNotReported) {
-            self.report(Source::Write, error, "a write");
-        }
+        planted!(FailureNotReported => return self.commit.publication.fail(first));
+        self.report(Source::Write, error, "a write");
         self.commit.publication.fail(first);
     }
 
@@ -169,10 +167,7 @@ impl WalEnv for Engine {
         parts: &[&[u8]],
     ) -> Result<()> {
         let timer = self.step(Step::Append);
-        let put = generation.wal.put(reservation.at, parts);
-        if !planted(Bug::LogFailureIgnored) {
-            put?;
-        }
+        generation.wal.put(reservation.at, parts)?;
         drop(timer);
         self.hit(Point::Appended, reservation.first);
         self.commit.check_log_limit(reservation.end);
@@ -191,10 +186,7 @@ impl WalEnv for Engine {
             let upto = self.commit.publication.visible().max(last);
             self.hit(Point::Syncing, upto);
             let timer = self.time(Histogram::WalFileSyncMicros);
-            let mut synced = self.commit.wal.sync(upto);
-            if planted(Bug::SyncFailureIgnored) {
-                synced = synced.or(Ok(Vec::new()));
-            }
+            let synced = self.commit.wal.sync(upto);
             let synced = synced.and_then(|logs| self.track_synced(logs));
             drop(timer);
             match &synced {
@@ -291,11 +283,10 @@ impl Engine {
         }
         // A column family may have been dropped since the check: its entries take their
         // numbers and are not inserted, as at recovery.
+        let is_batch = matches!(write.operations, Operations::Batch(_));
         let memtable_of = |cf| {
-            generation
-                .memtables
-                .get(cf)
-                .filter(|_| is_inserted(write, cf))
+            planted!(FamilyLeftOut => if is_batch && cf > 0 { return None });
+            generation.memtables.get(cf)
         };
         let located = match located {
             Some(LocatedBatch::Single(entry)) => {
@@ -333,21 +324,4 @@ impl Engine {
         self.count_write(write, next - first);
         Ok(None)
     }
-}
-
-/// Whether the operations of `write` on the column family `cf` are inserted: always, except
-/// for a planted bug.
-#[inline(always)]
-fn is_inserted(write: &Write<'_>, cf: u32) -> bool {
-    let Operations::Batch(batch) = write.operations else {
-        return true;
-    };
-    if !planted(Bug::FamilyLeftOut) {
-        return true;
-    }
-    let first = batch.ops().find_map(|op| match op {
-        Ok(Op::Entry { cf, .. }) => Some(cf),
-        _ => None,
-    });
-    first == Some(cf)
 }

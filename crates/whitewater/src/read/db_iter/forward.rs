@@ -10,7 +10,7 @@ use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::Result;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, ValueType, parse_internal_key};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 
 /// What the next entries of the user key in `DbIter::key` are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -110,9 +110,8 @@ impl DbIter {
             if run == Run::Older {
                 self.seek_past_key();
             } else if self.versions.is_none() {
-                let upto = self
-                    .sequence
-                    .saturating_sub(u64::from(planted(Bug::ReseekTooOld)));
+                let mut upto = self.sequence;
+                planted!(ReseekTooOld => upto = upto.saturating_sub(1));
                 set_target(&mut self.target, &self.key, &[], upto, SEEK_TYPE);
                 self.source.seek(&self.target);
             } else if visibility == Visibility::TooNew && !self.shows_all_versions() {

@@ -46,7 +46,7 @@ use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, UserComparator, append_internal_key,
 };
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::sst::ReadLimits;
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -544,7 +544,8 @@ impl DbIter {
 fn is_past(comparator: &UserComparator, upper: Option<&[u8]>, user_key: &[u8]) -> bool {
     upper.is_some_and(|upper| {
         let order = comparator.compare_to_bound(user_key, upper);
-        order.is_gt() || order.is_eq() && !planted(Bug::UpperBoundInclusive)
+        planted!(UpperBoundInclusive => return order.is_gt());
+        order.is_ge()
     })
 }
 

@@ -9,7 +9,7 @@ use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, KeyCursor};
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, parse_internal_key, user_key};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
 /// What the entries of a key that were read so far leave below the collected operands.
@@ -60,9 +60,7 @@ impl DbIter {
                 self.value = ValueAt::Buffer;
                 return Ok(Position::BeforeKey);
             }
-            if planted(Bug::PrevSkipsKey) && self.source.valid() {
-                self.source.prev();
-            }
+            planted!(PrevSkipsKey => if self.source.valid() { self.source.prev() });
             perf_context::count(
                 PerfMetric::InternalDeleteSkippedCount,
                 u64::from(covered_below == 0),

@@ -7,7 +7,7 @@ use crate::operators::merge::{self, MergeOperator, Merger};
 use crate::stats::counted_merge;
 use whitewater_storage::entity::{self, ColumnValue};
 use whitewater_storage::key::{SequenceNumber, ValueType, internal_key, user_key};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
 /// Merges the operands of a run with the given base value.
@@ -36,18 +36,15 @@ impl CompactionIter<'_> {
         let base = loop {
             run.push((self.source.key().to_vec(), self.source.value().to_vec()));
             self.consume();
-            let next = if planted(Bug::MergedAcrossSnapshot) {
-                self.same_key()?.map(|(_, ty)| (ty, false))
-            } else {
-                self.same_stripe(stripe)?
-            };
+            let mut next = self.same_stripe(stripe)?;
+            planted!(MergedAcrossSnapshot => next = self.same_key()?.map(|(_, ty)| (ty, false)));
+            planted!(MergedWithoutBase => if next.is_none() { break Base::Nothing });
             match next {
                 Some((ValueType::Merge, false)) => {}
                 Some((_, true)) => break Base::Nothing,
                 Some((ValueType::Deletion | ValueType::SingleDeletion, _)) => break Base::Nothing,
                 Some((ty, _)) if is_value(ty) => break Base::Value(ty),
                 Some(_) => break Base::Unknown,
-                None if planted(Bug::MergedWithoutBase) => break Base::Nothing,
                 None if self.same_key()?.is_some() => break Base::Unknown,
                 None if self.rules.nothing_below(self.current_key()) => break Base::Nothing,
                 None => break Base::Unknown,

@@ -43,7 +43,7 @@ use whitewater_storage::key::{
     SequenceNumber, ValueType, append_internal_key, internal_key, parse_internal_key,
 };
 use whitewater_storage::manifest::BlobGarbage;
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
 /// The location of the current output entry.
@@ -204,13 +204,12 @@ impl<'a> CompactionIter<'a> {
             }
             let stripe = self.rules.stripe(seq);
             let hidden = self.settled == Some(stripe);
+            let mut meets_value = ty == ValueType::SingleDeletion;
+            planted!(HiddenSingleDeleteDropped => meets_value = false);
             if self.rules.covered(self.current_key(), seq, stripe) {
                 self.drops.range_deleted += 1;
                 self.consume();
-            } else if hidden
-                && ty == ValueType::SingleDeletion
-                && !planted(Bug::HiddenSingleDeleteDropped)
-            {
+            } else if hidden && meets_value {
                 // Something newer hides it from readers, but it must still meet its value, possibly
                 // in a deeper level: when the newer value meets a single deletion too, the older
                 // one must not show.
@@ -359,7 +358,8 @@ impl<'a> CompactionIter<'a> {
 
     /// Whether a value in `stripe` is the only one of its key and will stay so.
     fn can_zero(&self, stripe: usize) -> bool {
-        let bottommost = self.rules.bottommost || planted(Bug::NumberZeroedEarly);
+        let mut bottommost = self.rules.bottommost;
+        planted!(NumberZeroedEarly => bottommost = true);
         bottommost && stripe == 0 && !self.rules.has_timestamps()
     }
 

@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::AddAssign;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::rangedel::RangeTombstone;
 
 /// What the rules depend on.
@@ -48,11 +48,8 @@ impl Rules<'_> {
         if self.tombstones.is_empty() {
             return false;
         }
-        let upto = if planted(Bug::RangeTombstoneOverSnapshot) {
-            MAX_SEQUENCE
-        } else {
-            self.snapshots.get(stripe).copied().unwrap_or(MAX_SEQUENCE)
-        };
+        let mut upto = self.snapshots.get(stripe).copied().unwrap_or(MAX_SEQUENCE);
+        planted!(RangeTombstoneOverSnapshot => upto = MAX_SEQUENCE);
         let newest = self
             .tombstones
             .max_covering(&self.comparator.user, user_key, upto);
@@ -83,7 +80,8 @@ impl Rules<'_> {
     }
 
     pub(super) fn nothing_below(&self, user_key: &[u8]) -> bool {
-        self.bottommost || planted(Bug::TombstoneDroppedEarly) || (self.key_not_below)(user_key)
+        planted!(TombstoneDroppedEarly => return true);
+        self.bottommost || (self.key_not_below)(user_key)
     }
 
     /// The number of fragments of range tombstones that have nothing left to delete.
@@ -105,12 +103,14 @@ impl Rules<'_> {
         let mut last: Option<(Vec<u8>, usize)> = None;
         for piece in self.tombstones.iter() {
             let stripe = self.stripe(piece.seq);
-            let obsolete = self.bottommost || planted(Bug::RangeTombstoneDroppedEarly);
-            if obsolete && stripe == 0 {
+            let mut obsolete = self.bottommost && stripe == 0;
+            planted!(RangeTombstoneDroppedEarly => obsolete = stripe == 0);
+            if obsolete {
                 continue;
             }
             let shadowed = (last.as_ref()).is_some_and(|(start, above)| {
-                let same = *above == stripe || planted(Bug::RangeTombstoneUnderNewer);
+                let mut same = *above == stripe;
+                planted!(RangeTombstoneUnderNewer => same = true);
                 same && *start == piece.start
             });
             if shadowed {

@@ -18,7 +18,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, TAG_SIZE};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
 /// Collects edits on top of a base version.
@@ -281,9 +281,7 @@ fn sort_and_check(
     }
     let bad_pair: fn(&InternalComparator, &TableFile, &TableFile) -> bool = if level == 0 {
         files.sort_by(|a, b| newest_first(&a.meta, &b.meta));
-        if planted(Bug::Level0OldestFirst) {
-            files.reverse();
-        }
+        planted!(Level0OldestFirst => files.reverse());
         |c, a, b| {
             a.meta.epoch_number == b.meta.epoch_number && a.range().overlaps(&c.user, &b.range())
         }

@@ -26,7 +26,7 @@ use whitewater_concurrent::system::Mutex;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::manifest::{VersionEdit, set_current};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 use whitewater_storage::wal::LogWriter;
 use whitewater_storage::{Error, Result, filename};
 
@@ -458,9 +458,6 @@ impl VersionSet {
     fn sync(&self, writer: &mut LogWriter) -> Result<()> {
         let statistics = self.statistics.as_deref();
         let _timer = time(statistics, Histogram::ManifestFileSyncMicros);
-        if planted(Bug::ManifestNotSynced) {
-            return Ok(());
-        }
         writer.sync()
     }
 
@@ -503,9 +500,7 @@ impl VersionSet {
     ) -> Result<LogWriter> {
         let writer = self.write_state(path, manifest, &manifest.tracked, edits)?;
         // The file's name must be durable before CURRENT can mention it.
-        if !planted(Bug::ManifestNameNotSynced) {
-            self.fs.sync_dir(&self.dir)?;
-        }
+        self.fs.sync_dir(&self.dir)?;
         Ok(writer)
     }
 
@@ -585,23 +580,18 @@ impl VersionSet {
                 manifest.db_id.clone_from(&edit.db_id);
             }
         }
-        if planted(Bug::InputsDeletedInUse) {
-            let edits = || change.edits.iter();
-            let stays = |n: &u64| edits().any(|e| e.new_files.iter().any(|(_, f)| f.number == *n));
-            let deleted = edits().flat_map(|e| &e.deleted_files).map(|(_, n)| *n);
-            self.obsolete.put_back(deleted.filter(|n| !stays(n)));
-        }
+        planted!(InputsDeletedInUse => {
+            let inputs = change.edits.iter().flat_map(|e| &e.deleted_files);
+            self.obsolete.put_back(inputs.map(|(_, n)| *n));
+        });
         let mut next_epoch = self.next_epoch.lock();
         let mut installed = Vec::new();
         for (id, family) in change.families {
             let Some(family) = family else {
                 next_epoch.remove(&id);
-                if planted(Bug::FamilyIdUsedAgain) {
-                    self.max_column_family.fetch_min(id - 1, Relaxed);
-                }
-                if !planted(Bug::DroppedFamilyComesBack) {
-                    manifest.families.remove(&id);
-                }
+                planted!(FamilyIdUsedAgain => self.max_column_family.fetch_min(id - 1, Relaxed));
+                planted!(DroppedFamilyComesBack => continue);
+                manifest.families.remove(&id);
                 continue;
             };
             self.max_column_family.fetch_max(id, Relaxed);

@@ -44,7 +44,7 @@ use whitewater_storage::Error;
 use whitewater_storage::Result;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
-use whitewater_storage::planted::{Bug, planted};
+use whitewater_storage::planted;
 
 /// The memtables of one column family that are flushed together.
 pub(crate) struct FlushJob {
@@ -74,9 +74,9 @@ pub(crate) fn pick(state: &mut DbState, atomic: bool) -> Option<Vec<FlushJob>> {
 /// Marks the flush of all retired memtables of column family `id` as running, and with
 /// `atomic` of those of all others. `None` if it has none. The caller knows that no other
 /// flush of the column family is running, and with `atomic` that no flush is.
-pub(crate) fn begin(state: &mut DbState, id: u32, atomic: bool) -> Option<Vec<FlushJob>> {
+pub(crate) fn begin(state: &mut DbState, id: u32, mut atomic: bool) -> Option<Vec<FlushJob>> {
     state.cfs.get(&id).filter(|cf| !cf.imm.is_empty())?;
-    let atomic = atomic && !planted(Bug::AtomicFlushOfOne);
+    planted!(AtomicFlushOfOne => atomic = false);
     let taken = |cf: &&mut CfState| !cf.imm.is_empty() && (atomic || cf.data.id == id);
     let jobs = state.cfs.values_mut().filter(taken).map(|cf| {
         cf.flushing = true;
@@ -161,7 +161,8 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     // A power cut must not keep newer writes of this column family and lose older ones of
     // others that are only in the log. And archived logs must survive it: without them,
     // lost writes could not be told from writes that were not logged.
-    let has_others = engine.state.lock().cfs.len() > 1 && !planted(Bug::OtherLogsNotSynced);
+    let mut has_others = engine.state.lock().cfs.len() > 1;
+    planted!(OtherLogsNotSynced => has_others = false);
     if has_others || engine.options.archives_logs() {
         let synced = engine
             .commit
@@ -184,11 +185,7 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
         let written = write_one(engine, job, &snapshots);
         flushed.push(written.inspect_err(|_| remove(engine, &flushed))?);
     }
-    let synced = if planted(Bug::FlushNameNotSynced) {
-        Ok(())
-    } else {
-        engine.files.sync_dir()
-    };
+    let synced = engine.files.sync_dir();
     synced.inspect_err(|_| remove(engine, &flushed))?;
     engine.tick(
         Ticker::FlushWriteBytes,
@@ -353,30 +350,29 @@ pub(crate) fn tell_levels(engine: &Engine, family: &ColumnFamilyData, event: Eve
 /// Records the tables of each job; returns the number below which logs are obsolete.
 fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u64> {
     let job_of = |id: u32| jobs.iter().zip(flushed).find(|(job, _)| job.cf.id == id);
-    let min_log = {
+    let mut min_log = {
         let state = engine.state.lock();
         let others = state.cfs.values().filter(|cf| job_of(cf.data.id).is_none());
         let next_logs = jobs.iter().map(|job| job.next_log);
         let needed = others.map(|cf| cf.oldest_wal()).chain(next_logs);
-        if planted(Bug::LogDeletedEarly) {
-            needed.max().unwrap_or(0)
-        } else {
-            needed.min().unwrap_or(0)
-        }
+        needed.min().unwrap_or(0)
     };
+    planted!(LogDeletedEarly => min_log = jobs[0].next_log);
     let edits = jobs.iter().zip(flushed).map(|(job, flushed)| VersionEdit {
         column_family: job.cf.id,
-        log_number: (!planted(Bug::LogNumberNotRecorded)).then_some(job.next_log),
+        log_number: Some(job.next_log),
         prev_log_number: Some(0),
         min_log_number_to_keep: Some(min_log),
         new_files: flushed.tables.iter().map(|t| (0, t.clone())).collect(),
         ..VersionEdit::default()
     });
+    let mut edits: Vec<_> = edits.collect();
+    planted!(LogNumberNotRecorded => edits.iter_mut().for_each(|edit| edit.log_number = None));
     let last = engine.latest_sequence_number();
     engine
         .files
         .versions
-        .log_and_apply(edits.collect(), last, None, &mut |changed| {
+        .log_and_apply(edits, last, None, &mut |changed| {
             // Declared before the guard, so it is dropped after the mutex is free.
             let mut old = Vec::new();
             let mut state = engine.state.lock();
