@@ -7,6 +7,7 @@
 //! in `use` declarations and elsewhere, and leaves out comments, files named `tests.rs` and
 //! everything from `mod tests {` on: tests may use what they need.
 
+use crate::source_files::{module_of, rust_files};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -82,33 +83,6 @@ fn src() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
 }
 
-/// The Rust files under `dir`.
-fn rust_files(dir: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir).expect("a folder of sources") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
-}
-
-/// The module path of `file`, which lies under `src`.
-fn module_of(src: &Path, file: &Path) -> Vec<String> {
-    let path = file.strip_prefix(src).expect("below the sources");
-    let mut names: Vec<String> = path
-        .with_extension("")
-        .iter()
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
-    names.pop_if(|last| last == "mod");
-    names
-}
-
 /// The lines of `source` that are product code, without comments.
 fn code_lines(source: &str) -> impl Iterator<Item = (usize, &str)> {
     source
@@ -149,7 +123,7 @@ fn imports(src: &Path) -> Vec<Import> {
         if file.ends_with("tests.rs") || file.ends_with("sst/mod.rs") {
             continue;
         }
-        let module = module_of(src, &file);
+        let module = module_of(file.strip_prefix(src).expect("below the sources"));
         let source = fs::read_to_string(&file).expect("a source");
         for (line, code) in code_lines(&source) {
             for path in paths_in(&module, code) {
@@ -228,7 +202,8 @@ fn floors_and_files_of_tables_are_the_same() {
     let src = src();
     let mut files_in: BTreeMap<&str, usize> = BTreeMap::new();
     for file in rust_files(&src.join("sst")) {
-        let module = module_of(&src, &file)[1..].join("::");
+        let file = file.strip_prefix(&src).expect("below the sources");
+        let module = module_of(file)[1..].join("::");
         if let Some((_, room)) = place(&module) {
             *files_in.entry(room).or_default() += 1;
         } else {

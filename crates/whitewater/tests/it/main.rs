@@ -56,6 +56,8 @@ mod secondary;
 mod simulated;
 #[path = "../../../concurrent/tests/common/skip.rs"]
 mod skip;
+#[path = "../../../concurrent/tests/common/source_files.rs"]
+mod source_files;
 mod statistics;
 mod styles;
 mod subcompactions;

@@ -11,6 +11,7 @@
 //! workspace. What tests import is free: files named `tests.rs`, `testing.rs` and `model.rs`,
 //! folders `tests`, and modules in a file that begin with `#[cfg(test)]`.
 
+use crate::source_files::{self, rust_files};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::ops::Range;
@@ -177,21 +178,6 @@ fn closing(code: &str, from: usize) -> usize {
     code.len()
 }
 
-/// The Rust files below `dir`.
-fn rust_files(dir: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in fs::read_dir(dir).expect("a folder of sources") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            files.extend(rust_files(&path));
-        } else if path.extension().is_some_and(|e| e == "rs") {
-            files.push(path);
-        }
-    }
-    files.sort();
-    files
-}
-
 fn crates() -> PathBuf {
     let own = Path::new(env!("CARGO_MANIFEST_DIR"));
     own.parent().expect("the folder of all crates").to_owned()
@@ -229,12 +215,7 @@ fn floor(room: &str) -> Option<usize> {
 /// The module path of a file of this crate; empty for `lib.rs`.
 fn module_of(path: &Path) -> Vec<String> {
     let inside: PathBuf = path.iter().skip(2).collect();
-    let names = inside.with_extension("");
-    let mut names: Vec<String> = names
-        .iter()
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
-    names.pop_if(|last| last == "mod");
+    let mut names = source_files::module_of(&inside);
     if names == ["lib"] {
         names.clear();
     }
