@@ -29,9 +29,8 @@ pub struct LockOwner {
     id: u64,
     /// When its locks may be stolen, by the time of [`crate::system::now`].
     expiration: Option<Instant>,
-    /// Written by: the owner, from `STARTED` to `BUSY` and back; thieves, under the lock
-    /// of a shard, from `STARTED` to `STOLEN`; all by compare-exchange or by the only
-    /// thread that may leave the state. Read by: both. Publishes: to a thief, what the
+    /// Written by: the owner, from `STARTED` to `BUSY` and back; thieves, from `STARTED` to
+    /// `STOLEN`; all by compare-exchange. Read by: both. Publishes: to thieves, what the
     /// owner did before it went back to `STARTED`.
     state: AtomicU8,
     /// How often the owner has waited, and for how many nanoseconds.
@@ -70,7 +69,7 @@ impl LockOwner {
 
     /// Whether its locks may be stolen, or were.
     pub fn state(&self) -> OwnerState {
-        match self.state.load(Ordering::Acquire) {
+        match self.state.load(Ordering::Relaxed) {
             STARTED => OwnerState::Started,
             BUSY => OwnerState::Busy,
             _ => OwnerState::Stolen,
@@ -81,17 +80,16 @@ impl LockOwner {
     /// some of them were stolen: then it must not write. Called by the owner.
     #[must_use = "an owner that was robbed must not write"]
     pub fn protect(&self) -> bool {
-        // Acquire and Release, with `steal`: one of the two comes first (K4).
+        // Relaxed: a thief publishes nothing to the owner. One of the two comes first (K4).
         let protected =
             self.state
-                .compare_exchange(STARTED, BUSY, Ordering::AcqRel, Ordering::Acquire);
+                .compare_exchange(STARTED, BUSY, Ordering::Relaxed, Ordering::Relaxed);
         matches!(protected, Ok(_) | Err(BUSY))
     }
 
     /// Ends the protection, because the owner's write has failed. Called by the owner that
     /// has protected itself.
     pub fn unprotect(&self) {
-        // Only the owner leaves BUSY, and only thieves leave STARTED otherwise.
         // Release: pairs with `steal`.
         let ended =
             self.state
@@ -117,10 +115,11 @@ impl LockOwner {
 
     /// Makes the locks of an expired owner free to be taken, unless it is protected.
     pub(super) fn steal(&self) -> bool {
-        // Acquire and Release, with `protect` and `unprotect` (K4).
+        // Acquire: pairs with `unprotect`, also where another thief came between, whose
+        // read-modify-write continues the release sequence (K4).
         let stolen =
             self.state
-                .compare_exchange(STARTED, STOLEN, Ordering::AcqRel, Ordering::Acquire);
+                .compare_exchange(STARTED, STOLEN, Ordering::Acquire, Ordering::Acquire);
         matches!(stolen, Ok(_) | Err(STOLEN))
     }
 }

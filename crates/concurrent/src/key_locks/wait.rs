@@ -26,7 +26,7 @@ impl KeyLocks {
             return try_steal(&mut shard, owner, place, mode, begun);
         }
         let waiter = Arc::new(Waiter::new(owner, mode));
-        entry(&mut shard, place).enqueue(Arc::clone(&waiter));
+        entry_of(&mut shard, place).enqueue(Arc::clone(&waiter));
         let ended = self.wait_in_queue(shard, &waiter, place, wait, begun);
         owner.add_wait(now().saturating_duration_since(begun));
         ended
@@ -57,7 +57,7 @@ impl KeyLocks {
             if let Some(ended) = waiter.outcome() {
                 break ended;
             }
-            let entry = entry(&mut shard, place);
+            let entry = entry_of(&mut shard, place);
             let steals = entry.queue.front().is_some_and(|w| Arc::ptr_eq(w, waiter));
             if steals && entry.steal(id, time) {
                 entry.settle();
@@ -68,10 +68,7 @@ impl KeyLocks {
                 shard = self.shard(place.hash).lock();
                 time = now().max(time);
                 if !in_graph && waiter.outcome().is_none() {
-                    shard
-                        .get_mut(place)
-                        .into_iter()
-                        .for_each(|e| e.leave(waiter));
+                    entry_of(&mut shard, place).leave(waiter);
                     break Err(LockError::Deadlock);
                 }
             } else if deadline.is_some_and(|deadline| deadline <= time) {
@@ -92,7 +89,7 @@ impl KeyLocks {
 }
 
 /// The entry of a lock that somebody holds or waits for.
-fn entry<'a>(shard: &'a mut Shard, place: Place<'_>) -> &'a mut Entry {
+fn entry_of<'a>(shard: &'a mut Shard, place: Place<'_>) -> &'a mut Entry {
     shard.get_mut(place).expect("a lock in use has an entry")
 }
 
@@ -104,7 +101,7 @@ fn try_steal(
     mode: LockMode,
     time: Instant,
 ) -> Result<(), LockError> {
-    let entry = entry(shard, place);
+    let entry = entry_of(shard, place);
     if entry.queue.is_empty() && entry.steal(owner.id(), time) && entry.try_take(owner, mode) {
         return Ok(());
     }
