@@ -5,63 +5,38 @@
 //!
 //! A batch may be *protected*: it then has a checksum of each entry, computed from what was pushed
 //! and not from the bytes of the batch ([`crate::protection`]).
+//!
+//! | file | what it has |
+//! |---|---|
+//! | `ops` | operations and their decoding |
+//! | `markers` | the markers of two-phase commit |
+//! | `check` | what makes a batch whole |
+//! | `numbering` | which sequence number each operation of a log record has |
 
+mod check;
+mod markers;
+mod numbering;
+mod ops;
 #[cfg(test)]
 mod tests;
 
-use crate::coding::{
-    get_fixed32, get_length_prefixed, get_varint32, put_length_prefixed, put_varint32, varint_len,
-};
+pub use check::{check, check_logged, refuse_markers};
+pub use markers::PrepareKind;
+pub use numbering::{Numbered, Numbering};
+pub use ops::{Op, Ops, TIME_SIZE, ops};
+
+use crate::coding::{get_fixed32, put_length_prefixed, put_varint32, varint_len};
 use crate::error::{Error, Result};
-use crate::key::{MAX_SEQUENCE_AT_OPEN, SequenceNumber, ValueType};
+use crate::key::{SequenceNumber, ValueType};
 use crate::planted;
 use crate::protection::KvSum;
+use ops::{entries, tags};
 
 /// Bytes before the first operation.
 pub const HEADER_SIZE: usize = 12;
 
 /// The largest batch that is accepted, in bytes, including the header.
 pub const MAX_SIZE: u64 = 4 << 30;
-
-/// The size of the time at the end of the value of an entry of type `ValuePreferredSeqno`: when it
-/// was written, in seconds since 1970.
-pub const TIME_SIZE: usize = 8;
-
-/// Tags that occur only in batches.
-mod tags {
-    pub const LOG_DATA: u8 = 0x03;
-    pub const NOOP: u8 = 0x0d;
-    pub const CF_DELETION: u8 = 0x04;
-    pub const CF_VALUE: u8 = 0x05;
-    pub const CF_MERGE: u8 = 0x06;
-    pub const CF_SINGLE_DELETION: u8 = 0x08;
-    pub const CF_RANGE_DELETION: u8 = 0x0e;
-    pub const CF_BLOB_INDEX: u8 = 0x10;
-    pub const CF_WIDE_COLUMN_ENTITY: u8 = 0x17;
-    pub const CF_VALUE_PREFERRED_SEQNO: u8 = 0x19;
-    pub const TWO_PHASE: [u8; 7] = [0x09, 0x0a, 0x0b, 0x0c, 0x12, 0x13, 0x15];
-}
-
-/// One operation of a batch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Op<'a> {
-    /// An operation that takes a sequence number and is inserted into a memtable. For
-    /// `RangeDeletion`, `key` and `value` are the begin and end keys.
-    Entry {
-        /// Column family id.
-        cf: u32,
-        /// Its type.
-        ty: ValueType,
-        /// User key.
-        key: &'a [u8],
-        /// Value, operand or end key; empty for deletions.
-        value: &'a [u8],
-    },
-    /// Application bytes that go to the log only.
-    LogData(&'a [u8]),
-    /// Nothing.
-    Noop,
-}
 
 /// A batch under construction or read from a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -268,143 +243,4 @@ pub fn count(rep: &[u8]) -> u32 {
     rep.get(8..HEADER_SIZE)
         .and_then(|mut b| get_fixed32(&mut b))
         .unwrap_or(0)
-}
-
-/// The operations of the batch `rep`.
-pub fn ops(rep: &[u8]) -> Ops<'_> {
-    Ops {
-        rest: rep.get(HEADER_SIZE..).unwrap_or(&[]),
-        len: rep.len(),
-    }
-}
-
-/// The operations of the batch `rep` that take a sequence number: column family, type, key and
-/// value.
-fn entries(rep: &[u8]) -> impl Iterator<Item = Result<(u32, ValueType, &[u8], &[u8])>> {
-    ops(rep).filter_map(|op| match op {
-        Ok(Op::Entry { cf, ty, key, value }) => Some(Ok((cf, ty, key, value))),
-        Ok(Op::LogData(_) | Op::Noop) => None,
-        Err(e) => Some(Err(e)),
-    })
-}
-
-/// Checks that `rep` is a complete batch with the right count.
-///
-/// # Errors
-/// `Corruption` saying what is wrong; `NotSupported` for two-phase markers.
-pub fn check(rep: &[u8]) -> Result<()> {
-    if rep.len() < HEADER_SIZE {
-        return Err(Error::corruption(format_args!(
-            "write batch of {} bytes",
-            rep.len()
-        )));
-    }
-    let mut found = 0u64;
-    for op in ops(rep) {
-        if matches!(op?, Op::Entry { .. }) {
-            found += 1;
-        }
-    }
-    let stated = count(rep);
-    if found != u64::from(stated) {
-        return Err(Error::corruption(format_args!(
-            "write batch holds {found} operations, its header says {stated}"
-        )));
-    }
-    Ok(())
-}
-
-/// [`check`] for a batch in a log, whose entries also have sequence numbers.
-///
-/// # Errors
-/// As [`check`], and `Corruption` for sequence numbers that no entry of a database can have.
-pub fn check_logged(rep: &[u8]) -> Result<()> {
-    check(rep)?;
-    let (first, count) = (sequence(rep), u64::from(count(rep)));
-    // A batch of log data alone takes one sequence number.
-    match first.checked_add(count.max(1)) {
-        Some(next) if next <= MAX_SEQUENCE_AT_OPEN => Ok(()),
-        _ => Err(Error::corruption(format_args!(
-            "write batch of {count} operations from sequence number {first} on, out of range"
-        ))),
-    }
-}
-
-/// Iterates over operations, and ends after the first error.
-#[derive(Debug, Clone)]
-pub struct Ops<'a> {
-    rest: &'a [u8],
-    len: usize,
-}
-
-impl<'a> Ops<'a> {
-    fn decode(&mut self) -> Result<Op<'a>> {
-        let at = self.len - self.rest.len();
-        let bad =
-            |what: &str| Error::corruption(format_args!("{what} at byte {at} of a write batch"));
-        let Some((&tag, rest)) = self.rest.split_first() else {
-            return Err(bad("missing operation"));
-        };
-        let mut src = rest;
-        let (ty, in_cf) = match tag {
-            tags::LOG_DATA => {
-                let blob = get_length_prefixed(&mut src).ok_or_else(|| bad("torn log data"))?;
-                self.rest = src;
-                return Ok(Op::LogData(blob));
-            }
-            tags::NOOP => {
-                self.rest = src;
-                return Ok(Op::Noop);
-            }
-            tags::CF_DELETION => (ValueType::Deletion, true),
-            tags::CF_VALUE => (ValueType::Value, true),
-            tags::CF_MERGE => (ValueType::Merge, true),
-            tags::CF_SINGLE_DELETION => (ValueType::SingleDeletion, true),
-            tags::CF_RANGE_DELETION => (ValueType::RangeDeletion, true),
-            tags::CF_BLOB_INDEX => (ValueType::BlobIndex, true),
-            tags::CF_WIDE_COLUMN_ENTITY => (ValueType::WideColumnEntity, true),
-            tags::CF_VALUE_PREFERRED_SEQNO => (ValueType::ValuePreferredSeqno, true),
-            t if tags::TWO_PHASE.contains(&t) => {
-                return Err(Error::not_supported(format_args!(
-                    "two-phase commit marker {t:#04x} at byte {at} of a write batch"
-                )));
-            }
-            t => match ValueType::from_u8(t) {
-                Some(ty) if ty != ValueType::DeletionWithTimestamp => (ty, false),
-                _ => return Err(bad(&format!("unknown tag {t:#04x}"))),
-            },
-        };
-        let cf = if in_cf {
-            get_varint32(&mut src).ok_or_else(|| bad("torn column family id"))?
-        } else {
-            0
-        };
-        let key = get_length_prefixed(&mut src).ok_or_else(|| bad("torn key"))?;
-        let value = if matches!(ty, ValueType::Deletion | ValueType::SingleDeletion) {
-            &[][..]
-        } else {
-            get_length_prefixed(&mut src).ok_or_else(|| bad("torn value"))?
-        };
-        if ty == ValueType::ValuePreferredSeqno && value.len() < TIME_SIZE {
-            return Err(bad("value without its time"));
-        }
-        self.rest = src;
-        Ok(Op::Entry { cf, ty, key, value })
-    }
-}
-
-impl<'a> Iterator for Ops<'a> {
-    type Item = Result<Op<'a>>;
-
-    #[inline]
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
-            return None;
-        }
-        let op = self.decode();
-        if op.is_err() {
-            self.rest = &[];
-        }
-        Some(op)
-    }
 }

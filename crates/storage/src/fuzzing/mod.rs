@@ -12,7 +12,7 @@ pub mod seeds;
 
 pub use checksums::fit_checksums;
 
-use crate::batch::{self, Batch, Op};
+use crate::batch::{self, Batch, Numbering, Op};
 use crate::fs::{RandomAccessFile, SequentialFile};
 use crate::key::{MAX_SEQUENCE, ValueType, seek_key, user_key};
 use crate::manifest::{ManifestReader, VersionEdit};
@@ -144,19 +144,22 @@ pub fn write_batch(data: &[u8]) {
                 ty: ValueType::DeletionWithTimestamp,
                 ..
             } => return,
-            Op::Entry { cf, ty, key, value } => {
-                again.push(cf, ty, key, value);
-                entries += 1;
+            op => {
+                entries += u32::from(matches!(op, Op::Entry { .. }));
+                again.push_op(&op);
             }
-            Op::LogData(blob) => again.push_log_data(blob),
-            Op::Noop => {}
         }
     }
     assert_eq!(batch.count(), entries);
-    let is_kept = |op: &Result<Op<'_>>| !matches!(op, Ok(Op::Noop));
-    let kept: Vec<_> = batch.ops().filter(is_kept).collect();
-    assert_eq!(again.ops().collect::<Vec<_>>(), kept);
+    assert!(again.ops().eq(batch.ops()));
     assert_eq!(batch::check(again.bytes()), Ok(()));
+    for numbering in [Numbering::PerEntry, Numbering::PerBatch] {
+        let mut walk = numbering.walk(data);
+        let first = walk.next_number();
+        while let Some(Ok((_, number))) = walk.next() {
+            assert!(number >= first && number <= walk.next_number());
+        }
+    }
 }
 
 /// Decodes the operations of a batch up to the first bad one.

@@ -218,6 +218,7 @@ fn in_logs(
         wal::read(
             &path,
             |record| {
+                batch::refuse_markers(record.bytes)?;
                 let mut seq = batch::sequence(record.bytes);
                 for op in batch::ops(record.bytes) {
                     if let Op::Entry { cf, ty, key, value } = op? {

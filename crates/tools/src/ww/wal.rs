@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
-use whitewater_storage::batch::{self, Op};
+use whitewater_storage::batch::{self, Op, PrepareKind};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::os::OsFs;
@@ -106,6 +106,18 @@ pub fn read(
     }
 }
 
+/// A marker of two-phase commit, as RocksDB's `ldb dump_wal` prints it.
+fn marker_text(marker: &Op<'_>) -> String {
+    let name = marker.marker().unwrap_or_default();
+    match marker {
+        Op::EndPrepare(xid) | Op::Commit(xid) | Op::Rollback(xid) => {
+            format!("{name}({})", hex(xid))
+        }
+        Op::CommitAt { timestamp, xid } => format!("{name}({}, {})", hex(xid), hex(timestamp)),
+        _ => name.to_owned(),
+    }
+}
+
 impl Dump {
     /// Runs the command.
     ///
@@ -194,6 +206,7 @@ impl Dump {
             }
             Op::LogData(blob) => write!(line, "LOG_DATA : {} ", hex(blob)),
             Op::Noop => write!(line, "NOOP "),
+            marker => write!(line, "{} ", marker_text(&marker)),
         };
     }
 
@@ -216,6 +229,22 @@ impl Dump {
                 "LOG_DATA"
             }
             Op::Noop => "NOOP",
+            Op::BeginPrepare(kind) => {
+                fields.insert(
+                    "unprepared".to_owned(),
+                    (kind == PrepareKind::Unprepared).into(),
+                );
+                "BEGIN_PREPARE"
+            }
+            Op::CommitAt { timestamp, xid } => {
+                fields.insert("timestamp".to_owned(), hex(timestamp).into());
+                fields.insert("transaction".to_owned(), hex(xid).into());
+                "COMMIT_WITH_TIMESTAMP"
+            }
+            Op::EndPrepare(xid) | Op::Commit(xid) | Op::Rollback(xid) => {
+                fields.insert("transaction".to_owned(), hex(xid).into());
+                op.marker().unwrap_or_default()
+            }
         };
         fields.insert("type".to_owned(), ty.into());
         Value::Object(fields)

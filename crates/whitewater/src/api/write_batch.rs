@@ -180,8 +180,8 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
                     ValueType::Merge | ValueType::SingleDeletion => {}
                     _ => return,
                 },
-                Ok(Op::LogData(_) | Op::Noop) => {}
                 Ok(Op::Entry { .. }) | Err(_) => return,
+                Ok(_) => {}
             }
         }
     }
@@ -200,7 +200,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
                     ValueType::SingleDeletion if cf == 0 => {}
                     _ => return,
                 },
-                Ok(Op::LogData(_) | Op::Noop) => {}
+                Ok(_) => {}
                 Err(_) => return,
             }
         }

@@ -356,6 +356,7 @@ impl LogReplay<'_> {
     }
 
     fn apply(&self, record: &[u8], log_number: u64, progress: &mut Progress) -> Result<()> {
+        batch::refuse_markers(record)?;
         let mut seq = batch::sequence(record);
         for op in batch::ops(record) {
             let Op::Entry {

@@ -194,8 +194,7 @@ impl Engine {
                     let with_time = self.stamp(ty, value);
                     stamped.push(cf, ty, key, with_time.as_deref().unwrap_or(value));
                 }
-                Op::LogData(blob) => stamped.push_log_data(blob),
-                Op::Noop => {}
+                op => stamped.push_op(&op),
             }
         }
         Ok(stamped)

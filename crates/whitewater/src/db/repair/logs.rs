@@ -166,6 +166,7 @@ impl Repair<'_> {
     }
 
     fn apply(&mut self, record: &[u8], conversion: &mut Conversion) -> Result<()> {
+        batch::refuse_markers(record)?;
         let first = batch::sequence(record);
         let mut seq = first;
         for op in batch::ops(record) {

@@ -309,6 +309,7 @@ impl Tail {
     }
 
     fn apply(&mut self, record: &[u8], number: u64, families: &Families<'_>) -> Result<()> {
+        batch::refuse_markers(record)?;
         let first = batch::sequence(record);
         let mut seq = first;
         let mut places: Vec<(u32, Arc<Memtable>)> = Vec::new();

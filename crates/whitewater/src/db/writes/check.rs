@@ -53,7 +53,10 @@ impl Engine {
         let mut found = 0u32;
         let mut folds = false;
         for op in batch.ops() {
-            let Op::Entry { cf, ty, key, value } = op? else {
+            let op = op?;
+            let Op::Entry { cf, ty, key, value } = op else {
+                op.marker()
+                    .map_or(Ok(()), |name| Err(marker_in_batch(name)))?;
                 continue;
             };
             found += 1;
@@ -135,6 +138,15 @@ fn takes_merges(generation: &Generation, cf: u32) -> bool {
 #[cold]
 fn merge_in_batch() -> Error {
     Error::invalid("Merge requires `ColumnFamilyOptions::merge_operator != nullptr`")
+}
+
+/// The error for a batch of the caller that has a marker of two-phase commit. Replayed, it would
+/// decide on a transaction, or be one, without its locks.
+#[cold]
+fn marker_in_batch(name: &str) -> Error {
+    Error::invalid(format_args!(
+        "write batch with the marker {name}: only a transaction's prepare, commit and rollback write it"
+    ))
 }
 
 fn is_writable(ty: ValueType) -> bool {
