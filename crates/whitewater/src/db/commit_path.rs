@@ -14,6 +14,7 @@
 //! right to switch ([`Generations`]), the locks of [`Wal`]; the gate is a leaf.
 
 use super::generations::Generations;
+use super::two_phase::OutstandingSections;
 use crate::options::DbOptions;
 use crate::options::commit_protocol::CommitProtocol;
 use crate::write::env::{LargeBatchTurn, PrefixTurn};
@@ -51,6 +52,8 @@ pub(crate) struct CommitPath {
     pub(super) publication: Publication,
     /// The number up to which the logs are durable.
     pub(super) durable: SingleFlight,
+    /// The prepared transactions that are not decided.
+    pub(super) sections: OutstandingSections,
     /// Something needs a writer's attention: a full memtable, a failure, too much log.
     /// Written by: any thread, by read-modify-writes (Release), and the thread that attends
     /// to it (Acquire). Read by: writers (relaxed). Publishes: the cause, which happened
@@ -97,6 +100,7 @@ impl CommitPath {
             wal,
             publication: Publication::new(last, policy),
             durable: SingleFlight::new(last),
+            sections: OutstandingSections::default(),
             attention: AtomicBool::new(false),
             // No limit until all column families exist.
             log_limit: AtomicU64::new(u64::MAX),

@@ -8,10 +8,10 @@
 //!
 //! * Opening: [`open`], `recover`, `missed_logs` (logs that an opening did not find). Other
 //!   ways to open: `read_only`, `secondary` (both are `reader`s), [`ttl`]; `repair`.
-//! * Writing: [`writes`]; `merge_folding` (merges stored as values), [`timestamps`];
-//!   `switch` (new memtables, a new log, a new generation), `switch_guard` (the time in
-//!   which no generation is open); `stalls`, `budget` (a shared limit on the memory of
-//!   memtables).
+//! * Writing: [`writes`]; [`two_phase`] (prepared transactions); `merge_folding` (merges
+//!   stored as values), [`timestamps`]; `switch` (new memtables, a new log, a new
+//!   generation), `switch_guard` (the time in which no generation is open); `stalls`,
+//!   `budget` (a shared limit on the memory of memtables).
 //! * Reading: [`reads`], [`updates`] (the logs, as batches).
 //! * Flushes and compactions: [`background`] runs them; `flush_request` and `manual`
 //!   request them; `scheduled_work` finds what is due by time.
@@ -74,6 +74,8 @@ mod switch_guard;
 mod tests;
 pub(crate) mod timestamps;
 pub(crate) mod ttl;
+#[allow(dead_code, reason = "for transactions and their recovery")]
+pub(crate) mod two_phase;
 pub(crate) mod updates;
 mod write_stats;
 pub(crate) mod writes;

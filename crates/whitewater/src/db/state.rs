@@ -210,7 +210,13 @@ impl CfState {
 
     /// The oldest log that may hold entries that are not flushed yet.
     pub fn oldest_wal(&self) -> u64 {
-        self.imm.first().unwrap_or(&self.mem).wal_number()
+        self.oldest_wal_after(0)
+    }
+
+    /// The oldest log that is needed once the first `flushed` of `imm` are in tables.
+    pub fn oldest_wal_after(&self, flushed: usize) -> u64 {
+        let later = self.imm.iter().skip(flushed).map(|m| m.oldest_log());
+        later.fold(self.mem.oldest_log(), u64::min)
     }
 }
 

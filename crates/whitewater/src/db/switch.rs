@@ -98,15 +98,14 @@ impl Engine {
             self.commit.take_attention();
             let log_bytes = self.commit.log_bytes();
             let limit = self.max_total_log_bytes(&state);
-            let too_much_log = log_bytes > limit;
+            let over = log_bytes > limit;
             // Back off, so that not every write comes here until the old logs are gone.
-            let next = if too_much_log {
-                log_bytes + limit / 16
-            } else {
-                limit
-            };
+            let next = if over { log_bytes + limit / 16 } else { limit };
             self.commit.set_log_limit(next);
             let oldest = state.oldest_wal();
+            // While a prepared section keeps an older log, flushes make no log obsolete.
+            let sections = self.commit.sections.oldest_log();
+            let too_much_log = over && sections.is_none_or(|log| log >= oldest);
             // If the logs hold nothing but log data, nothing is in memtables.
             let mut holds_nothing = too_much_log;
             if too_much_log {
@@ -122,7 +121,7 @@ impl Engine {
                 self.background.work.notify_all();
             }
             let due =
-                |mem: &Memtable| mem.is_full() || (too_much_log && mem.wal_number() == oldest);
+                |mem: &Memtable| mem.is_full() || (too_much_log && mem.oldest_log() == oldest);
             let full = state.cfs.values().filter(|cf| cf.mem.is_full()).count();
             let due = state.cfs.values().filter(|cf| due(&cf.mem));
             let due = due.map(|cf| cf.data.id).collect();

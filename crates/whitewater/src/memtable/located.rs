@@ -77,6 +77,12 @@ impl LocatedBatch {
                 return LocatedEntry::new(op, hint, memtable_of).map(LocatedBatch::Single);
             }
             Operations::Batch(batch) => batch,
+            Operations::Section(write) => {
+                let batch = write.only_inserted()?;
+                let located = batch.count() <= MAX_LOCATED;
+                let located = located.then(|| LocatedEntries::new(batch, memtable_of));
+                return located.flatten().map(LocatedBatch::Many);
+            }
         };
         match batch.count() {
             1 => LocatedEntry::new(only_entry(batch)?, hint, memtable_of).map(LocatedBatch::Single),

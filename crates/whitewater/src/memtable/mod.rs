@@ -8,6 +8,8 @@
 //! add a Bloom filter of keys (`filter`) and checksums of entries (`protection`), and
 //! the memory may be charged to a [budget](crate::write_buffer_manager).
 //!
+//! [`sections`] are writes of two-phase commit, [`operations`] whatever a write consists of.
+//!
 //! Representations (`rep`): `art`, `skip_list`, `vector`, `hash_skip_list` and
 //! `hash_link_list` (`hash` is what these two share); `order` is the order of keys as they
 //! see it. `inserter` adds [`operations`] to them.
@@ -32,6 +34,7 @@ pub(crate) mod operations;
 mod order;
 mod protection;
 mod rep;
+pub(crate) mod sections;
 mod skip_list;
 #[cfg(test)]
 mod tests;
@@ -128,6 +131,13 @@ pub(crate) struct Memtable {
     /// Written by: a switch or a flush, while it is empty. Read by: flush and
     /// log deletion. Under the database mutex, so relaxed.
     wal_number: AtomicU64,
+    /// The oldest log with the section of a commit that was inserted here; `u64::MAX` if
+    /// there is none.
+    /// Written by: commits, before they are visible (relaxed). Read by: threads that decide
+    /// which logs are needed (relaxed), after they have looked which sections are
+    /// outstanding. A commit takes its section from that list after it has written here, so
+    /// the lock of the list publishes what was written (X2 of `db::two_phase`).
+    oldest_section: AtomicU64,
     /// The last number handed out when it was switched out.
     /// Written by: the switch. Read by: flush. Under the database mutex, so
     /// relaxed.
@@ -218,6 +228,7 @@ impl Memtable {
             full: AtomicBool::new(false),
             counters: Sharded::new(),
             wal_number: AtomicU64::new(wal_number),
+            oldest_section: AtomicU64::new(u64::MAX),
             last_number: AtomicU64::new(0),
             horizon: AtomicU64::new(SequenceNumber::MAX),
             id,
@@ -675,6 +686,22 @@ impl Memtable {
     /// See the field.
     pub fn wal_number(&self) -> u64 {
         self.wal_number.load(Ordering::Relaxed)
+    }
+
+    /// The oldest log that is needed as long as this memtable is not flushed.
+    pub fn oldest_log(&self) -> u64 {
+        self.wal_number().min(self.oldest_section())
+    }
+
+    /// See the field.
+    pub fn oldest_section(&self) -> u64 {
+        self.oldest_section.load(Ordering::Relaxed)
+    }
+
+    /// Keeps the log `wal_number`, which has the section of a commit that is about to be
+    /// inserted.
+    pub fn keep_section(&self, wal_number: u64) {
+        self.oldest_section.fetch_min(wal_number, Ordering::Relaxed);
     }
 
     /// Moves an empty memtable on to a newer log. No write of an older log is under way.

@@ -1,5 +1,6 @@
 //! The operations of a write, as memtables and the log take them.
 
+use super::sections::SectionWrite;
 use whitewater_storage::Result;
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE};
 use whitewater_storage::key::ValueType;
@@ -9,6 +10,8 @@ use whitewater_storage::key::ValueType;
 pub(crate) enum Operations<'a> {
     Batch(&'a Batch),
     Single(SingleOp<'a>),
+    /// Of two-phase commit: the log gets other operations than the memtables.
+    Section(&'a SectionWrite),
 }
 
 /// The only operation of a write. It takes a number and has no checksum.
@@ -30,12 +33,22 @@ impl<'a> SingleOp<'a> {
 }
 
 impl Operations<'_> {
-    /// Operations that take a number.
+    /// Operations that the header of the log record counts.
     #[inline]
     pub fn count(&self) -> u32 {
         match self {
             Operations::Batch(batch) => batch.count(),
             Operations::Single(_) => 1,
+            Operations::Section(write) => write.logged().count(),
+        }
+    }
+
+    /// Operations that are inserted into memtables, at most.
+    #[inline]
+    pub fn entries(&self) -> u32 {
+        match self {
+            Operations::Section(write) => write.entries(),
+            operations => operations.count(),
         }
     }
 
@@ -44,7 +57,10 @@ impl Operations<'_> {
     /// the log (C4 of `write`).
     #[inline]
     pub fn numbers(&self) -> u64 {
-        u64::from(self.count()).max(1)
+        match self {
+            Operations::Section(write) => write.numbers(),
+            operations => u64::from(operations.count()).max(1),
+        }
     }
 
     /// Bytes of the batch that they are, or would be.
@@ -52,6 +68,7 @@ impl Operations<'_> {
     pub fn size(&self) -> usize {
         match self {
             Operations::Batch(batch) => batch.bytes().len(),
+            Operations::Section(write) => write.size(),
             Operations::Single(op) => {
                 HEADER_SIZE + batch::entry_size(op.cf, op.ty, op.key, op.value)
             }
@@ -67,6 +84,7 @@ impl Operations<'_> {
         match self {
             Operations::Batch(batch) => batch.verify(),
             Operations::Single(_) => Ok(()),
+            Operations::Section(write) => write.verify(),
         }
     }
 }

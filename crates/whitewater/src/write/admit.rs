@@ -71,7 +71,7 @@ fn is_empty(operations: &Operations<'_>) -> bool {
 /// Whether a write takes so much memory that it waits for its turn.
 #[inline]
 fn is_large(operations: &Operations<'_>) -> bool {
-    memory_of(operations.size() as u64, operations.count()) > LARGE
+    memory_of(operations.size() as u64, operations.entries()) > LARGE
 }
 
 /// The most bytes of memory that a batch takes in memtables.

@@ -13,6 +13,9 @@
 //! If the insert of a member reads its own prefix (`WriteFlags::reads_own_prefix`), the
 //! leader inserts for all members, in their order, once earlier groups are done.
 //!
+//! Writes of two-phase commit are groups of their own, since RocksDB would number what
+//! follows them in the same record differently.
+//!
 //! The mechanism is `concurrent::group`.
 
 use super::admit::admit;
@@ -91,14 +94,17 @@ pub(crate) fn commit<E: CommitEnv>(
         return Ok(());
     };
     let first = queue.commit(steps, request)?;
-    let last = first + u64::from(request.batch.count()) - 1;
+    let last = first + request.numbers() - 1;
     acknowledge(env, last)
 }
 
 /// A group's totals.
 #[derive(Default)]
 struct Totals {
+    /// Entries that the record's header counts.
     entries: u64,
+    /// Sequence numbers.
+    numbers: u64,
     bytes: usize,
     sync: bool,
     disable_wal: bool,
@@ -113,7 +119,10 @@ impl<E: CommitEnv> Leader<'_, E> {
         candidate: &WriteRequest,
         bytes: usize,
     ) -> bool {
-        let own = leader.batch.bytes().len();
+        if leader.has_own_record() || candidate.has_own_record() {
+            return false;
+        }
+        let own = leader.logged().bytes().len();
         let mut limit = self.max_group_bytes.min(MAX_GROUP_BYTES);
         if own <= SMALL_GROUP_SLACK {
             limit = limit.min(own + SMALL_GROUP_SLACK);
@@ -124,7 +133,7 @@ impl<E: CommitEnv> Leader<'_, E> {
         planted!(UnloggedJoinsLogged => logs_alike = true);
         logs_alike
             && (leader.flags.sync || !candidate.flags.sync)
-            && bytes.saturating_add(candidate.batch.bytes().len()) <= limit
+            && bytes.saturating_add(candidate.logged().bytes().len()) <= limit
     }
 
     /// *Encode*, *reserve* and *append* for a group.
@@ -134,9 +143,11 @@ impl<E: CommitEnv> Leader<'_, E> {
     ) -> Result<WriteGroup> {
         let mut totals = Totals::default();
         members.for_each(|request, ticket| {
-            *ticket = totals.entries;
-            totals.entries += u64::from(request.batch.count());
-            totals.bytes += request.batch.body().len();
+            let logged = request.logged();
+            *ticket = totals.numbers;
+            totals.entries += u64::from(logged.count());
+            totals.numbers += request.numbers();
+            totals.bytes += logged.body().len();
             totals.sync |= request.flags.sync;
             totals.disable_wal |= request.flags.disable_wal;
             totals.reads_own_prefix |= request.flags.reads_own_prefix;
@@ -145,7 +156,7 @@ impl<E: CommitEnv> Leader<'_, E> {
         let plain = HEADER_SIZE + totals.bytes;
         let size = compressed.as_ref().map_or(plain, CompressedRecord::len);
         let payload = (!totals.disable_wal).then_some(size);
-        let reserved = reserve(self.env, totals.entries.max(1), payload)?;
+        let reserved = reserve(self.env, totals.numbers.max(1), payload)?;
         let Reserved {
             generation,
             reservation,
@@ -178,7 +189,7 @@ impl<E: CommitEnv> Leader<'_, E> {
             return Ok(None);
         }
         let mut bodies: Vec<&[u8]> = Vec::with_capacity(members.len());
-        members.for_each(|request, _| bodies.push(request.batch.body()));
+        members.for_each(|request, _| bodies.push(request.logged().body()));
         self.env.compress(&bodies)
     }
 
@@ -201,7 +212,7 @@ impl<E: CommitEnv> Leader<'_, E> {
         } else {
             let mut parts: Vec<&[u8]> = Vec::with_capacity(members.len() + 1);
             parts.push(&header);
-            members.for_each(|request, _| parts.push(request.batch.body()));
+            members.for_each(|request, _| parts.push(request.logged().body()));
             self.env.append_wal(generation, reservation, &parts)?;
         }
         if totals.sync {
@@ -223,7 +234,7 @@ impl<E: CommitEnv> Prepare for Grouped<'_, E> {
     }
 
     fn size(&self, request: &WriteRequest) -> usize {
-        request.batch.bytes().len()
+        request.logged().bytes().len()
     }
 
     fn prepare(&self, members: &mut Members<'_, WriteRequest>) -> Result<WriteGroup> {

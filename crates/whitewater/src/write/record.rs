@@ -82,6 +82,7 @@ impl<'a> Record<'a> {
         let record = match write.operations {
             Operations::Batch(batch) => Record::Batch(batch.body()),
             Operations::Single(op) => Record::SingleOp(SingleOpBatch::new(op)),
+            Operations::Section(section) => Record::Batch(section.logged().body()),
         };
         let compressed = env.compress(&[record.body()])?;
         Ok(Some(compressed.map_or(record, Record::Compressed)))

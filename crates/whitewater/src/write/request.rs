@@ -3,11 +3,14 @@
 //! The steps work on a [`Write`], which borrows what it can. A leader works on the
 //! requests of other threads, which have to own their batch: [`WriteRequest`].
 //!
+//! A write of two-phase commit ([`SectionWrite`]) is always a request.
+//!
 //! Operations come as a batch, the form of the log and of requests. A single operation
 //! whose writer does everything by itself needs no batch; if it is logged, its
 //! [`Record`](super::record::Record) makes one.
 
 use crate::memtable::operations::Operations;
+use crate::memtable::sections::SectionWrite;
 use whitewater_storage::batch::Batch;
 
 /// How to commit a write.
@@ -26,21 +29,86 @@ pub(crate) struct WriteFlags {
     pub reads_own_prefix: bool,
 }
 
-/// A batch to commit. Operations on column families that do not exist take their numbers
+/// What is committed. Operations on column families that do not exist take their numbers
 /// and are not inserted.
 #[derive(Debug)]
+enum Content {
+    Batch(Batch),
+    Section(SectionWrite),
+}
+
+/// A write that owns its operations.
+#[derive(Debug)]
 pub(crate) struct WriteRequest {
-    pub batch: Batch,
+    content: Content,
     pub flags: WriteFlags,
 }
 
 impl WriteRequest {
+    /// Commits `batch`.
+    #[inline]
+    pub fn new(batch: Batch, flags: WriteFlags) -> Self {
+        WriteRequest {
+            content: Content::Batch(batch),
+            flags,
+        }
+    }
+
+    /// Commits a write of two-phase commit, which is always logged.
+    pub fn of_section(write: SectionWrite, flags: WriteFlags) -> Self {
+        WriteRequest {
+            content: Content::Section(write),
+            flags: WriteFlags {
+                disable_wal: false,
+                ..flags
+            },
+        }
+    }
+
     /// The form that the steps work on.
     #[inline]
     pub fn write(&self) -> Write<'_> {
+        let operations = match &self.content {
+            Content::Batch(batch) => Operations::Batch(batch),
+            Content::Section(write) => Operations::Section(write),
+        };
         Write {
-            operations: Operations::Batch(&self.batch),
+            operations,
             flags: self.flags,
+        }
+    }
+
+    /// What is logged.
+    #[inline]
+    pub fn logged(&self) -> &Batch {
+        match &self.content {
+            Content::Batch(batch) => batch,
+            Content::Section(write) => write.logged(),
+        }
+    }
+
+    /// Sequence numbers that it takes in a group: none for log data alone.
+    #[inline]
+    pub fn numbers(&self) -> u64 {
+        match &self.content {
+            Content::Batch(batch) => u64::from(batch.count()),
+            Content::Section(write) => write.numbers(),
+        }
+    }
+
+    /// Whether its record must not be merged with others. RocksDB counts the numbers of what
+    /// follows a section or a decision in a record by other rules.
+    #[inline]
+    pub fn has_own_record(&self) -> bool {
+        matches!(self.content, Content::Section(_))
+    }
+
+    /// The batch, for its memory.
+    #[inline]
+    pub fn into_batch(self) -> Option<Batch> {
+        match self.content {
+            Content::Batch(batch) => Some(batch),
+            Content::Section(_) => None,
         }
     }
 }

@@ -240,6 +240,10 @@ impl FakeEnv {
         let keys: Vec<Vec<u8>> = match write.operations {
             Operations::Single(one) => vec![one.key.to_vec()],
             Operations::Batch(batch) => keys_of(batch)?,
+            Operations::Section(write) => {
+                let keys = write.inserted().map(keys_of);
+                keys.collect::<Result<Vec<_>>>()?.concat()
+            }
         };
         for (i, key) in keys.into_iter().enumerate() {
             let seq = first + i as u64;
@@ -445,7 +449,7 @@ impl Db {
         };
         std::thread::yield_now();
         // A prefetched write of one entry has no batch.
-        let keys = keys_of(&request.batch)?;
+        let keys = keys_of(request.logged())?;
         let mut write = request.write();
         if let [key] = &keys[..] {
             let op = SingleOp::new(0, ValueType::Value, key, b"v");
@@ -459,18 +463,16 @@ impl Db {
         for key in keys {
             batch.push(0, ValueType::Value, key.as_bytes(), b"v");
         }
-        self.commit(&WriteRequest {
-            batch,
-            flags: WriteFlags {
-                sync,
-                disable_wal,
-                // Some writes read their own prefix.
-                reads_own_prefix: keys.len() == 2 && !self.env.unordered,
-                // Some wait before they are admitted.
-                low_pri: keys.len() == 3,
-                ..WriteFlags::default()
-            },
-        })
+        let flags = WriteFlags {
+            sync,
+            disable_wal,
+            // Some writes read their own prefix.
+            reads_own_prefix: keys.len() == 2 && !self.env.unordered,
+            // Some wait before they are admitted.
+            low_pri: keys.len() == 3,
+            ..WriteFlags::default()
+        };
+        self.commit(&WriteRequest::new(batch, flags))
     }
 
     /// Runs writers. Returns the acknowledged keys, and whether each bypassed the log.
@@ -615,21 +617,18 @@ fn groups_have_a_bound_of_their_own() {
     let of_bytes = |bytes: usize| {
         let mut batch = Batch::default();
         batch.push(0, ValueType::Value, b"k", &vec![0; bytes]);
-        WriteRequest {
-            batch,
-            flags: WriteFlags::default(),
-        }
+        WriteRequest::new(batch, WriteFlags::default())
     };
     let (large, small) = (of_bytes(1 << 20), of_bytes(10));
-    let room = group::MAX_GROUP_BYTES - small.batch.bytes().len();
+    let room = group::MAX_GROUP_BYTES - small.logged().bytes().len();
     assert!(leader.admits(&large, &small, room));
     assert!(!leader.admits(&large, &small, room + 1));
     assert!(!leader.admits(&large, &small, usize::MAX));
     // A larger batch is a group by itself.
     let huge = of_bytes(group::MAX_GROUP_BYTES);
-    assert!(!leader.admits(&huge, &small, huge.batch.bytes().len()));
+    assert!(!leader.admits(&huge, &small, huge.logged().bytes().len()));
     // The limit for small leaders still applies.
-    assert!(!leader.admits(&small, &large, small.batch.bytes().len()));
+    assert!(!leader.admits(&small, &large, small.logged().bytes().len()));
 }
 
 #[test]
@@ -801,10 +800,7 @@ fn a_write_that_is_not_admitted_takes_no_number() {
             no_slowdown: true,
             ..WriteFlags::default()
         };
-        let refused = db.commit(&WriteRequest {
-            batch,
-            flags: stalled,
-        });
+        let refused = db.commit(&WriteRequest::new(batch, stalled));
         assert_eq!(refused.unwrap_err().kind(), ErrorKind::Incomplete);
         db.write(&["b".to_owned()], false, false).unwrap();
         assert_eq!(db.env.publication.visible(), 1);
@@ -823,7 +819,7 @@ fn an_empty_batch_takes_no_number_and_syncs_if_asked() {
                 ..WriteFlags::default()
             };
             let batch = Batch::default();
-            db.commit(&WriteRequest { batch, flags }).unwrap();
+            db.commit(&WriteRequest::new(batch, flags)).unwrap();
             assert_eq!(db.env.durable.done() >= 1, sync, "{protocol}");
         }
         assert_eq!(db.env.publication.visible(), 1);
@@ -838,14 +834,11 @@ fn a_batch_of_log_data_alone_keeps_its_place_in_the_log() {
         db.write(&["a".to_owned()], false, false).unwrap();
         let mut batch = Batch::default();
         batch.push_log_data(b"for readers of the log");
-        let request = WriteRequest {
-            batch,
-            flags: WriteFlags {
-                sync: true,
-                ..WriteFlags::default()
-            },
+        let flags = WriteFlags {
+            sync: true,
+            ..WriteFlags::default()
         };
-        db.commit(&request).unwrap();
+        db.commit(&WriteRequest::new(batch, flags)).unwrap();
         db.write(&["b".to_owned()], false, false).unwrap();
         assert_eq!(db.env.records().len(), 3);
         let keys: Vec<_> = db.env.logged().into_iter().map(|(_, k)| k).collect();

@@ -74,7 +74,7 @@ impl<E: CommitEnv> Prepare for Unordered<'_, E> {
     }
 
     fn size(&self, request: &WriteRequest) -> usize {
-        request.batch.bytes().len()
+        request.logged().bytes().len()
     }
 
     fn prepare(&self, members: &mut Members<'_, WriteRequest>) -> Result<WriteGroup> {

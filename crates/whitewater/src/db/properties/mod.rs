@@ -126,7 +126,10 @@ impl Engine {
             "num-running-flushes" => Some(self.lock_state().running_flushes as u64),
             "num-running-compactions" => Some(self.lock_state().running_compactions as u64),
             "background-errors" => Some(self.lock_state().failure.count),
-            "min-log-number-to-keep" => Some(self.lock_state().oldest_wal()),
+            "min-log-number-to-keep" => {
+                let sections = self.commit.sections.oldest_log().unwrap_or(u64::MAX);
+                Some(self.lock_state().oldest_wal().min(sections))
+            }
             "min-obsolete-sst-number-to-keep" => Some(self.files.pending.min().unwrap_or(u64::MAX)),
             "is-file-deletions-enabled" => Some(u64::from(self.files.deletions.are_enabled())),
             "num-snapshots" => Some(self.snapshots.count() as u64),

@@ -1,6 +1,6 @@
 //! Tests that need access to the engine's internals: `in_place` updates, `large` batches,
 //! `merges`, `pools` of threads, `protection` of entries, `resumptions`, `switches`,
-//! `threads`, `unordered` writes and `versions`.
+//! `threads`, `two_phase` commit, `unordered` writes and `versions`.
 
 mod in_place;
 mod large;
@@ -10,6 +10,7 @@ mod protection;
 mod resumptions;
 pub(super) mod switches;
 mod threads;
+mod two_phase;
 mod unordered;
 mod versions;
 

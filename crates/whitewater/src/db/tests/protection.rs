@@ -87,10 +87,7 @@ fn a_batch_that_changed_late_is_not_inserted() {
     let db = DB::open(&options, "/db").unwrap();
     let mut damaged = batch();
     *damaged.bytes_mut().last_mut().unwrap() ^= 1;
-    let request = WriteRequest {
-        batch: damaged,
-        flags: WriteFlags::default(),
-    };
+    let request = WriteRequest::new(damaged, WriteFlags::default());
     let engine = db.engine();
     let generation = engine.commit.generations.load();
     let e = engine

@@ -41,7 +41,7 @@ impl Engine {
 
     /// Checks a batch. Returns whether its insert reads its own prefix: it has merges that
     /// may be stored as values.
-    pub(super) fn check_batch(
+    pub(in super::super) fn check_batch(
         &self,
         batch: &Batch,
         stamped: &Stamped,
@@ -161,7 +161,7 @@ fn is_writable(ty: ValueType) -> bool {
 }
 
 /// Refuses a batch that would take too much memory.
-fn check_size(bytes: u64, entries: u32) -> Result<()> {
+pub(in super::super) fn check_size(bytes: u64, entries: u32) -> Result<()> {
     let memory = memory_of(bytes, entries);
     if memory > MAX_BATCH_MEMORY {
         return Err(Error::invalid(format_args!(

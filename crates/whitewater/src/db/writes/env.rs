@@ -313,6 +313,19 @@ impl Engine {
                 }
                 first + 1
             }
+            Operations::Section(section) => {
+                self.note_section(generation, section, first)?;
+                if section.entries() == 0 {
+                    self.tick(Ticker::WriteWithWal, 1);
+                    return Ok(None);
+                }
+                let batches = section.inserted().filter(|batch| batch.count() > 0);
+                let mut located = Some(located); // of the only one
+                batches.into_iter().try_fold(first, |first, batch| {
+                    let located = located.take().unwrap_or_default();
+                    located.insert(batch, first, memtable_of, &mut inserter)
+                })?
+            }
         };
         if inserter.finish()? {
             self.commit.ask_for_attention();

@@ -1,10 +1,13 @@
 //! Writing: from the calls of users to the commit sequence (`write`).
 //!
 //! A write is checked here (`check`) and committed there, over the traits that the engine
-//! implements (`env`).
+//! implements (`env`). `sections` is what a write of two-phase commit inserts.
 
 mod check;
 mod env;
+mod sections;
+
+pub(super) use check::check_size;
 
 use super::Engine;
 use super::failure::Source;
@@ -49,9 +52,11 @@ impl Engine {
             batch.protect()?;
         }
         batch.push(cf, ty, key, value);
-        let request = WriteRequest { batch, flags };
+        let request = WriteRequest::new(batch, flags);
         let outcome = self.committer().commit(&request, prefetched);
-        record::keep_batch(request.batch);
+        if let Some(batch) = request.into_batch() {
+            record::keep_batch(batch);
+        }
         outcome
     }
 
@@ -70,7 +75,7 @@ impl Engine {
         let reads_own_prefix = self.check_batch(&batch, stamped, ignore_missing_cf)?;
         let flags = flags(spec, reads_own_prefix)?;
         let _timer = self.time(Histogram::DbWrite);
-        let request = WriteRequest { batch, flags };
+        let request = WriteRequest::new(batch, flags);
         self.committer().commit(&request, None)
     }
 
@@ -89,7 +94,7 @@ impl Engine {
     }
 
     #[inline]
-    fn committer(&self) -> Committer<'_, Self> {
+    pub(super) fn committer(&self) -> Committer<'_, Self> {
         Committer {
             env: self,
             protocol: self.commit.protocol,
@@ -128,7 +133,7 @@ impl Engine {
 /// # Errors
 /// `InvalidArgument` if it wants a write durable that is not logged.
 #[inline]
-fn flags(spec: &WriteSpec, reads_own_prefix: bool) -> Result<WriteFlags> {
+pub(super) fn flags(spec: &WriteSpec, reads_own_prefix: bool) -> Result<WriteFlags> {
     if spec.sync && spec.disable_wal {
         return Err(Error::invalid("Sync writes has to enable WAL."));
     }

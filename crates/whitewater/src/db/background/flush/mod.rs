@@ -161,9 +161,11 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     // A power cut must not keep newer writes of this column family and lose older ones of
     // others that are only in the log. And archived logs must survive it: without them,
     // lost writes could not be told from writes that were not logged.
+    // A prepared section may keep logs in which a decision on another one is durable only
+    // with its log: without it, that section would come back beside its entries.
     let mut has_others = engine.state.lock().cfs.len() > 1;
     planted!(OtherLogsNotSynced => has_others = false);
-    if has_others || engine.options.archives_logs() {
+    if has_others || engine.options.archives_logs() || engine.commit.sections.were_any() {
         let synced = engine
             .commit
             .wal
@@ -350,11 +352,16 @@ pub(crate) fn tell_levels(engine: &Engine, family: &ColumnFamilyData, event: Eve
 /// Records the tables of each job; returns the number below which logs are obsolete.
 fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u64> {
     let job_of = |id: u32| jobs.iter().zip(flushed).find(|(job, _)| job.cf.id == id);
+    // Before the memtables, and after `next_log` was read: X1 and X2 of `db::two_phase`.
+    let sections = engine.commit.sections.oldest_log();
     let mut min_log = {
         let state = engine.state.lock();
-        let others = state.cfs.values().filter(|cf| job_of(cf.data.id).is_none());
+        let families = state.cfs.values().map(|cf| {
+            let flushed = job_of(cf.data.id).map_or(0, |(job, _)| job.memtables.len());
+            cf.oldest_wal_after(flushed)
+        });
         let next_logs = jobs.iter().map(|job| job.next_log);
-        let needed = others.map(|cf| cf.oldest_wal()).chain(next_logs);
+        let needed = families.chain(next_logs).chain(sections);
         needed.min().unwrap_or(0)
     };
     planted!(LogDeletedEarly => min_log = jobs[0].next_log);

@@ -1,0 +1,255 @@
+//! Two-phase commit with `WRITE_COMMITTED`: prepared sections, and decisions on them.
+//!
+//! A section is logged when it is prepared, and inserted when it is committed, at the
+//! commit's numbers. Both are ordinary writes of the commit sequence (`write`), which differ
+//! in what is logged and what is inserted ([`SectionWrite`]). In their window, between
+//! *append* and *publish*, they note what keeps the logs (`db::writes`).
+//!
+//! `outstanding` lists the sections that are not decided. Invariants:
+//! * X1: the log of a section is in that list before the section's number can be visible.
+//!   So no flush that could make the log obsolete misses it: all memtables that writers of
+//!   that generation use are unflushed until the number is visible.
+//! * X2: before a commit can be visible, each memtable that it is inserted into keeps the
+//!   section's log ([`Memtable::keep_section`]); the section leaves the list after that.
+//!   Who computes which logs are needed looks at the list first and at the memtables
+//!   second.
+//! * X5: logs are kept as a suffix, from the smallest number that memtables, sections and
+//!   memtables' sections need.
+//! * X7: a decision is acknowledged when its record is where a write of its kind must be
+//!   (C4).
+//! * X8: after a failed decision the section is prepared as before. At the next opening it
+//!   is prepared or decided as that decision would have.
+//! * X9: no two outstanding sections have the same name. A name is free again once the
+//!   decision is logged and acknowledged.
+//!
+//! Prepare and decisions are logged even with `disable_wal`: otherwise a committed section
+//! would come back.
+//!
+//! [`Memtable::keep_section`]: crate::memtable::Memtable::keep_section
+
+mod outstanding;
+
+pub(super) use outstanding::OutstandingSections;
+
+use super::Engine;
+use super::timestamps::Stamped;
+use super::writes::{check_size, flags};
+use crate::memtable::sections::{Section, SectionWrite};
+use crate::options::commit_protocol::CommitProtocol;
+use crate::options::read::{WriteSpec, has_checksums};
+use crate::stats::Histogram;
+use crate::write::request::{WriteFlags, WriteRequest};
+use std::sync::Arc;
+use whitewater_storage::batch::{Batch, Op, PrepareKind};
+use whitewater_storage::key::{SequenceNumber, ValueType};
+use whitewater_storage::{Error, Result};
+
+/// A prepared section that is not decided. Dropping it decides nothing: it stays
+/// outstanding, beyond the end of the process, too.
+#[derive(Debug)]
+pub(crate) struct PreparedSection(Arc<Section>);
+
+impl PreparedSection {
+    /// Name of the transaction.
+    pub fn name(&self) -> &[u8] {
+        &self.0.name
+    }
+
+    /// The operations, between the markers that the log has around them.
+    pub fn batch(&self) -> &Batch {
+        &self.0.batch
+    }
+}
+
+/// Refuses protocols whose writes may be visible before they are inserted.
+///
+/// # Errors
+/// `NotSupported` for unordered commit.
+pub(crate) fn check_protocol(protocol: CommitProtocol) -> Result<()> {
+    match protocol {
+        CommitProtocol::Unordered => Err(Error::not_supported(
+            "WRITE_COMMITTED is incompatible with unordered_writes",
+        )),
+        CommitProtocol::Ordered | CommitProtocol::Grouped | CommitProtocol::Pipelined => Ok(()),
+    }
+}
+
+impl Engine {
+    /// Logs `batch` as the section of the transaction `name`, and inserts nothing. It takes
+    /// one sequence number and is acknowledged like any write.
+    ///
+    /// # Errors
+    /// Those of [`Engine::write`]; `InvalidArgument` for range deletions, and for a name
+    /// with an outstanding section. Then nothing is prepared; at the next opening the
+    /// section may be, as after a failed write.
+    pub(crate) fn prepare_section(
+        &self,
+        name: &[u8],
+        batch: &Batch,
+        spec: &WriteSpec,
+    ) -> Result<PreparedSection> {
+        self.check_writer()?;
+        check_protocol(self.commit.protocol)?;
+        let batch = self.checked_batch(batch, spec)?.0;
+        refuse_range_deletions(&batch)?;
+        let section = Arc::new(Section {
+            name: name.into(),
+            batch: with_markers(batch, name)?,
+        });
+        let flags = flags(spec, false)?;
+        let entered = self.commit.sections.enter(&section)?;
+        self.commit_step(SectionWrite::Prepare(section.clone()), flags)?;
+        entered.keep();
+        Ok(PreparedSection(section))
+    }
+
+    /// Commits `section`, and with it the operations of `commit_time_batch`, which have the
+    /// lower sequence numbers. Operations on column families that were dropped since are
+    /// not inserted.
+    ///
+    /// # Errors
+    /// Those of [`Engine::write`]. The section is prepared as before (X8), and can be
+    /// decided again.
+    pub(crate) fn commit_section(
+        &self,
+        section: &PreparedSection,
+        commit_time_batch: Option<&Batch>,
+        spec: &WriteSpec,
+    ) -> Result<()> {
+        self.check_writer()?;
+        let section = &section.0;
+        let (mut end, mut folds) = match commit_time_batch {
+            Some(batch) => self.checked_batch(batch, spec)?,
+            None => (Batch::default(), false),
+        };
+        end.push_commit(&section.name);
+        folds |= self.folds_any(&section.batch)?;
+        let write = SectionWrite::Commit(section.clone(), end);
+        check_size(write.size() as u64, write.entries())?;
+        let flags = flags(spec, folds)?;
+        self.decide(write, flags)
+    }
+
+    /// Rolls `section` back.
+    ///
+    /// # Errors
+    /// Those of [`Engine::write`]. The section is prepared as before (X8), and can be
+    /// decided again.
+    pub(crate) fn rollback_section(
+        &self,
+        section: &PreparedSection,
+        spec: &WriteSpec,
+    ) -> Result<()> {
+        self.check_writer()?;
+        let section = &section.0;
+        let mut end = Batch::default();
+        end.push_rollback(&section.name);
+        let write = SectionWrite::Rollback(section.clone(), end);
+        self.decide(write, flags(spec, false)?)
+    }
+
+    /// Takes over a section that recovery has found: `batch`, with the section's markers,
+    /// is in `log` and has the sequence number `number`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a name with an outstanding section.
+    pub(crate) fn adopt_section(
+        &self,
+        name: &[u8],
+        batch: Batch,
+        (log, number): (u64, SequenceNumber),
+    ) -> Result<()> {
+        let section = Section {
+            name: name.into(),
+            batch,
+        };
+        self.commit.sections.adopt(&Arc::new(section), log, number)
+    }
+
+    /// The prepared sections that are not being decided on, by name.
+    pub(crate) fn prepared_sections(&self) -> Vec<PreparedSection> {
+        let sections = self.commit.sections.all().into_iter();
+        sections.map(PreparedSection).collect()
+    }
+
+    /// Commits or rolls back. Gives no way to compactions: other writers may wait for the
+    /// keys of the transaction.
+    fn decide(&self, write: SectionWrite, flags: WriteFlags) -> Result<()> {
+        let deciding = self.commit.sections.begin_decision(write.section())?;
+        let flags = WriteFlags {
+            low_pri: false,
+            ..flags
+        };
+        self.commit_step(write, flags)?;
+        deciding.done(); // acknowledged: upholds X2
+        Ok(())
+    }
+
+    fn commit_step(&self, write: SectionWrite, flags: WriteFlags) -> Result<()> {
+        let _timer = self.time(Histogram::DbWrite);
+        let request = WriteRequest::of_section(write, flags);
+        self.committer().commit(&request, None)
+    }
+
+    /// A copy of `batch`, checked as if it was to be written, and whether its insert would
+    /// read its own prefix.
+    fn checked_batch(&self, batch: &Batch, spec: &WriteSpec) -> Result<(Batch, bool)> {
+        let mut batch = batch.clone();
+        if has_checksums(spec.protection_bytes_per_key)? {
+            batch.protect()?;
+        }
+        let batch = self.stamp_batch(batch)?;
+        let ignore_missing_cf = spec.ignore_missing_column_families;
+        let folds = self.check_batch(&batch, &Stamped::default(), ignore_missing_cf)?;
+        Ok((batch, folds))
+    }
+
+    /// Whether `batch` has merges that may be stored as values.
+    fn folds_any(&self, batch: &Batch) -> Result<bool> {
+        let generation = self.commit.generations.load();
+        let memtables = &generation.memtables;
+        if memtables.all_folding().next().is_none() {
+            return Ok(false);
+        }
+        for op in batch.ops() {
+            let Op::Entry { cf, ty, .. } = op? else {
+                continue;
+            };
+            if ty == ValueType::Merge && memtables.folds(cf) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// `batch` between the markers of the section `name`.
+fn with_markers(mut batch: Batch, name: &[u8]) -> Result<Batch> {
+    if !batch.starts_with_noop() {
+        let mut copy = Batch::with_capacity(batch.bytes().len() + name.len() + 8);
+        if batch.is_protected() {
+            copy.protect()?;
+        }
+        copy.push_noop();
+        for op in batch.ops() {
+            copy.push_op(&op?);
+        }
+        batch = copy;
+    }
+    batch.mark_prepared(PrepareKind::Committed, name)?;
+    Ok(batch)
+}
+
+/// RocksDB's transactions take no range deletions.
+fn refuse_range_deletions(batch: &Batch) -> Result<()> {
+    for op in batch.ops() {
+        if let Op::Entry {
+            ty: ValueType::RangeDeletion,
+            ..
+        } = op?
+        {
+            return Err(Error::invalid("DeleteRangeCF not implemented"));
+        }
+    }
+    Ok(())
+}

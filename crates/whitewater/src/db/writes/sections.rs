@@ -1,0 +1,52 @@
+//! What a write of two-phase commit does in its window besides inserting.
+
+use super::super::Engine;
+use crate::memtable::sections::SectionWrite;
+use crate::write::generation::Generation;
+use whitewater_storage::Result;
+use whitewater_storage::batch::{Batch, Op};
+use whitewater_storage::key::SequenceNumber;
+
+impl Engine {
+    /// Notes a write whose record is in the log of `generation`, and whose numbers, from
+    /// `first` on, are not visible yet: upholds X1 and X2 of `db::two_phase`.
+    pub(super) fn note_section(
+        &self,
+        generation: &Generation,
+        write: &SectionWrite,
+        first: SequenceNumber,
+    ) -> Result<()> {
+        let last = first + write.numbers() - 1;
+        match write {
+            SectionWrite::Prepare(section) => {
+                let log = generation.wal.log_number();
+                self.commit.sections.note_logged(section, log, last);
+            }
+            SectionWrite::Rollback(section, _) => {
+                self.commit.sections.note_decided(section, last);
+            }
+            SectionWrite::Commit(section, _) => {
+                let log = self.commit.sections.note_decided(section, last);
+                keep_log(generation, &section.batch, log)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Keeps the log `number` for all memtables that `batch` is inserted into.
+fn keep_log(generation: &Generation, batch: &Batch, number: u64) -> Result<()> {
+    let mut noted = None;
+    for op in batch.ops() {
+        let Op::Entry { cf, .. } = op? else {
+            continue;
+        };
+        if noted != Some(cf) {
+            noted = Some(cf);
+            if let Some(memtable) = generation.memtables.get(cf) {
+                memtable.keep_section(number);
+            }
+        }
+    }
+    Ok(())
+}
