@@ -12,11 +12,13 @@
 //! | `markers` | the markers of two-phase commit |
 //! | `check` | what makes a batch whole |
 //! | `numbering` | which sequence number each operation of a log record has |
+//! | `take_back` | removing the last operations |
 
 mod check;
 mod markers;
 mod numbering;
 mod ops;
+mod take_back;
 #[cfg(test)]
 mod tests;
 
@@ -24,6 +26,7 @@ pub use check::{check, check_logged, refuse_markers};
 pub use markers::PrepareKind;
 pub use numbering::{Numbered, Numbering};
 pub use ops::{Op, Ops, TIME_SIZE, ops};
+pub use take_back::Mark;
 
 use crate::coding::{get_fixed32, put_length_prefixed, put_varint32, varint_len};
 use crate::error::{Error, Result};

@@ -178,6 +178,30 @@ fn checksums_are_handed_on() {
 
 proptest! {
     #[test]
+    fn a_batch_taken_back_is_as_it_was(
+        first in prop::collection::vec(any_op(), 0..5),
+        second in prop::collection::vec(any_op(), 0..5),
+        protected: bool,
+    ) {
+        let mut b = build(&first);
+        if protected {
+            b.protect().unwrap();
+        }
+        b.push_noop();
+        let (before, mark) = (b.clone(), b.mark());
+        build(&second).ops().for_each(|op| b.push_op(&op.unwrap()));
+        let late = b.mark();
+        b.take_back(mark);
+        prop_assert_eq!(&b, &before);
+        b.verify().unwrap();
+        check(b.bytes()).unwrap();
+        if late != mark {
+            b.take_back(late);
+            prop_assert_eq!(&b, &before);
+        }
+    }
+
+    #[test]
     fn any_operations_read_back(made in prop::collection::vec(any_op(), 0..20)) {
         let mut b = build(&made);
         check(b.bytes()).unwrap();
