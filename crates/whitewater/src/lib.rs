@@ -75,7 +75,7 @@
 //! * [`DBCommon::get_updates_since`] fails where logs it needs were deleted, and
 //!   [`DBWALIterator`] returns the error that ends it.
 //! * [`Error`] knows its kind, the file and the offset, besides the text.
-//! * Additions: [`Options::set_fs`] and the [`fs`] module,
+//! * Additions: [`Options::set_fs`] and the [`fs`] module, [`WriteBatchWithIndex`],
 //!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,
 //!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], and setters
 //!   of write-path options that the `rocksdb` crate lacks.
@@ -142,6 +142,7 @@ mod sync_points;
 mod table_writer;
 mod thread_pools;
 mod trace;
+mod txn;
 mod version;
 mod write;
 mod write_buffer_manager;
@@ -159,12 +160,13 @@ pub use api::{
     DBCompactionStyle, DBCompressionType, DBIterator, DBIteratorWithThreadMode, DBPinnableSlice,
     DBRawIterator, DBRawIteratorWithThreadMode, DBRecoveryMode, DBWALIterator, DBWithThreadMode,
     DEFAULT_COLUMN_FAMILY_NAME, DataBlockIndexType, Direction, Env, FifoCompactOptions,
-    FileChecksum, FlushOptions, InfoLogger, IngestExternalFileOptions, IterateBounds, IteratorMode,
-    LiveFile, LogLevel, LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded, Options,
-    PrefixRange, PrepopulateBlockCache, Range, ReadOptions, ReadTier, ScrubProgress,
-    SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode, SstFileWriter, ThreadMode,
-    UniversalCompactOptions, UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess,
-    WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithTransaction,
+    FileChecksum, FlushOptions, IndexedOperation, InfoLogger, IngestExternalFileOptions,
+    IterateBounds, IteratorMode, LiveFile, LogLevel, LruCacheOptions, MemtableFactory,
+    MergeOperands, MultiThreaded, Options, PrefixRange, PrepopulateBlockCache, Range, ReadOptions,
+    ReadTier, ScrubProgress, SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode,
+    SstFileWriter, ThreadMode, UniversalCompactOptions, UniversalCompactionStopStyle,
+    WaitForCompactOptions, WalAccess, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
+    WriteBatchWithIndex, WriteBatchWithIndexIterator, WriteBatchWithTransaction,
     WriteBufferManager, WriteOptions,
 };
 

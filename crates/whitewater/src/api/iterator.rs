@@ -2,9 +2,14 @@
 
 use super::column_family::ColumnFamilyHandle;
 use super::db::{DB, DBAccess};
+use super::iterator_handle::IteratorHandle;
 use super::options::ReadOptions;
 use crate::read::db_iter::DbIter;
+use crate::txn::indexed_batch::cursor::BatchCursor;
 use whitewater_storage::Error;
+use whitewater_storage::key::UserComparator;
+
+const DEFAULT_CF: u32 = 0;
 
 /// A raw iterator of [`DB`].
 pub type DBRawIterator<'a> = DBRawIteratorWithThreadMode<'a, DB>;
@@ -58,7 +63,8 @@ pub struct DBRawIteratorWithThreadMode<'a, D: DBAccess> {
     _end: End<'a, D>,
 }
 
-/// Has the files deleted that only an iterator kept.
+/// Has the files deleted that only an iterator kept. As it does so when it is dropped, the borrow
+/// of the database lasts until then.
 struct End<'a, D: DBAccess> {
     db: &'a D,
     background_purge: bool,
@@ -76,15 +82,6 @@ impl<'a, D: DBAccess> End<'a, D> {
 impl<D: DBAccess> Drop for End<'_, D> {
     fn drop(&mut self) {
         self.db.iterator_is_gone(self.background_purge);
-    }
-}
-
-/// What an iterator stands for; opaque.
-pub struct IteratorHandle(DbIter);
-
-impl IteratorHandle {
-    pub(crate) fn new(inner: DbIter) -> Self {
-        IteratorHandle(inner)
     }
 }
 
@@ -113,13 +110,26 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         }
     }
 
+    /// The same iterator with a batch applied, over which `cursor` makes a cursor for the column
+    /// family with this id and comparator.
+    pub(crate) fn with_batch(
+        self,
+        cursor: impl FnOnce(u32, &UserComparator) -> Result<BatchCursor, Error>,
+    ) -> Self {
+        let id = self.cf.as_ref().map_or(DEFAULT_CF, ColumnFamilyHandle::id);
+        DBRawIteratorWithThreadMode {
+            inner: self.inner.with_batch(|comparator| cursor(id, comparator)),
+            ..self
+        }
+    }
+
     /// Looks at the database as it is now; returns how it looked before.
-    fn look_again(&mut self) -> IteratorHandle {
+    fn look_again(&mut self) -> Option<DbIter> {
         let now = match &self.cf {
             None => self.db.create_iterator(&self.readopts),
             Some(cf) => self.db.create_iterator_cf(cf, &self.readopts),
         };
-        std::mem::replace(&mut self.inner, now)
+        self.inner.replace(now)
     }
 
     fn look_again_if_tailing(&mut self) {
@@ -132,18 +142,18 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
     fn next_tailing(&mut self) {
         self.last.clear();
         self.last
-            .extend_from_slice(self.inner.0.key().unwrap_or_default());
-        self.inner.0.next();
+            .extend_from_slice(self.inner.key().unwrap_or_default());
+        self.inner.next();
         if !self.valid() && self.status().is_ok() {
-            let mut before = self.look_again();
-            self.inner.0.go_on_after(&self.last, &mut before.0);
+            let before = self.look_again();
+            self.inner.go_on_after(&self.last, before);
         }
     }
 
     /// Whether the iterator stands on an entry. `false` past either end and
     /// after a failure; [`status`](Self::status) tells the two apart.
     pub fn valid(&self) -> bool {
-        self.inner.0.valid()
+        self.inner.valid()
     }
 
     /// The failure that ended the iteration, if one did.
@@ -151,7 +161,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
     /// # Errors
     /// That failure.
     pub fn status(&self) -> Result<(), Error> {
-        self.inner.0.status()
+        self.inner.status()
     }
 
     /// Makes the iterator see the database as it is now, also when it was made
@@ -182,25 +192,25 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
     /// Moves to the first key within bounds.
     pub fn seek_to_first(&mut self) {
         self.look_again_if_tailing();
-        self.inner.0.seek_to_first();
+        self.inner.seek_to_first();
     }
 
     /// Moves to the last key within bounds.
     pub fn seek_to_last(&mut self) {
         self.look_again_if_tailing();
-        self.inner.0.seek_to_last();
+        self.inner.seek_to_last();
     }
 
     /// Moves to the first key at or after `key`.
     pub fn seek<K: AsRef<[u8]>>(&mut self, key: K) {
         self.look_again_if_tailing();
-        self.inner.0.seek(key.as_ref());
+        self.inner.seek(key.as_ref());
     }
 
     /// Moves to the last key at or before `key`.
     pub fn seek_for_prev<K: AsRef<[u8]>>(&mut self, key: K) {
         self.look_again_if_tailing();
-        self.inner.0.seek_for_prev(key.as_ref());
+        self.inner.seek_for_prev(key.as_ref());
     }
 
     /// Moves to the next key; no effect when not [`valid`](Self::valid).
@@ -211,29 +221,29 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         if self.readopts.spec.tailing {
             return self.next_tailing();
         }
-        self.inner.0.next();
+        self.inner.next();
     }
 
     /// Moves to the key before; no effect when not [`valid`](Self::valid).
     pub fn prev(&mut self) {
         if self.valid() {
-            self.inner.0.prev();
+            self.inner.prev();
         }
     }
 
     /// The key, when valid.
     pub fn key(&self) -> Option<&[u8]> {
-        self.inner.0.key()
+        self.inner.key()
     }
 
     /// The value, when valid.
     pub fn value(&self) -> Option<&[u8]> {
-        self.inner.0.value()
+        self.inner.value()
     }
 
     /// The timestamp of the version, when valid; empty where keys have none.
     pub fn timestamp(&self) -> Option<&[u8]> {
-        let inner = &self.inner.0;
+        let inner = &self.inner;
         inner.timestamp().or_else(|| inner.valid().then_some(&[]))
     }
 
@@ -241,11 +251,6 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
     pub fn item(&self) -> Option<(&[u8], &[u8])> {
         Some((self.key()?, self.value()?))
     }
-}
-
-// Makes the borrow of the database last until the iterator is dropped.
-impl<D: DBAccess> Drop for DBRawIteratorWithThreadMode<'_, D> {
-    fn drop(&mut self) {}
 }
 
 /// An iterator of [`DB`].

@@ -5,8 +5,9 @@
 //! handles.
 //!
 //! * `db`: the handle, [`options`]: what it is opened with, `env`: threads it shares;
-//!   `column_family`, `snapshot`, `iterator`, `iter_range`, `wal_iterator`, `pinnable`,
-//!   `write_batch`, `sst_file_writer`, [`checkpoint`]: what one gets from it or gives it.
+//!   `column_family`, `snapshot`, `iterator`, `iterator_handle`, `iter_range`, `wal_iterator`,
+//!   `pinnable`, `write_batch`, `write_batch_with_index`, `sst_file_writer`, [`checkpoint`]: what
+//!   one gets from it or gives it.
 //! * [`compaction_filter`], [`compaction_filter_factory`], [`merge_operator`],
 //!   `slice_transform`: user code.
 //! * [`properties`], [`statistics`], [`perf`], `memory_usage`: figures.
@@ -21,6 +22,7 @@ pub(crate) mod db;
 pub(crate) mod env;
 pub(crate) mod iter_range;
 pub(crate) mod iterator;
+pub(crate) mod iterator_handle;
 mod memory_usage;
 pub mod merge_operator;
 pub(crate) mod options;
@@ -34,6 +36,7 @@ pub(crate) mod sst_file_writer;
 pub mod statistics;
 pub(crate) mod wal_iterator;
 pub(crate) mod write_batch;
+pub(crate) mod write_batch_with_index;
 
 pub use crate::db::scrub::ScrubProgress;
 pub use crate::logger::LogLevel;
@@ -69,6 +72,9 @@ pub use sst_file_writer::SstFileWriter;
 pub use wal_iterator::DBWALIterator;
 pub use write_batch::{
     WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithTransaction,
+};
+pub use write_batch_with_index::{
+    IndexedOperation, WriteBatchWithIndex, WriteBatchWithIndexIterator,
 };
 
 #[cfg(test)]

@@ -25,6 +25,7 @@ mod fixtures;
 mod fuzz;
 mod harness;
 mod hostile;
+mod indexed_batch;
 mod info_log;
 mod ingest;
 mod ingest_behind;

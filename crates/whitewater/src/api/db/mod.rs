@@ -27,7 +27,7 @@ pub use inspect::{ColumnFamilyMetaData, LiveFile, Range};
 use super::column_family::{
     AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, ColumnFamilyHandle,
 };
-use super::iterator::IteratorHandle;
+use super::iterator_handle::IteratorHandle;
 use super::options::ReadOptions;
 use super::pinnable::DBPinnableSlice;
 use super::snapshot::SnapshotHandle;

@@ -4,7 +4,9 @@ use super::{DBCommon, DBInner, DBWithThreadMode, ThreadMode};
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::options::WriteOptions;
 use crate::api::write_batch::WriteBatch;
+use crate::api::write_batch_with_index::WriteBatchWithIndex;
 use crate::column_family::ColumnFamilyData;
+use crate::db::timestamps::Stamped;
 use whitewater_storage::Error;
 use whitewater_storage::key::ValueType;
 
@@ -142,6 +144,42 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
     /// ```
     pub fn write(&self, batch: WriteBatch) -> Result<(), Error> {
         self.write_opt(batch, &WriteOptions::default())
+    }
+
+    /// Commits all writes of `batch` at once, without its index. Not in the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write); what refused an operation of the batch.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WriteBatchWithIndex;
+    ///
+    /// let mut batch = WriteBatchWithIndex::default();
+    /// batch.put("river", "blue");
+    /// db.write_wbwi(batch.clone())?; // a clone, to go on with it
+    /// batch.put("stream", "white");
+    /// db.write_wbwi(batch)?;
+    /// assert_eq!(db.get("stream")?.as_deref(), Some(&b"white"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn write_wbwi(&self, batch: WriteBatchWithIndex) -> Result<(), Error> {
+        self.write_wbwi_opt(batch, &WriteOptions::default())
+    }
+
+    /// [`write_wbwi`](Self::write_wbwi) with options.
+    ///
+    /// # Errors
+    /// As [`write_wbwi`](Self::write_wbwi).
+    pub fn write_wbwi_opt(
+        &self,
+        batch: WriteBatchWithIndex,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error> {
+        let batch = batch.into_batch()?;
+        (self.engine()).write(batch, &Stamped::default(), &writeopts.spec)
     }
 
     /// [`write`](Self::write) past the log: lost if the process dies before a

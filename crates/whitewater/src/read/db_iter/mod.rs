@@ -16,8 +16,10 @@
 //!   are asked to keep to the prefix only while the iterator does.
 //!
 //! `jump` skips what range tombstones delete; `versions` handles keys with timestamps;
-//! `measure` counts and times what calls do.
+//! `measure` counts and times what calls do; `beneath` serves iterators that show more than the
+//! database.
 
+mod beneath;
 mod forward;
 mod jump;
 mod measure;
@@ -27,6 +29,7 @@ mod reverse;
 mod tests;
 mod versions;
 
+pub(crate) use beneath::Manner;
 pub(crate) use prefix::PrefixMode;
 pub(crate) use versions::VersionRange;
 
@@ -319,6 +322,11 @@ impl DbIter {
         {
             return;
         }
+        self.go_to_before(target);
+    }
+
+    /// Shows the last key at or before `target`.
+    fn go_to_before(&mut self, target: &[u8]) {
         // The last internal key that a user key can have.
         let oldest = self.comparator.last_version(target);
         set_target(&mut self.target, &oldest, &[], 0, 0);

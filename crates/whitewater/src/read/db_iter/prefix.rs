@@ -20,9 +20,11 @@ pub(crate) enum PrefixMode {
 
 /// The prefix that an iterator keeps to, if there is one.
 #[derive(Debug, Default)]
-pub(super) struct PrefixLimit {
+pub(crate) struct PrefixLimit {
     extractor: Option<PrefixExtractor>,
     mode: PrefixMode,
+    /// Whether an end does not set a limit, because another iterator sets it.
+    ends_given_away: bool,
     /// Whether `prefix` applies.
     set: bool,
     prefix: Vec<u8>,
@@ -37,6 +39,17 @@ impl PrefixLimit {
         }
     }
 
+    /// Returns the same, without a limit yet, for another iterator. That one decides from now on
+    /// what both keep to after they were sent to an end.
+    pub(super) fn give_ends_away(&mut self) -> PrefixLimit {
+        self.ends_given_away = true;
+        PrefixLimit {
+            extractor: self.extractor.clone(),
+            mode: self.mode,
+            ..PrefixLimit::default()
+        }
+    }
+
     /// Whether there can be a limit at all.
     #[inline]
     pub(super) fn possible(&self) -> bool {
@@ -45,14 +58,14 @@ impl PrefixLimit {
 
     /// Removes the limit.
     #[inline]
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.set = false;
     }
 
     /// The iterator is sent to `target`, and looks from `from` on, which is a bound if the target
     /// is outside the bounds. Returns whether the iterator now keeps to a prefix: in
     /// [`PrefixMode::AfterSeek`] that of `from`, otherwise that of `target`.
-    pub(super) fn sent_to(&mut self, target: &[u8], from: &[u8]) -> bool {
+    pub(crate) fn sent_to(&mut self, target: &[u8], from: &[u8]) -> bool {
         self.set = false;
         let key = match self.mode {
             PrefixMode::AfterSeek => from,
@@ -80,15 +93,15 @@ impl PrefixLimit {
     }
 
     /// Called when the iterator was sent to an end and found `key` there.
-    pub(super) fn found_at_end(&mut self, key: &[u8]) {
-        if self.mode == PrefixMode::Always {
+    pub(crate) fn found_at_end(&mut self, key: &[u8]) {
+        if self.mode == PrefixMode::Always && !self.ends_given_away {
             self.sent_to(key, key);
         }
     }
 
     /// Whether `user_key` is outside the prefix.
     #[inline]
-    pub(super) fn excludes(&self, user_key: &[u8]) -> bool {
+    pub(crate) fn excludes(&self, user_key: &[u8]) -> bool {
         self.set && self.differs(user_key)
     }
 
