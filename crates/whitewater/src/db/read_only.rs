@@ -53,10 +53,8 @@ impl Engine {
         }
         let log = InfoLog::without_file(dir, &options);
         let state = read_state(&fs, dir, &wal_dir, &options, &wanted, &log)?;
-        let db_id = match &state.recovered.db_id {
-            Some(id) => id.clone(),
-            None => identity(&*fs, dir),
-        };
+        let db_id = state.recovered.db_id.clone();
+        let db_id = db_id.unwrap_or_else(|| identity(&*fs, dir));
         let opening = Opening {
             fs,
             dir,

@@ -239,10 +239,8 @@ impl Engine {
             tail: Tail::default(),
         };
         progress.advance()?;
-        let db_id = match &progress.recovered.db_id {
-            Some(id) => id.clone(),
-            None => identity(&*fs, dir),
-        };
+        let db_id = progress.recovered.db_id.clone();
+        let db_id = db_id.unwrap_or_else(|| identity(&*fs, dir));
         let opening = Opening {
             fs,
             dir,
