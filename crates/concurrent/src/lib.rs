@@ -18,6 +18,8 @@
 //! * [`counter`]: statistics that promise no ordering.
 //! * [`key_locks`]: the lock table of transactions: queues of waiters, deadlocks.
 //! * [`heap`]: a global allocator that can count, for benchmarks.
+//! * [`validation_latches`]: keeps plain writes away from the keys that a committing
+//!   optimistic transaction validates.
 //! * [`waiter`]: waiting by spinning, yielding if that has paid off before, and sleeping.
 //! * [`sync`]: the atomics and locks that the others use; loom's or shuttle's in models.
 //! * [`system`]: locks, threads and time: the operating system's or a simulation's.
@@ -43,6 +45,7 @@ pub mod dynamic_bloom;
 pub mod group;
 pub mod hash_buckets;
 pub mod heap;
+mod key_hash;
 pub mod key_locks;
 mod once;
 pub mod prefetch;
@@ -54,5 +57,6 @@ pub mod skiplist;
 pub mod sorted_snapshot;
 pub mod sync;
 pub mod system;
+pub mod validation_latches;
 pub mod wait_group;
 pub mod waiter;

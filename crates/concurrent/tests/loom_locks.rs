@@ -1,7 +1,7 @@
-//! Model checks of the lock table: every interleaving of locking, waiting, giving up,
-//! granting, stealing and looking for deadlocks.
+//! Model checks of the lock table and of validation latches: every interleaving of locking,
+//! waiting, giving up, granting, stealing and looking for deadlocks.
 //!
-//! What a lock guards is a cell of loom's, which fails the model when two threads use it at
+//! What a lock or latch guards is a cell of loom's, which fails the model when two threads use it at
 //! once or without an order. No time passes in a model: a wait that may time out ends by
 //! that, at every moment at which it can.
 //!
@@ -11,19 +11,21 @@
 
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use loom::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use whitewater_concurrent::key_locks::LockMode::{self, Exclusive, Shared};
 use whitewater_concurrent::key_locks::{
     KeyLocks, KeyLocksConfig, LockError, LockOwner, OwnerState, Timeout, Wait,
 };
+use whitewater_concurrent::validation_latches::{Buckets, ValidationLatches};
 
 const FOREVER: Wait = Wait {
     timeout: Timeout::Forever,
     deadlock_depth: None,
 };
 const TIMED: Wait = Wait {
-    timeout: Timeout::For(Duration::from_secs(1)),
+    timeout: Timeout::For(Duration::from_secs(7200)),
     deadlock_depth: None,
 };
 const DETECT: Wait = Wait {
@@ -108,9 +110,11 @@ fn owner(id: u64) -> Arc<LockOwner> {
     Arc::new(LockOwner::new(id, None))
 }
 
-/// An owner whose locks may be stolen at once.
-fn expired(id: u64) -> Arc<LockOwner> {
-    Arc::new(LockOwner::new(id, Some(Instant::now())))
+/// An owner that expires in each wait. (Never at once: each run of a model must make the
+/// same choices.)
+fn expiring(id: u64) -> Arc<LockOwner> {
+    let later = Instant::now() + Duration::from_secs(3600);
+    Arc::new(LockOwner::new(id, Some(later)))
 }
 
 /// Starts a thread that locks key 0, uses what it guards and unlocks it. It returns whether
@@ -120,13 +124,16 @@ fn user(store: &Arc<Store>, id: u64, mode: LockMode, wait: Wait) -> JoinHandle<b
     thread::spawn(move || {
         let owner = owner(id);
         let locked = store.lock(&owner, 0, mode, &wait);
-        match (locked, mode) {
-            (Ok(()), Exclusive) => store.write(0),
-            (Ok(()), Shared) => _ = store.read(0),
-            (Err(error), _) => assert_eq!(error, LockError::TimedOut),
+        if let Err(error) = locked {
+            assert_eq!(error, LockError::TimedOut);
+            return false;
+        }
+        match mode {
+            Exclusive => store.write(0),
+            Shared => _ = store.read(0),
         }
         store.unlock(&owner, 0);
-        locked.is_ok()
+        true
     })
 }
 
@@ -260,7 +267,9 @@ fn a_reader_waits_behind_a_writer() {
         let waits = store.locks.waiting_for(2).is_some();
         let passes = store.lock(&late, 0, Shared, &TIMED).is_ok();
         assert!(!waits || !passes);
-        store.unlock(&late, 0);
+        if passes {
+            store.unlock(&late, 0);
+        }
         store.unlock(&holder, 0);
         assert!(writer.join().unwrap());
         store.check_free();
@@ -321,13 +330,14 @@ fn one_of_a_deadlock_fails() {
             let owner = owner(id);
             store.lock(&owner, first, Exclusive, &FOREVER).unwrap();
             let both = store.lock(&owner, second, Exclusive, &DETECT);
-            match both {
-                Ok(()) => store.write(second),
-                Err(error) => assert_eq!(error, LockError::Deadlock),
+            if let Err(error) = both {
+                assert_eq!(error, LockError::Deadlock);
+            } else {
+                store.write(second);
+                store.unlock(&owner, second);
             }
             store.write(first);
             store.unlock(&owner, first);
-            store.unlock(&owner, second);
             both.is_ok()
         };
         let other = store.clone();
@@ -355,21 +365,19 @@ fn a_cycle_through_a_queue_is_found() {
             let (store, writer) = (store.clone(), owner(2));
             thread::spawn(move || {
                 let locked = store.lock(&writer, 0, Exclusive, &DETECT);
-                store.unlock(&writer, 0);
-                locked
+                locked.inspect(|()| store.unlock(&writer, 0))
             })
         };
         let behind = {
             let store = store.clone();
             thread::spawn(move || {
                 let locked = store.lock(&last, 0, Shared, &DETECT);
-                store.unlock(&last, 0);
                 store.unlock(&last, 1);
-                locked
+                locked.inspect(|()| store.unlock(&last, 0))
             })
         };
         let locked = store.lock(&reader, 1, Exclusive, &DETECT);
-        store.unlock(&reader, 1);
+        let locked = locked.inspect(|()| store.unlock(&reader, 1));
         store.unlock(&reader, 0);
         let failed = [locked, writer.join().unwrap(), behind.join().unwrap()];
         let failed = failed.iter().filter(|locked| locked.is_err()).count();
@@ -383,7 +391,7 @@ fn a_cycle_through_a_queue_is_found() {
 #[test]
 fn a_robbed_owner_does_not_write() {
     model(|| {
-        let (store, holder) = (Store::new(), expired(1));
+        let (store, holder) = (Store::new(), expiring(1));
         store.lock(&holder, 0, Exclusive, &FOREVER).unwrap();
         let thief = user(&store, 2, Exclusive, FOREVER);
         let wrote = holder.protect();
@@ -402,7 +410,7 @@ fn a_robbed_owner_does_not_write() {
 #[test]
 fn thieves_see_what_the_owner_did_before() {
     model(|| {
-        let (store, holder) = (Store::new(), expired(1));
+        let (store, holder) = (Store::new(), expiring(1));
         for key in [0, 1] {
             store.lock(&holder, key, Exclusive, &FOREVER).unwrap();
         }
@@ -412,8 +420,8 @@ fn thieves_see_what_the_owner_did_before() {
                 let owner = owner(2 + u64::from(key));
                 if store.lock(&owner, key, Exclusive, &TIMED).is_ok() {
                     store.write(key);
+                    store.unlock(&owner, key);
                 }
-                store.unlock(&owner, key);
             })
         });
         if holder.protect() {
@@ -439,11 +447,140 @@ fn the_next_in_the_queue_robs_a_new_holder() {
         store.lock(&holder, 0, Exclusive, &FOREVER).unwrap();
         let keeps = {
             let store = store.clone();
-            thread::spawn(move || store.lock(&expired(2), 0, Exclusive, &FOREVER).unwrap())
+            thread::spawn(move || store.lock(&expiring(2), 0, Exclusive, &FOREVER).unwrap())
         };
         let thief = user(&store, 3, Exclusive, FOREVER);
         store.unlock(&holder, 0);
         keeps.join().unwrap();
         assert!(thief.join().unwrap());
+    });
+}
+
+/// Two buckets with a key each, and the numbers of writes.
+struct Validated {
+    latches: ValidationLatches,
+    /// What two plain writers insert in bucket 0, each its own, and what one inserts in
+    /// bucket 1. Transactions look at and write all that is in the buckets they latch.
+    inserted: [UnsafeCell<u32>; 3],
+    last: AtomicU64,
+    newest: AtomicU64,
+}
+
+// SAFETY: the models check that the cells are used in order.
+unsafe impl Sync for Validated {}
+// SAFETY: a cell is a number.
+unsafe impl Send for Validated {}
+
+impl Validated {
+    fn new() -> Arc<Self> {
+        Arc::new(Validated {
+            latches: ValidationLatches::new(2),
+            inserted: std::array::from_fn(|_| UnsafeCell::new(0)),
+            last: AtomicU64::new(0),
+            newest: AtomicU64::new(0),
+        })
+    }
+
+    fn insert(&self, cell: usize) {
+        // SAFETY: loom fails the model if another thread uses the cell.
+        self.inserted[cell].with_mut(|inserted| unsafe { *inserted += 1 });
+    }
+
+    fn put(&self, cell: usize) {
+        let _in_flight = self.latches.enter_one(0);
+        self.insert(cell);
+    }
+
+    /// Writes both buckets, as a batch or as a transaction.
+    fn write_both(&self, latch: bool) {
+        let named = if latch { [1, 0] } else { [0, 1] };
+        let buckets: Buckets = named.into_iter().collect();
+        if latch {
+            let _latched = self.latches.latch(&buckets);
+            (0..3).for_each(|cell| self.insert(cell));
+        } else {
+            let _in_flight = self.latches.enter(&buckets);
+            [0, 2].into_iter().for_each(|cell| self.insert(cell));
+        }
+    }
+
+    fn commit(&self) {
+        let bucket: Buckets = [0].into_iter().collect();
+        let _latched = self.latches.latch(&bucket);
+        [0, 1].into_iter().for_each(|cell| self.insert(cell));
+    }
+}
+
+fn all(validated: &Arc<Validated>, work: [fn(&Validated); 2], own: fn(&Validated)) {
+    let threads = work.map(|work| {
+        let validated = validated.clone();
+        thread::spawn(move || work(&validated))
+    });
+    own(validated);
+    threads
+        .into_iter()
+        .for_each(|thread| thread.join().unwrap());
+}
+
+/// Two writers in flight, which may meet each other, and a transaction, which meets none.
+#[test]
+fn a_latch_waits_for_writers_in_flight() {
+    model_within(3, || {
+        let validated = Validated::new();
+        all(&validated, [|v| v.put(1), |v| v.commit()], |v| v.put(0));
+        // SAFETY: all threads have ended.
+        let counts = [0, 1].map(|i| validated.inserted[i].with(|n| unsafe { *n }));
+        assert_eq!(counts, [2, 2]);
+    });
+}
+
+/// Two transactions and a writer.
+#[test]
+fn latches_exclude_each_other() {
+    model_within(3, || {
+        let validated = Validated::new();
+        all(&validated, [|v| v.commit(), |v| v.put(0)], |v| v.commit());
+        // SAFETY: all threads have ended.
+        let counts = [0, 1].map(|i| validated.inserted[i].with(|n| unsafe { *n }));
+        assert_eq!(counts, [3, 2]);
+    });
+}
+
+/// A batch and a transaction over two buckets, and a writer in one of them.
+#[test]
+fn batches_and_transactions_over_two_buckets_come_to_an_end() {
+    model_within(3, || {
+        let validated = Validated::new();
+        let work: [fn(&Validated); 2] = [|v| v.write_both(false), |v| v.put(1)];
+        all(&validated, work, |v| v.write_both(true));
+        // SAFETY: all threads have ended.
+        let counts = [0, 1, 2].map(|i| validated.inserted[i].with(|n| unsafe { *n }));
+        assert_eq!(counts, [2, 2, 2]);
+    });
+}
+
+/// A plain write is before validation, which then refuses, or after the insert.
+#[test]
+fn no_write_comes_between_validation_and_insert() {
+    model(|| {
+        let validated = Validated::new();
+        let insert = |v: &Validated| {
+            let number = v.last.fetch_add(1, Relaxed) + 1;
+            v.newest.store(number, Relaxed);
+            number
+        };
+        let other = validated.clone();
+        let writer = thread::spawn(move || {
+            let _in_flight = other.latches.enter_one(0);
+            insert(&other)
+        });
+        let bucket: Buckets = [0].into_iter().collect();
+        let latched = validated.latches.latch(&bucket);
+        let committed = (validated.newest.load(Relaxed) == 0).then(|| insert(&validated));
+        drop(latched);
+        let written = writer.join().unwrap();
+        let expected = if committed.is_some() { 2 } else { 1 };
+        assert_eq!((written, committed.is_some()), (expected, expected == 2));
+        assert_eq!(validated.newest.load(Relaxed), written, "O1");
     });
 }

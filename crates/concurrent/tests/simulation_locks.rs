@@ -1,5 +1,5 @@
 //! The lock table in simulations: against a sequential model, and under threads that a
-//! seed schedules. Time-outs take no time there.
+//! seed schedules. Time-outs take no time there. And validation latches.
 
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -15,6 +15,7 @@ use whitewater_concurrent::key_locks::{
 };
 use whitewater_concurrent::system::simulation::{note, point, run};
 use whitewater_concurrent::system::{self, Condvar, Mutex};
+use whitewater_concurrent::validation_latches::{Buckets, ValidationLatches};
 
 const WORKERS: usize = 6;
 const KEYS: u8 = 4;
@@ -438,4 +439,94 @@ fn nobody_uses_what_another_has_locked() {
         "{} different runs",
         fingerprints.len()
     );
+}
+
+/// Keys with the numbers of their newest versions.
+struct Numbers {
+    latches: ValidationLatches,
+    last: AtomicU64,
+    newest: [AtomicU64; KEYS as usize],
+}
+
+impl Numbers {
+    /// Inserts a version of each key under one number, which it returns.
+    fn insert(&self, keys: &[usize]) -> u64 {
+        let number = self.last.fetch_add(1, Relaxed) + 1;
+        for key in keys {
+            point();
+            self.newest[*key].fetch_max(number, Relaxed);
+        }
+        number
+    }
+
+    fn put(&self, keys: &[usize]) {
+        let buckets: Buckets = keys.iter().map(|key| *key as u32).collect();
+        let _in_flight = self.latches.enter(&buckets);
+        point();
+        self.insert(keys);
+    }
+
+    /// Returns whether nobody has written the keys since they were noted.
+    fn commit(&self, keys: &[usize]) -> bool {
+        let noted = self.last.load(Relaxed);
+        point();
+        let buckets: Buckets = keys.iter().map(|key| *key as u32).collect();
+        let _latched = self.latches.latch(&buckets);
+        let newest = |key: &usize| self.newest[*key].load(Relaxed);
+        if keys.iter().any(|key| newest(key) > noted) {
+            return false;
+        }
+        point();
+        let number = self.insert(keys);
+        point();
+        // Nobody has come between, nor is about to insert what was numbered before.
+        assert!(keys.iter().all(|key| newest(key) == number), "O1");
+        true
+    }
+}
+
+/// Plain writes and transactions over the same keys.
+#[test]
+fn plain_writes_keep_away_from_validated_keys() {
+    let (mut committed, mut refused) = (0, 0);
+    for seed in 0..100 {
+        let (counts, _) = run(seed, || {
+            let numbers = Numbers {
+                latches: ValidationLatches::new(0),
+                last: AtomicU64::new(0),
+                newest: Default::default(),
+            };
+            let counts = Mutex::new((0, 0));
+            thread::scope(|scope| {
+                let (numbers, counts) = (&numbers, &counts);
+                let threads: Vec<_> = (0..5_u64)
+                    .map(|worker| {
+                        let work = move || {
+                            let mut rng = StdRng::seed_from_u64(seed << 8 | worker);
+                            for _ in 0..15 {
+                                let keys: Vec<usize> = (0..rng.random_range(1..4))
+                                    .map(|_| rng.random_range(0..KEYS.into()))
+                                    .collect();
+                                if worker < 2 {
+                                    numbers.put(&keys);
+                                } else if numbers.commit(&keys) {
+                                    counts.lock().0 += 1;
+                                } else {
+                                    counts.lock().1 += 1;
+                                }
+                            }
+                        };
+                        system::spawn_scoped(scope, format!("{worker}"), work).expect("it starts")
+                    })
+                    .collect();
+                threads
+                    .into_iter()
+                    .for_each(|thread| thread.join().expect("no panic"));
+            });
+            counts.into_inner()
+        });
+        committed += counts.0;
+        refused += counts.1;
+    }
+    assert!(committed > 500 && refused > 500, "{committed}, {refused}");
 }

@@ -84,7 +84,7 @@ impl Waiter {
 #[derive(Debug, Default)]
 pub(super) struct Blockers {
     pub holders: Vec<u64>,
-    /// Waiters before it. These wait for nothing that is not in here, too.
+    /// Waiters that get the lock before it. They wait for no other holders.
     pub ahead: Vec<u64>,
 }
 
@@ -245,7 +245,7 @@ impl Entry {
     /// What the waiter of `id` waits for; `None` if there is none in the queue.
     ///
     /// One that wants the lock exclusively waits for all before it. A reader waits for the
-    /// last such one before it, and so for all that this one waits for.
+    /// last such one before it, and so for all that this one waits for: sharers, too.
     pub fn blockers(&self, id: u64) -> Option<Blockers> {
         let exclusive = |w: &Arc<Waiter>| w.mode == LockMode::Exclusive;
         let own = self.queue.iter().position(|w| w.holder.id == id)?;

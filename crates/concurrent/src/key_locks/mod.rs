@@ -13,8 +13,8 @@
 //! the owner has begun to write.
 //!
 //! `owner` is the owner of locks, `entry` a locked key with its queue, `table` a shard of
-//! the hash table of entries, `hash` the hash of a key, `wait` how an owner waits, and
-//! `wait_for` the wait-for graph, in which deadlocks are found.
+//! the hash table of entries, `wait` how an owner waits, and `wait_for` the wait-for graph,
+//! in which deadlocks are found.
 //!
 //! Invariants:
 //! * K1: an exclusive lock has one holder. Beside the holder of a shared lock there is none
@@ -31,7 +31,6 @@
 //! The mutexes of shards are leaves. That of the wait-for graph is taken before them.
 
 mod entry;
-mod hash;
 mod owner;
 mod table;
 mod wait;
@@ -43,12 +42,11 @@ mod tests;
 pub use owner::{LockOwner, OwnerState};
 pub use wait_for::{DeadlockPath, DeadlockStep};
 
+use crate::key_hash::KeyHasher;
 use crate::sync::unmodelled::AtomicU64;
 use crate::sync::{Arc, MODELLED, blocking};
-use crate::system;
 use blocking::Mutex;
 use crossbeam_utils::CachePadded;
-use std::hash::{BuildHasher, RandomState};
 use std::time::Duration;
 use table::{Attempt, Family, Place, Shard};
 use wait_for::WaitForGraph;
@@ -141,8 +139,7 @@ pub struct KeyLocks {
     shards: Box<[CachePadded<Mutex<Shard>>]>,
     /// By how much a hash is shifted to get the number of a shard.
     shift: u32,
-    /// Makes hashes unforeseeable.
-    seed: u64,
+    hasher: KeyHasher,
     max_locks: Option<u64>,
     graph: WaitForGraph,
 }
@@ -153,16 +150,10 @@ impl KeyLocks {
         let count = config.stripes.clamp(FEWEST_SHARDS, MOST_SHARDS);
         let count = count.next_power_of_two();
         let shard = |_| CachePadded::new(Mutex::new(Shard::new()));
-        // Every run of a simulation, and of a model, must have the same collisions.
-        let seed = match system::random() {
-            _ if MODELLED => 1,
-            Some(random) => random as u64,
-            None => RandomState::new().hash_one(0),
-        };
         KeyLocks {
             shards: (0..count).map(shard).collect(),
             shift: 64 - count.ilog2(),
-            seed,
+            hasher: KeyHasher::new(),
             max_locks: config.max_locks,
             graph: WaitForGraph::new(),
         }
@@ -190,7 +181,7 @@ impl KeyLocks {
     /// The hash of a key, for the functions that take one.
     #[inline]
     pub fn hash(&self, family: u32, key: &[u8]) -> u64 {
-        hash::hash(self.seed, family, key)
+        self.hasher.hash(family, key)
     }
 
     #[inline]

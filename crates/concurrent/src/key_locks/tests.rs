@@ -1,5 +1,6 @@
 use super::LockMode::{Exclusive, Shared};
 use super::*;
+use crate::system;
 use std::sync::atomic::{AtomicU64 as Number, Ordering::Relaxed};
 use std::thread::{self, Scope, ScopedJoinHandle};
 

@@ -175,10 +175,11 @@ impl State {
                 if depth >= most {
                     return Found::Limit;
                 }
-                if blockers.holders.contains(&id) || blockers.ahead.contains(&id) {
+                // Those ahead in the queue wait for the same holders, so there is a cycle
+                // through them only if there is one without them.
+                if blockers.holders.contains(&id) {
                     return Found::Cycle(self.steps(&nodes, next));
                 }
-                // Those ahead wait for nothing that is not a blocker, too.
                 for holder in blockers.holders {
                     if seen.insert(holder) {
                         nodes.push(Node {
@@ -221,8 +222,7 @@ impl State {
         self.waiting.iter().any(|(&other, waiting)| {
             let place = waiting.place();
             let blockers = locks.shard(place.hash).lock().blockers(place, other);
-            other != id
-                && blockers.is_some_and(|b| b.holders.contains(&id) || b.ahead.contains(&id))
+            blockers.is_some_and(|blockers| blockers.holders.contains(&id))
         })
     }
 }
