@@ -8,6 +8,9 @@
 //! from before it has a sequence number until it is inserted. Writes in flight do not
 //! keep each other away.
 //!
+//! Between entering and leaving, and under a latch, a thread waits for nothing that needs
+//! another to leave or unlatch; so stalls come before both.
+//!
 //! A bucket is one word: whether it is latched, whether somebody sleeps until it changes,
 //! and how many writes are in flight. Sleepers share a few event counts.
 //!
@@ -119,16 +122,6 @@ impl ValidationLatches {
     #[inline]
     pub fn bucket(&self, family: u32, key: &[u8]) -> u32 {
         (self.hasher.hash(family, key) & (self.words.len() as u64 - 1)) as u32
-    }
-
-    /// How many buckets there are.
-    pub fn len(&self) -> usize {
-        self.words.len()
-    }
-
-    /// Whether there are none, which never is so.
-    pub fn is_empty(&self) -> bool {
-        self.words.is_empty()
     }
 
     /// Begins a plain write of keys in `buckets`; waits while one of them is latched. To be
@@ -288,8 +281,8 @@ mod tests {
         buckets.fill([9]);
         assert_eq!(buckets.0, [9]);
         let latches = ValidationLatches::new(0);
-        assert_eq!((latches.len(), latches.is_empty()), (FEWEST, false));
-        assert_eq!(ValidationLatches::new(usize::MAX).len(), MOST);
+        assert_eq!(latches.words.len(), FEWEST);
+        assert_eq!(ValidationLatches::new(usize::MAX).words.len(), MOST);
         let seen = (0..1_000_u32).map(|i| latches.bucket(i % 3, &i.to_le_bytes()));
         let seen: Buckets = seen.inspect(|n| assert!((*n as usize) < FEWEST)).collect();
         assert!(seen.0.len() > 900);

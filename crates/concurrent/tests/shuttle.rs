@@ -26,6 +26,9 @@ use support::set::{Cursor, Set, Tree};
 use whitewater_concurrent::arena::ConcurrentArena;
 use whitewater_concurrent::art::{Art, Options};
 use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};
+use whitewater_concurrent::key_locks::{
+    KeyLocks, KeyLocksConfig, LockError, LockMode, LockOwner, Timeout, Wait,
+};
 use whitewater_concurrent::skiplist::{SkipList, Splice};
 use whitewater_concurrent::waiter::YieldPolicy;
 
@@ -578,4 +581,59 @@ fn groups_whose_members_go_their_own_way() {
             ticket
         },
     );
+}
+
+/// Transactions of two key locks each, which share, upgrade, time out and deadlock: nobody
+/// uses a key that another has locked, and everybody comes to an end.
+#[test]
+fn key_locks_exclude_each_other() {
+    const KEYS: usize = 3;
+    model(|| {
+        let locks = Arc::new(KeyLocks::new(KeyLocksConfig {
+            stripes: 2,
+            max_locks: Some(KEYS as u64),
+        }));
+        locks.add_family(0);
+        // Who uses a key; a writer counts as 100.
+        let users: Arc<[AtomicU64; KEYS]> = Arc::new(std::array::from_fn(|_| AtomicU64::new(0)));
+        let workers = [0_usize, 1, 2, 3, 4].map(|worker| {
+            let (locks, users) = (locks.clone(), users.clone());
+            thread::spawn(move || {
+                for round in 0..3 {
+                    let owner = Arc::new(LockOwner::new((worker * 10 + round) as u64, None));
+                    let wait = Wait {
+                        timeout: [Timeout::Forever, Timeout::For(Duration::from_secs(1))]
+                            [(worker + round) % 2],
+                        deadlock_depth: Some(50),
+                    };
+                    let mut held = BTreeMap::new();
+                    for i in 0..2 {
+                        let key = (worker + round + i * (1 + worker % 3)) % KEYS;
+                        let exclusive = (worker * 3 + round + i) % 3 > 0;
+                        let mode = [LockMode::Shared, LockMode::Exclusive][usize::from(exclusive)];
+                        match locks.lock(&owner, 0, &[key as u8], mode, &wait) {
+                            Ok(()) => *held.entry(key).or_insert(false) |= exclusive,
+                            Err(error) => assert!(
+                                matches!(error, LockError::TimedOut | LockError::Deadlock),
+                                "{error:?}"
+                            ),
+                        }
+                    }
+                    let share = |exclusive| if exclusive { 100 } else { 1 };
+                    for (key, exclusive) in &held {
+                        let before = users[*key].fetch_add(share(*exclusive), Ordering::SeqCst);
+                        assert!(before < if *exclusive { 1 } else { 100 }, "K1");
+                    }
+                    for (key, exclusive) in &held {
+                        users[*key].fetch_sub(share(*exclusive), Ordering::SeqCst);
+                        locks.unlock(&owner, 0, &[*key as u8]);
+                    }
+                }
+            })
+        });
+        for worker in workers {
+            worker.join().unwrap();
+        }
+        assert_eq!(locks.lock_status(), []);
+    });
 }

@@ -21,7 +21,7 @@
 //!   that has it exclusively.
 //! * K2: no lost wake-up. When the mutex of a shard is released, no first waiter of a queue
 //!   could have its lock. Who changes the holders or the head of a queue grants what can be
-//!   granted ([`Entry::settle`](entry::Entry::settle)), also who gives up. Locks are
+//!   granted (`Entry::settle`), also who gives up. Locks are
 //!   granted in the order of arrival, but for upgrades.
 //! * K4: locks are stolen only from owners that are expired and not protected, and
 //!   [`LockOwner::protect`] tells a robbed owner. (K3 is the callers': a lock is given back
