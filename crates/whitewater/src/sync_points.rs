@@ -40,6 +40,10 @@ pub enum Point {
     Switched,
     /// A flush is about to write memtables that hold nothing above the number.
     Flushing,
+    /// A flush knows which prepared transactions are not decided, and is about to find out
+    /// which logs memtables need. The number is that of the oldest log that such a
+    /// transaction needs, or 0.
+    Retaining,
 }
 
 #[cfg(feature = "failpoints")]

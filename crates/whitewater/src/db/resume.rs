@@ -31,6 +31,11 @@
 //! * F7: numbers that were given up are not used again: the manifest has the last of them
 //!   before the new generation begins above it (P7).
 //!
+//! Prepared sections (`db::two_phase`) are logged again at the beginning of the new log,
+//! before step 4, with the numbers that they have. A recovery that finds the old logs still
+//! needed takes the sections from there, where they may have been decided, and passes over
+//! those.
+//!
 //! No log that has failed is written or synced again (F3). Old logs are deleted, not
 //! recycled and not archived. The new log begins with a link to them, so that a reader of
 //! updates notices what is missing. If the resumption fails, the database stays stopped,
@@ -152,10 +157,12 @@ impl Engine {
         let log = self.commit.wal.create(number)?;
         let begun = self.commit.wal.begin_successor(&log, last);
         let start = begun.and_then(|start| {
+            let start = self.log_sections_again(&log, start, last)?;
             self.begin_anew(&due, &log, end)?;
             Ok(start)
         });
         let start = start.inspect_err(|_| self.commit.wal.discard(&log))?;
+        self.commit.sections.note_moved(last, log.log_number());
         drop(due);
         let next = End {
             offset: start,
@@ -245,6 +252,23 @@ impl Engine {
         drop(state);
         due.iter().flat_map(|(_, m)| m).for_each(|m| m.seal());
         due
+    }
+
+    /// Logs the prepared sections again, in `log` from `at` on, since no older log is going
+    /// to be read. Each keeps its number, which is at most `last`, the visible one. Returns
+    /// where the first write begins.
+    fn log_sections_again(&self, log: &Arc<Segment>, at: u64, last: SequenceNumber) -> Result<u64> {
+        let sections = self.commit.sections.prepared_at(last);
+        if sections.is_empty() {
+            return Ok(at);
+        }
+        let records = sections.iter().map(|(section, number)| {
+            let mut record = section.batch.bytes().to_vec();
+            record[..8].copy_from_slice(&number.to_le_bytes());
+            record
+        });
+        let records: Vec<Vec<u8>> = records.collect();
+        self.commit.wal.begin_with_all(log, at, &records)
     }
 
     /// Writes all memtables as tables, and records that no log before `log` is needed (F6).

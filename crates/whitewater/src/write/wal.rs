@@ -311,19 +311,37 @@ impl Wal {
         let Some(link) = link else {
             return Ok(start);
         };
-        let record = link.encode(last);
-        let len = match self.compress(&[&record[HEADER_SIZE..]])? {
+        self.begin_with(log, start, &link.encode(last))
+    }
+
+    /// Writes a record to `log` at `at`, before places in it can be reserved. Returns where
+    /// the record ends.
+    fn begin_with(&self, log: &Segment, at: u64, record: &[u8]) -> Result<u64> {
+        let compressed = self.compress(&[&record[HEADER_SIZE..]])?;
+        let len = compressed.as_ref().map_or(record.len(), |c| c.len());
+        let end = log.end_of_record(at, len);
+        self.extend_to(log, end)?;
+        match compressed {
             Some(compressed) => {
                 let header = record.first_chunk().unwrap_or(&[0; HEADER_SIZE]);
-                log.put(start, &compressed.with_header(header))?;
-                compressed.len()
+                log.put(at, &compressed.with_header(header))?;
             }
-            None => {
-                log.put(start, &[&record])?;
-                record.len()
-            }
-        };
-        Ok(log.end_of_record(start, len))
+            None => log.put(at, &[record])?,
+        }
+        Ok(end)
+    }
+
+    /// Writes `records` to `log` from `at` on, and makes them durable, before places in it
+    /// can be reserved. Returns where the first write begins.
+    ///
+    /// # Errors
+    /// Errors of the file system. The log is to be [discarded](Self::discard).
+    pub fn begin_with_all(&self, log: &Segment, at: u64, records: &[Vec<u8>]) -> Result<u64> {
+        let put = |at, record: &Vec<u8>| self.begin_with(log, at, record);
+        let end = records.iter().try_fold(at, put)?;
+        log.sync()?;
+        self.sync_names()?;
+        Ok(end)
     }
 
     /// Whether records are compressed.

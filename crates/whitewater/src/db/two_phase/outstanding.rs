@@ -41,6 +41,15 @@ struct Outstanding {
     decided: Option<SequenceNumber>,
 }
 
+impl Outstanding {
+    /// Where its record is, if it is prepared at the visible number `visible`.
+    fn place_at(&self, visible: SequenceNumber) -> Option<Place> {
+        let is_decided = self.decided.is_some_and(|last| last <= visible);
+        let place = self.place.filter(|place| place.number <= visible);
+        place.filter(|_| !is_decided)
+    }
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Place {
     /// The log that has the section's record.
@@ -138,6 +147,28 @@ impl OutstandingSections {
         let list = self.list.lock();
         let places = list.by_name.values().filter_map(|one| one.place);
         places.map(|place| place.log).min()
+    }
+
+    /// The sections that are prepared at the visible number `visible`, each with the number
+    /// of its record. No write is under way: all above `visible` have failed.
+    pub fn prepared_at(&self, visible: SequenceNumber) -> Vec<(Arc<Section>, SequenceNumber)> {
+        let list = self.list.lock();
+        let prepared = list.by_name.values().filter_map(|one| {
+            let place = one.place_at(visible)?;
+            Some((one.section.clone(), place.number))
+        });
+        prepared.collect()
+    }
+
+    /// Notes that the sections that are [prepared at](Self::prepared_at) `visible` are in
+    /// `log` now.
+    pub fn note_moved(&self, visible: SequenceNumber, log: u64) {
+        for one in self.list.lock().by_name.values_mut() {
+            if let Some(place) = one.place_at(visible) {
+                one.place = Some(Place { log, ..place });
+                one.decided = None; // the decision has failed: upholds X8
+            }
+        }
     }
 
     /// Whether there ever was a section.

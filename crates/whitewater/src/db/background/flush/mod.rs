@@ -354,6 +354,8 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
     let job_of = |id: u32| jobs.iter().zip(flushed).find(|(job, _)| job.cf.id == id);
     // Before the memtables, and after `next_log` was read: X1 and X2 of `db::two_phase`.
     let sections = engine.commit.sections.oldest_log();
+    let hook = &engine.options.hook;
+    hook.hit(Point::Retaining, sections.unwrap_or(0));
     let mut min_log = {
         let state = engine.state.lock();
         let families = state.cfs.values().map(|cf| {

@@ -1,12 +1,15 @@
 //! Prepared sections and decisions on them: what is logged, numbered and seen (here),
-//! `retention` of logs.
+//! `retention` of logs, `races`, `failures` and resumptions.
 
+mod failures;
+mod races;
 mod retention;
 
 use crate::db::Engine;
 use crate::db::two_phase::PreparedSection;
 use crate::options::read::WriteSpec;
 use crate::{CommitProtocol, DB, Options, WriteBatch};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -33,6 +36,11 @@ fn options(fs: &MemFs, protocol: CommitProtocol) -> Options {
     options.set_fs(Arc::new(fs.clone()));
     options.set_commit_protocol(protocol);
     options
+}
+
+/// Opens a database with a second column family, `other`.
+fn open_two(options: &Options) -> DB {
+    DB::open_cf(options, "/db", ["default", "other"]).unwrap()
 }
 
 /// A transaction's batch that puts each of `keys`, with the key as value.
@@ -105,6 +113,31 @@ fn records(fs: &MemFs) -> Vec<String> {
         }
     }
     all
+}
+
+/// The names of the sections that an opening would find, if the process was killed now:
+/// those in the logs that are needed, without a decision behind them.
+fn outstanding(fs: &MemFs, engine: &Engine) -> Vec<String> {
+    // The manifest's number before the files, and both of one moment or older.
+    let first = engine.files.versions.min_log_number_to_keep();
+    let fs = fs.crash_clone(1.0, 1);
+    let mut found = BTreeSet::new();
+    for number in logs(&fs).into_iter().filter(|number| *number >= first) {
+        let path = filename::wal(Path::new("/db"), number);
+        let mut reader = LogReader::new(fs.open_sequential(&path).unwrap(), number);
+        let mut record = Vec::new();
+        while let ReadOutcome::Record = reader.read_record(&mut record).unwrap() {
+            for op in batch::ops(&record) {
+                match op.unwrap() {
+                    Op::EndPrepare(xid) => found.insert(xid.to_vec()),
+                    Op::Commit(xid) | Op::Rollback(xid) => found.remove(xid),
+                    _ => false,
+                };
+            }
+        }
+    }
+    let names = found.into_iter().map(String::from_utf8);
+    names.map(Result::unwrap).collect()
 }
 
 fn text(record: &[u8], ops: &[Op<'_>]) -> String {
@@ -266,15 +299,15 @@ fn sections_and_decisions_are_logged_without_a_log_too() {
 fn a_family_may_be_dropped_before_the_commit() {
     for protocol in PROTOCOLS {
         let fs = MemFs::new();
-        let mut db = DB::open(&options(&fs, protocol), "/db").unwrap();
-        db.create_cf("other", &Options::default()).unwrap();
+        let db = open_two(&options(&fs, protocol));
         let id = id_of(db.engine(), "other");
         let mut batch = Batch::default();
         batch.push(id, ValueType::Value, b"a", b"1");
         batch.push(0, ValueType::Value, b"b", b"2");
         let spec = WriteSpec::default();
         let x = db.engine().prepare_section(b"x", &batch, &spec).unwrap();
-        db.drop_cf("other").unwrap();
+        let other = db.engine().column_families().pop().unwrap();
+        db.engine().drop_cf(&other).unwrap();
         commit(db.engine(), &x);
         assert_eq!(db.latest_sequence_number(), 3, "{protocol}");
         assert_eq!(db.get("b"), Ok(Some(b"2".into())), "{protocol}");

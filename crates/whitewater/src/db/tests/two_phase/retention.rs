@@ -1,15 +1,15 @@
 //! Which logs are kept for sections, and until when.
 
-use super::{PROTOCOLS, await_purges, commit, id_of, logs, options, prepare, roll_back};
+use super::{PROTOCOLS, await_purges, commit, id_of, logs, open_two, options, prepare, roll_back};
 use crate::db::Engine;
 use crate::options::read::WriteSpec;
-use crate::{CommitProtocol, DB, Options};
+use crate::{CommitProtocol, DB};
 use whitewater_storage::batch::Batch;
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::key::ValueType;
 
 /// The logs that are left once flushes are done.
-fn kept(fs: &MemFs, engine: &Engine) -> Vec<u64> {
+pub(super) fn kept(fs: &MemFs, engine: &Engine) -> Vec<u64> {
     await_purges(engine);
     logs(fs)
 }
@@ -64,8 +64,7 @@ fn the_log_of_an_outstanding_section_stays() {
 fn the_log_of_a_committed_section_stays_until_all_its_memtables_are_flushed() {
     for protocol in PROTOCOLS {
         let fs = MemFs::new();
-        let mut db = DB::open(&options(&fs, protocol), "/db").unwrap();
-        db.create_cf("other", &Options::default()).unwrap();
+        let db = open_two(&options(&fs, protocol));
         let other = db.cf_handle("other").unwrap();
         let engine = db.engine();
         let mut batch = Batch::default();
@@ -77,13 +76,13 @@ fn the_log_of_a_committed_section_stays_until_all_its_memtables_are_flushed() {
         // Both families move on to the next log.
         db.put("moves", "on").unwrap();
         db.flush().unwrap();
-        db.put_cf(other, "moves", "on").unwrap();
-        db.flush_cf(other).unwrap();
+        db.put_cf(&other, "moves", "on").unwrap();
+        db.flush_cf(&other).unwrap();
         assert_eq!(kept(&fs, engine)[0], first, "{protocol}");
         commit(engine, &x);
         db.flush().unwrap();
         assert_eq!(kept(&fs, engine)[0], first, "{protocol}: the other family");
-        db.flush_cf(other).unwrap();
+        db.flush_cf(&other).unwrap();
         assert!(kept(&fs, engine)[0] > first, "{protocol}");
     }
 }
