@@ -7,10 +7,16 @@
 //! is ever appended to a log that was replayed, so what lies behind a cut can never come
 //! back.
 //!
+//! Prepared sections are held until a later record decides on them (`replayed_sections`), and so
+//! logs are read from `min_log_number_to_keep` on, even if every column family was flushed past
+//! them. Such a *kept* log counts for its sections only. It may end in a torn record, or less far
+//! than the next one says: whoever flushed past it had synced it, if a section was outstanding.
+//!
 //! An opener that only reads keeps the memtables instead ([`Tables::Keep`]). It opens all
 //! logs ([`LogReplay::open_logs`]) before it checks whether they still belong to the
 //! manifest that it has read.
 
+use super::replayed_sections::{ReplayedEntry, ReplayedSection, ReplayedSections, Replays};
 use crate::db::background::flush;
 use crate::info_log::InfoLog;
 use crate::memtable::{Home, Inserter, Memtable};
@@ -24,7 +30,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use whitewater_storage::batch::{self, Op};
+use whitewater_storage::batch;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
@@ -76,6 +82,8 @@ pub(crate) struct Replayed {
     /// Memtables that were kept, by column family, oldest first.
     pub memtables: BTreeMap<u32, Vec<Arc<Memtable>>>,
     pub last_sequence: SequenceNumber,
+    /// The prepared sections that are not decided, by name.
+    pub sections: BTreeMap<Vec<u8>, ReplayedSection>,
     /// The logs that were read.
     pub logs: Vec<u64>,
     /// Logs whose records from an offset on are not part of the database: the offset by log
@@ -87,6 +95,7 @@ pub(crate) struct Replayed {
 struct Progress {
     out: Replayed,
     memtables: BTreeMap<u32, Arc<Memtable>>,
+    sections: ReplayedSections,
     /// The log in which point-in-time recovery met damage. Later logs count only if they
     /// continue exactly where the intact part ended.
     cut: Option<u64>,
@@ -96,8 +105,8 @@ struct Progress {
     /// The last sequence number read from the logs. The manifest may know later ones, of
     /// column families that were flushed.
     read_to: SequenceNumber,
-    /// `read_to` is the number of a record with log data alone, for which RocksDB uses up
-    /// no number.
+    /// `read_to` is the number of a record without entries of its own, such as log data
+    /// alone or a prepared section, for which RocksDB uses up no number.
     repeats: bool,
     /// Where the last record read from each log ends, in bytes.
     ends: BTreeMap<u64, u64>,
@@ -142,6 +151,7 @@ impl LogReplay<'_> {
                 ..Replayed::default()
             },
             memtables: BTreeMap::new(),
+            sections: ReplayedSections::default(),
             cut: None,
             hole: None,
             read_to: 0,
@@ -155,11 +165,53 @@ impl LogReplay<'_> {
             self.replay(log, &mut progress)?;
         }
         self.check_tables_behind_cut(&progress)?;
+        progress.out.sections = progress.sections.take_outstanding();
+        if let Err(e) = self.check_sections(&progress.out) {
+            self.remove_tables(&progress.out);
+            return Err(e);
+        }
         let ids: Vec<u32> = progress.memtables.keys().copied().collect();
         for id in ids {
             self.flush(id, &mut progress)?;
         }
         Ok(progress.out)
+    }
+
+    /// Refuses what would lose a prepared transaction: an opening that takes none, which would
+    /// delete the logs.
+    ///
+    /// # Errors
+    /// `NotSupported` without `allow_2pc`, in RocksDB's words; `InvalidArgument` for a section in
+    /// a log whose successors are missing, or that an earlier opening went on without.
+    fn check_sections(&self, replayed: &Replayed) -> Result<()> {
+        if self.tables == Tables::Keep || replayed.sections.is_empty() {
+            return Ok(());
+        }
+        if !self.options.allow_2pc {
+            return Err(Error::not_supported(
+                "WAL contains prepared transactions. Open with TransactionDB::Open().",
+            ));
+        }
+        let needed = self.recovered.first_log();
+        let all_older = replayed.logs.iter().all(|log| *log < needed);
+        for (name, section) in &replayed.sections {
+            if all_older || self.recovered.tracked.missed(section.log).is_some() {
+                let e = Error::invalid(format_args!(
+                    "the log has the prepared transaction {}, and later logs are missing: they may \
+                     have decided on it",
+                    name.escape_ascii()
+                ));
+                return Err(e.in_file(&filename::wal(self.wal_dir, section.log), None));
+            }
+        }
+        Ok(())
+    }
+
+    /// Removes the tables that were written. One that stays is removed as a leftover later.
+    fn remove_tables(&self, replayed: &Replayed) {
+        for table in replayed.tables.values().flatten() {
+            let _ = self.fs.remove(&filename::table(self.dir, table.number));
+        }
     }
 
     /// Refuses tables of a column family that was flushed past the cut: it would show later
@@ -186,7 +238,7 @@ impl LogReplay<'_> {
     /// Returns the numbers of the logs that are needed, ascending. Numbers of other logs
     /// are marked as used, so that no new log takes the name of an old one.
     fn logs(&self) -> Result<Vec<u64>> {
-        let min = self.recovered.first_log();
+        let min = self.recovered.first_kept_log();
         let mut logs = Vec::new();
         for name in self.fs.list(self.wal_dir)? {
             if let Some(FileType::Wal(n)) = filename::parse(&name) {
@@ -230,12 +282,15 @@ impl LogReplay<'_> {
         let mut reader = LogReader::new(file, number);
         let mut record = Vec::new();
         let mut batches = 0u64;
+        let kept = number < progress.first_log;
+        (progress.sections).begin(number, progress.read_to, progress.repeats);
         loop {
             match reader.read_record(&mut record)? {
                 ReadOutcome::Record => {}
                 ReadOutcome::Eof => break,
                 ReadOutcome::TornTail { offset, bytes } => {
-                    if self.options.wal_recovery_mode == RecoveryMode::AbsoluteConsistency {
+                    if !kept && self.options.wal_recovery_mode == RecoveryMode::AbsoluteConsistency
+                    {
                         return Err(Error::corruption_in(&path, offset, "truncated record"));
                     }
                     self.log.write(&format!(
@@ -243,7 +298,8 @@ impl LogReplay<'_> {
                         path.display()
                     ));
                     // What was torn off may leave a gap before the next log.
-                    let mut cuts = self.options.wal_recovery_mode == RecoveryMode::PointInTime;
+                    let mut cuts =
+                        !kept && self.options.wal_recovery_mode == RecoveryMode::PointInTime;
                     planted!(TornTailForgotten => cuts = false);
                     progress.cut = cuts.then_some(number);
                     break;
@@ -258,7 +314,9 @@ impl LogReplay<'_> {
                         path.display()
                     ));
                     progress.cut_here(number);
-                    progress.hole.get_or_insert(e);
+                    if !kept {
+                        progress.hole.get_or_insert(e);
+                    }
                     break;
                 }
                 ReadOutcome::Corrupt(e) => {
@@ -356,50 +414,25 @@ impl LogReplay<'_> {
     }
 
     fn apply(&self, record: &[u8], log_number: u64, progress: &mut Progress) -> Result<()> {
-        batch::refuse_markers(record)?;
-        let mut seq = batch::sequence(record);
-        for op in batch::ops(record) {
-            let Op::Entry {
-                cf: id,
-                ty,
-                key,
-                value,
-            } = op?
-            else {
-                continue;
-            };
-            if let Some(cf) = self.recovered.column_families.get(&id)
-                && is_replayed(cf, log_number)
-            {
-                let options = &self.wanted[&cf.name];
-                let mem = progress.memtables.entry(id).or_insert_with(|| {
-                    Memtable::new(
-                        options,
-                        Home {
-                            family: &cf.name,
-                            budget_client: self.budget_client,
-                        },
-                        log_number,
-                        0,
-                    )
-                });
-                let mut inserter = Inserter::new(false);
-                inserter.add_logged(mem, ty, key, value, seq)?;
-                inserter.finish()?;
-            }
-            self.check_not_passed_over(id, log_number)?;
-            seq += 1;
-        }
         let first = batch::sequence(record);
-        let noted = seq == first && Link::decode(record).is_none();
+        let mut to = ToMemtables {
+            replay: self,
+            log_number,
+            memtables: &mut progress.memtables,
+        };
+        let mut used = progress.sections.replay(record, &mut to)?;
+        let noted = used == 0 && Link::decode(record).is_none();
         if noted {
-            seq += 1; // log data alone took a number
+            used = 1; // log data alone, or a section, took a number
         }
-        let mut last = seq.saturating_sub(1);
+        let mut last = (first + used).saturating_sub(1);
         planted!(NumberUsedAgain => last = last.saturating_sub(1));
         progress.out.last_sequence = progress.out.last_sequence.max(last);
+        progress.repeats = match noted {
+            true => progress.repeats || last >= progress.read_to,
+            false => progress.repeats && used == 0,
+        };
         progress.read_to = progress.read_to.max(last);
-        progress.repeats = noted || (seq == first && progress.repeats);
         let mut full: Vec<u32> = progress
             .memtables
             .iter()
@@ -471,6 +504,42 @@ impl LogReplay<'_> {
 fn is_replayed(family: &CfVersion, number: u64) -> bool {
     planted!(ReplayNotSkipped => return true);
     number >= family.log_number
+}
+
+/// Puts entries of the log `log_number` into memtables.
+struct ToMemtables<'a, 'b> {
+    replay: &'a LogReplay<'b>,
+    log_number: u64,
+    memtables: &'a mut BTreeMap<u32, Arc<Memtable>>,
+}
+
+impl Replays for ToMemtables<'_, '_> {
+    fn timestamp_size(&self, cf: u32) -> usize {
+        let cf = self.replay.recovered.column_families.get(&cf);
+        cf.map_or(0, |cf| {
+            self.replay.wanted[&cf.name].comparator.timestamp_size()
+        })
+    }
+
+    fn insert(&mut self, entry: ReplayedEntry<'_>) -> Result<()> {
+        let (replay, id) = (self.replay, entry.cf);
+        if let Some(cf) = replay.recovered.column_families.get(&id)
+            && is_replayed(cf, self.log_number)
+        {
+            let options = &replay.wanted[&cf.name];
+            let mem = self.memtables.entry(id).or_insert_with(|| {
+                let home = Home {
+                    family: &cf.name,
+                    budget_client: replay.budget_client,
+                };
+                Memtable::new(options, home, self.log_number, 0)
+            });
+            let mut inserter = Inserter::new(false);
+            inserter.add_logged(mem, entry.ty, entry.key, entry.value, entry.number)?;
+            inserter.finish()?;
+        }
+        replay.check_not_passed_over(id, self.log_number)
+    }
 }
 
 /// If `record` says how the log before this one ended and not all of that was read, returns

@@ -113,6 +113,8 @@ option_struct! {
         wal_dir: Option<PathBuf> = None;
         /// What recovery does about damaged logs.
         wal_recovery_mode: RecoveryMode = RecoveryMode::PointInTime;
+        /// Keep what transactions have prepared when the database is opened.
+        allow_2pc: bool = false;
         /// Number of log files kept for reuse. Files.
         recycle_log_file_num: usize = 0, into 0..=1024;
         /// Age at which archived logs are deleted. Seconds; 0 is no limit.

@@ -110,7 +110,6 @@ pub(super) const TABLE_78: &[&str] = &[
 /// Options of a database that have no row here.
 pub(crate) const DB_ANYWAY: &[(&str, &str)] = &[
     ("access_hint_on_compaction_start", ANY),
-    ("allow_2pc", "false"),
     ("allow_data_in_errors", ANY),
     ("allow_fallocate", ANY),
     ("allow_os_buffer", ANY),

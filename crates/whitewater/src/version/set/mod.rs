@@ -55,11 +55,20 @@ pub(crate) struct Recovered {
 }
 
 impl Recovered {
-    /// The smallest number of a log that is needed.
+    /// The smallest number of a log that a column family needs.
     pub fn first_log(&self) -> u64 {
         let cfs = self.column_families.values();
         let min = cfs.map(|cf| cf.log_number).min().unwrap_or(0);
         min.max(self.min_log_number_to_keep)
+    }
+
+    /// The smallest number of a log that may have the prepared section of a transaction that
+    /// is not decided. At most [`first_log`](Self::first_log), as far as the manifest knows.
+    pub fn first_kept_log(&self) -> u64 {
+        match self.min_log_number_to_keep {
+            0 => self.first_log(), // a manifest from before there was that number
+            keep => keep,
+        }
     }
 }
 
