@@ -1,8 +1,9 @@
 //! Whitewater: an embedded key-value store, an LSM tree of the RocksDB family.
 //!
-//! It is built around its write path: many threads write at once, and none of them leads the
-//! others. It opens RocksDB databases, and RocksDB opens its; the public API is the `rocksdb`
-//! crate's. Version 0.1.0 is not released yet. It runs on Linux on x86-64.
+//! Whitewater is built around its write path: many threads write at once, and each does all the
+//! work of its own writes instead of waiting for a leader. It opens databases that RocksDB has
+//! written, and RocksDB opens those that Whitewater has written. The public API is that of the
+//! `rocksdb` crate. Version 0.1.0 is not released yet. Whitewater runs on Linux on x86-64.
 //!
 //! ```
 //! use whitewater::{DB, Options, WriteBatch};
@@ -33,48 +34,45 @@
 //! | write | [`DB::put`](DBCommon::put), [`WriteBatch`], [`WriteOptions`] |
 //! | read | [`DB::get`](DBCommon::get), [`DB::multi_get`](DBCommon::multi_get), [`ReadOptions`] |
 //! | scan | [`DB::iterator`](DBCommon::iterator), [`DBRawIterator`], [`IteratorMode`] |
-//! | read one moment | [`DB::snapshot`](DBCommon::snapshot) |
+//! | read at one point in time | [`DB::snapshot`](DBCommon::snapshot) |
 //! | keep several key spaces | the guide on [column families](guide::column_families) |
-//! | know what a crash takes | the guide on [durability](guide::durability) |
+//! | know what survives a crash | the guide on [durability](guide::durability) |
 //! | write faster | the guide on [tuning writes](guide::tuning_writes) |
 //! | limit memory | the guide on [memory](guide::memory) |
-//! | add without reading first | [merge operators](merge_operator) |
+//! | update a value without reading it | [merge operators](merge_operator) |
 //! | load sorted data | [`SstFileWriter`], [`DB::ingest_external_file`](DBCommon::ingest_external_file) |
 //! | copy a database | [`checkpoint`] |
-//! | watch it | [`properties`], [`statistics`], [`perf`], [`listener`] |
+//! | monitor a database | [`properties`], [`statistics`], [`perf`], [`listener`] |
 //! | move from RocksDB | [below](#coming-from-the-rocksdb-crate), and the guide on [migrating](guide::migrating) |
 //!
 //! # Coming from the `rocksdb` crate
 //!
-//! Paths, generics and semantics are those of version 0.25; changing the name
-//! of the dependency is enough:
+//! Paths, generics and semantics are those of version 0.25, so it is enough to change the name of
+//! the dependency:
 //!
 //! ```toml
 //! rocksdb = { package = "whitewater", version = "0.1" }
 //! ```
 //!
 //! Known differences:
-//! * What is not built yet does not exist: its use does not compile. A value
-//!   that cannot be honoured (a codec, say) is refused at open, by name.
-//! * Nothing is a raw pointer. Traits that had raw pointers in their
-//!   signatures have opaque types there.
-//! * The function given to [`Options::set_comparator`] must be `Send + Sync`, a
-//!   factory given to [`Options::set_compaction_filter_factory`] `Send`: other
-//!   threads call them, and nothing but these bounds keeps that safe.
+//! * What is not implemented is absent, so code that uses it does not compile. An option value
+//!   that cannot be honoured, such as a codec that is not built in, is refused at open, with an
+//!   error that names it.
+//! * There are no raw pointers. Traits whose signatures had them have opaque types instead.
+//! * The function given to [`Options::set_comparator`] must be `Send + Sync`, and a factory given
+//!   to [`Options::set_compaction_filter_factory`] must be `Send`: other threads call them.
 //! * A batch made of damaged bytes is refused before anything is written.
-//! * [`ReadOptions`] keep the snapshot they were given alive.
-//! * Dropping a column family keeps its handle when it fails.
-//! * Hash memtables take concurrent inserts; an iterator sent to a key that has a
-//!   prefix ends with it ([`ReadOptions::set_total_order_seek`]).
-//! * `set_paranoid_checks(false)` is a hint without effect: damage is never passed
-//!   over in silence.
-//! * A thread measures nothing for its [`PerfContext`] until it calls
-//!   [`perf::set_perf_stats`]. Metrics, tickers and histograms of what this
-//!   engine does not have, or does not count, stay 0; their documentation says
-//!   so, or `is_collected`.
-//! * [`DBCommon::get_updates_since`] fails where logs it needs were deleted, and
+//! * [`ReadOptions`] keep the snapshot that they were given alive.
+//! * If dropping a column family fails, its handle stays valid.
+//! * Hash memtables accept concurrent inserts. An iterator that seeks to a key with a prefix ends
+//!   with that prefix, unless [`ReadOptions::set_total_order_seek`] is set.
+//! * `set_paranoid_checks(false)` has no effect: damage is always reported.
+//! * A thread's [`PerfContext`] measures nothing until the thread calls [`perf::set_perf_stats`].
+//!   Metrics, tickers and histograms of what this engine does not have or does not count stay 0.
+//!   Their documentation says so, or `is_collected`.
+//! * [`DBCommon::get_updates_since`] fails if logs that it needs were deleted, and
 //!   [`DBWALIterator`] returns the error that ends it.
-//! * [`Error`] knows its kind, the file and the offset, besides the text.
+//! * An [`Error`] has its kind, the file and the offset, besides the text.
 //! * Additions: [`Options::set_fs`] and the [`fs`] module, [`WriteBatchWithIndex`],
 //!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,
 //!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], and setters
@@ -82,14 +80,14 @@
 //!
 //! # Cargo features
 //!
-//! * `snappy`, `lz4`, `zstd`, `zlib`, `bzip2`: codecs; all of them by default.
+//! * `snappy`, `lz4`, `zstd`, `zlib`, `bzip2`: codecs, all on by default.
 //! * `multi-threaded-cf`: [`DB`] is the multi-threaded form.
-//! * `metrics`: statistics for the `metrics` facade
+//! * `metrics`: statistics are sent to the `metrics` facade
 //!   (`DB::publish_metrics`, `Options::set_metrics_publish_period_sec`).
-//! * `tracing`: events of databases, for the current `tracing` subscriber.
-//! * `jemalloc`: the allocator `Jemalloc`, which a program can choose, and its statistics
-//!   in LOG ([`Options::set_dump_malloc_stats`]). The `rocksdb` crate's feature
-//!   replaces the allocator by itself.
+//! * `tracing`: events of databases are sent to the current `tracing` subscriber.
+//! * `jemalloc`: re-exports the allocator `Jemalloc`, which a program can choose, and writes its
+//!   statistics to LOG ([`Options::set_dump_malloc_stats`]). The `rocksdb` crate's feature of this
+//!   name replaces the allocator without being asked.
 //! * `serde1`: `Serialize` and `Deserialize` of [`DBCompressionType`],
 //!   [`DBCompactionStyle`], [`DBRecoveryMode`], [`ReadTier`],
 //!   [`BottommostLevelCompaction`] and [`UniversalCompactionStopStyle`], by the
@@ -97,16 +95,15 @@
 //!
 //! The other features of the `rocksdb` crate exist, so that dependencies which name
 //! them resolve:
-//! * `bindgen-runtime`, `bindgen-static`, `lto`, `mt_static`, `rtti` and `valgrind`
-//!   say how its C++ is built. None is built here: they change nothing.
-//! * `io-uring` links a library for [`ReadOptions::set_async_io`]. That option is a
-//!   hint here, and the feature changes nothing.
-//! * `raw-ptr` adds the trait `AsRawPtr`, which hands out pointers to C objects.
-//!   There are none here: the feature adds nothing, and use of the trait does not
-//!   compile.
+//! * `bindgen-runtime`, `bindgen-static`, `lto`, `mt_static`, `rtti` and `valgrind` say how
+//!   RocksDB's C++ code is built. There is none here, so they change nothing.
+//! * `io-uring` links a library for [`ReadOptions::set_async_io`]. That option is a hint here, so
+//!   the feature changes nothing.
+//! * `raw-ptr` adds the trait `AsRawPtr`, which hands out pointers to C objects. There are none
+//!   here, so the feature adds nothing, and code that uses the trait does not compile.
 //!
-//! A dependency's own `rocksdb` is replaced by the crate in `crates/rocksdb`, which
-//! has that name and re-exports this one; its README says how.
+//! To replace `rocksdb` in a dependency, use the crate in `crates/rocksdb`. It has that name and
+//! re-exports this crate; its README says how.
 
 #![forbid(unsafe_code)]
 

@@ -7,15 +7,15 @@
 //!
 //! Use them for data that differs in size, lifetime or access: an index beside its table, a
 //! queue beside an archive. They are cheap, but not free: each has a memtable, and by default a
-//! block cache of its own (see [`memory`](super::memory)). For thousands of tenants, a prefix of
-//! the key does better.
+//! block cache of its own (see [`memory`](super::memory)). For thousands of tenants, use a prefix
+//! of the key instead.
 //!
 //! # Opening
 //!
-//! A database is opened with *all* of its column families; leaving one out is an error that
-//! names it. [`list_cf`](crate::DBCommon::list_cf) tells which there are.
-//! [`create_missing_column_families`](crate::Options::create_missing_column_families) makes those
-//! that are not there yet.
+//! A database is opened with *all* of its column families. Leaving one out is an error that
+//! names it. [`list_cf`](crate::DBCommon::list_cf) returns their names, and
+//! [`create_missing_column_families`](crate::Options::create_missing_column_families) creates
+//! those that do not exist yet.
 //!
 //! ```
 //! use whitewater::{ColumnFamilyDescriptor, DB, Options, WriteBatch};
@@ -56,17 +56,17 @@
 //! # }
 //! ```
 //!
-//! Options of the whole database, such as numbers of threads and limits of logs, count where
-//! they are in the first argument of the open function. Those of a column family count in its
-//! descriptor. The documentation of [`Options`](crate::Options) lists the two apart.
+//! Options of the whole database, such as the number of threads and the limits of logs, are taken
+//! from the first argument of the open function. Options of a column family are taken from its
+//! descriptor. The documentation of [`Options`](crate::Options) lists the two kinds separately.
 //!
 //! # Handles and threads
 //!
 //! [`DB`](crate::DB) is [`DBWithThreadMode<SingleThreaded>`](crate::DBWithThreadMode), whose
-//! `create_cf` and `drop_cf` need `&mut self`. [`MultiThreaded`](crate::MultiThreaded) creates and
-//! drops through a shared reference, and its handles are reference-counted. The Cargo feature
-//! `multi-threaded-cf` makes it the type that `DB` stands for. Reads and writes take `&self` in
-//! both: share a database by reference or in an `Arc`.
+//! `create_cf` and `drop_cf` need `&mut self`. With [`MultiThreaded`](crate::MultiThreaded) they
+//! need only a shared reference, and handles are reference-counted. The Cargo feature
+//! `multi-threaded-cf` makes that mode the one of `DB`. Reads and writes take `&self` in both
+//! modes: share a database by reference or in an `Arc`.
 //!
 //! ```
 //! use whitewater::{DBWithThreadMode, MultiThreaded, Options};
@@ -77,7 +77,7 @@
 //! db.create_cf("sessions", &Options::default())?;
 //! let sessions = db.cf_handle("sessions").expect("created above");
 //! db.drop_cf("sessions")?;
-//! // The handle keeps what was dropped readable until the handle itself is dropped.
+//! // A dropped column family can be read until its last handle is dropped.
 //! assert_eq!(db.get_cf(&sessions, "7")?, None);
 //! # Ok(())
 //! # }
@@ -85,7 +85,7 @@
 //!
 //! # The shared log
 //!
-//! A log file can go only when every column family has flushed what it has in it. One that is
-//! written to rarely keeps logs alive, until
-//! [`set_max_total_wal_size`](crate::Options::set_max_total_wal_size) makes the database flush it.
-//! By default that limit is four times all write buffers together.
+//! A log file can be deleted only when every column family has flushed its part of it. A column
+//! family that is rarely written to therefore keeps logs alive, until their size reaches
+//! [`set_max_total_wal_size`](crate::Options::set_max_total_wal_size) and the database flushes it.
+//! By default that limit is four times the size of all write buffers together.

@@ -4,7 +4,7 @@
 //! from then on every read sees it. A flush later writes the memtable to a table file, after
 //! which the log is no longer needed. Opening a database replays the logs that are left.
 //!
-//! # Three grades
+//! # Three levels
 //!
 //! | write | survives the death of the process | survives a power failure |
 //! |---|---|---|
@@ -12,8 +12,8 @@
 //! | default | yes | once a later synced write or [`flush_wal(true)`](crate::DBCommon::flush_wal) has returned, or the memtable was flushed |
 //! | with [`disable_wal`](crate::WriteOptions::disable_wal) | once the memtable was flushed | once the memtable was flushed |
 //!
-//! A sync costs what the disk takes for it. Writers that wait for a sync at the same time share
-//! one, so many threads of synced writes are far faster than one.
+//! A sync takes as long as the disk needs. Writers that wait for a sync at the same time share
+//! one, so many threads together make far more synced writes per second than one thread.
 //!
 //! ```
 //! use whitewater::{DB, WriteOptions};
@@ -21,7 +21,7 @@
 //! # fn main() -> Result<(), whitewater::Error> {
 //! # let dir = tempfile::tempdir().unwrap();
 //! let db = DB::open_default(dir.path())?;
-//! db.put("page view", "1")?; // a power failure may take it
+//! db.put("page view", "1")?; // may be lost in a power failure
 //!
 //! let mut synced = WriteOptions::default();
 //! synced.set_sync(true);
@@ -38,8 +38,9 @@
 //!
 //! After a power failure the database holds a *prefix* of the logged writes: if a write is
 //! there, every earlier one is. This holds over all column families. A batch is there as a whole
-//! or not at all. Writes without a log have no such order: each column family is as of its last
-//! flush, unless [`set_atomic_flush`](crate::Options::set_atomic_flush) keeps them together.
+//! or not at all. Writes without a log have no such order: each column family has those up to its
+//! own last flush, unless [`set_atomic_flush`](crate::Options::set_atomic_flush) makes all of them
+//! flush together.
 //!
 //! A write that returned an error may still be found after a crash, because its record may be
 //! complete in the log. Treat it as neither done nor undone until you have read it back.
@@ -48,16 +49,16 @@
 //!
 //! [`set_wal_recovery_mode`](crate::Options::set_wal_recovery_mode) says what opening does when a
 //! log is damaged. [`PointInTime`](crate::DBRecoveryMode::PointInTime), the default, keeps
-//! everything before the first damage. A record that a crash cut off counts as the end.
+//! everything before the first damage. A record that a crash has cut off is the end of its log.
 //! [`AbsoluteConsistency`](crate::DBRecoveryMode::AbsoluteConsistency) refuses to open instead.
 //!
 //! # Failures while the database is open
 //!
 //! When a write or a sync of the log fails, the database refuses further writes, and reads go
-//! on. [`Error::severity`](crate::Error::severity) says how much has stopped. When the cause is
-//! gone, say because there is room on the disk again, [`resume`](crate::DBCommon::resume) lets
-//! writes go on without reopening the database. Flushes and compactions that fail with an I/O
-//! error are tried again by themselves.
+//! on. [`Error::severity`](crate::Error::severity) says how much has stopped. Once the cause is
+//! gone, for example because the disk has room again, [`resume`](crate::DBCommon::resume) lets
+//! writes go on without reopening the database. The database itself retries flushes and
+//! compactions that failed with an I/O error.
 //!
 //! # Copies
 //!

@@ -4,14 +4,14 @@
 //! |---|---|---|
 //! | memtables | per column family up to 2 of 64 MiB | [`set_write_buffer_size`](crate::Options::set_write_buffer_size), [`set_max_write_buffer_number`](crate::Options::set_max_write_buffer_number); for all together [`WriteBufferManager`](crate::WriteBufferManager) |
 //! | block caches | 32 MiB per column family | one shared [`Cache`](crate::Cache) |
-//! | indexes and filters of open tables | as many as there are tables, outside of the cache | [`set_cache_index_and_filter_blocks`](crate::BlockBasedOptions::set_cache_index_and_filter_blocks), [`set_max_open_files`](crate::Options::set_max_open_files) |
-//! | what iterators and snapshots hold | memtables and blocks that they are reading | do not keep them for long |
-//! | memory of freed memtables, kept for the next ones | for two or three seconds, 256 MiB at most | |
+//! | indexes and filters of open tables | all of them, outside the cache | [`set_cache_index_and_filter_blocks`](crate::BlockBasedOptions::set_cache_index_and_filter_blocks), [`set_max_open_files`](crate::Options::set_max_open_files) |
+//! | iterators | the memtables and blocks that they are reading | drop them soon |
+//! | memory of freed memtables, kept for new ones | 256 MiB at most, for two or three seconds | |
 //!
 //! # One limit for everything
 //!
-//! A cache that is shared by all column families and databases, and a write buffer manager that
-//! charges memtables to it, put most of this under one number:
+//! Most of this memory can have one limit: share a cache between all column families and
+//! databases, and let a write buffer manager charge memtables to it.
 //!
 //! ```
 //! use whitewater::{BlockBasedOptions, Cache, DB, Options, WriteBufferManager};
@@ -42,18 +42,19 @@
 //! The manager flushes the column family with the oldest entries when memtables near the limit.
 //! With `allow_stall` it also makes writers wait, so that the limit holds while flushes are slow.
 //!
-//! The cache's capacity is no strict limit unless
-//! [`set_strict_capacity_limit`](crate::LruCacheOptions::set_strict_capacity_limit) makes it one:
-//! blocks that are being read stay alive beside it. With the strict limit, a read that finds no
-//! room fails, and [`Error::is_memory_limit`](crate::Error::is_memory_limit) is true.
+//! The cache's capacity is not a strict limit: blocks that are being read stay in memory even if
+//! the cache has no room for them.
+//! [`set_strict_capacity_limit`](crate::LruCacheOptions::set_strict_capacity_limit) makes it
+//! strict. A read that finds no room then fails with an error for which
+//! [`Error::is_memory_limit`](crate::Error::is_memory_limit) is true.
 //!
-//! # Seeing it
+//! # Measuring it
 //!
-//! [`perf::MemoryUsageBuilder`](crate::perf::MemoryUsageBuilder) adds up databases and caches. For
-//! one column family there are the properties
+//! [`perf::MemoryUsageBuilder`](crate::perf::MemoryUsageBuilder) adds up the memory of databases
+//! and caches. For one column family there are the properties
 //! [`SIZE_ALL_MEM_TABLES`](crate::properties::SIZE_ALL_MEM_TABLES),
 //! [`ESTIMATE_TABLE_READERS_MEM`](crate::properties::ESTIMATE_TABLE_READERS_MEM) and
 //! [`BLOCK_CACHE_USAGE`](crate::properties::BLOCK_CACHE_USAGE). A memtable that an iterator holds
 //! counts in `SIZE_ALL_MEM_TABLES` after its flush, and not in
-//! [`CUR_SIZE_ALL_MEM_TABLES`](crate::properties::CUR_SIZE_ALL_MEM_TABLES): where the two differ
-//! for long, look for an iterator that is kept.
+//! [`CUR_SIZE_ALL_MEM_TABLES`](crate::properties::CUR_SIZE_ALL_MEM_TABLES). If the two differ for
+//! long, look for an iterator that was not dropped.

@@ -9,24 +9,24 @@
 //! rocksdb = { package = "whitewater", version = "0.1" }
 //! ```
 //!
-//! `use rocksdb::DB` goes on to work. What is not built does not exist, so the compiler finds it:
+//! `use rocksdb::DB` keeps working. What is not implemented is absent, so the compiler finds it:
 //! transactions, optimistic transactions and backups are the largest parts. The [crate's
-//! page](crate#coming-from-the-rocksdb-crate) lists what behaves differently. Two differences are
-//! met most often:
+//! page](crate#coming-from-the-rocksdb-crate) lists what behaves differently. Programs most often
+//! notice two differences:
 //!
 //! * functions given to [`set_comparator`](crate::Options::set_comparator) must be `Send + Sync`;
 //! * a thread measures nothing for its [`PerfContext`](crate::PerfContext) until it calls
 //!   [`perf::set_perf_stats`](crate::perf::set_perf_stats).
 //!
-//! The crate's Cargo features exist as well. Those that say how C++ is built change nothing. For
-//! a *dependency* that uses the `rocksdb` crate, see the folder `crates/rocksdb` of the source
-//! tree.
+//! The `rocksdb` crate's Cargo features exist as well. Those that say how C++ code is built change
+//! nothing. If a *dependency* uses the `rocksdb` crate, see the folder `crates/rocksdb` of the
+//! source tree.
 //!
 //! # The database
 //!
 //! Whitewater opens RocksDB's databases in place, and RocksDB opens those of Whitewater: logs,
-//! manifests, tables and options files have RocksDB's formats. Nothing is converted. Open with the
-//! same comparators, merge operators and prefix extractors, which files name but do not contain.
+//! manifests, tables and options files have RocksDB's formats. Nothing is converted. Open it with
+//! the same comparators, merge operators and prefix extractors: the files contain only their names.
 //! [`Options::load_latest`](crate::Options::load_latest) reads everything else from the database:
 //!
 //! ```
@@ -51,17 +51,18 @@
 //! ```
 //!
 //! An option that Whitewater cannot honour is refused by name, unless `load_latest` is told to
-//! pass over such options.
+//! ignore such options.
 //! [`load_latest_with_errors`](crate::Options::load_latest_with_errors) returns them.
 //!
-//! To try without risk, make a copy first, with RocksDB's checkpoint or while no process has the
-//! database open. Values in blob files are read; new ones are written to tables. Only one process
-//! can have a database open for writing, whichever engine it uses: both take the same lock.
+//! To try it without risk, make a copy first, with RocksDB's checkpoint or while no process has the
+//! database open. Values in blob files can be read; new values are written to tables. Only one
+//! process at a time can open a database for writing, whichever engine it uses: both take the same
+//! lock.
 //!
 //! # The way back
 //!
-//! RocksDB opens a database that Whitewater has written as long as the options ask for nothing
-//! that its version does not know.
+//! RocksDB opens a database that Whitewater has written, as long as the options ask for nothing
+//! that this version of RocksDB does not know.
 //! [`set_format_version`](crate::BlockBasedOptions::set_format_version) and
 //! [`set_wal_compression_type`](crate::Options::set_wal_compression_type) say which versions they
 //! need. RocksDB 7.8 is the oldest version that the defaults are tested with.

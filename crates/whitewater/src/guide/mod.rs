@@ -1,4 +1,4 @@
-//! Guides: how to do what single methods do not explain.
+//! Guides to what the documentation of single methods does not explain.
 //!
 //! * [`durability`]: what survives a crash, and what a write can ask for.
 //! * [`column_families`]: several key spaces in one database.
@@ -6,8 +6,8 @@
 //! * [`memory`]: where memory goes, and how to limit it.
 //! * [`migrating`]: from the `rocksdb` crate, or from a RocksDB database.
 //!
-//! This module is part of the documentation only; there is nothing in it to use. The
-//! programs in `examples/` of this crate show whole tasks.
+//! This module exists in the documentation only. The programs in `examples/` of this crate show
+//! whole tasks.
 
 pub mod column_families;
 pub mod durability;

@@ -5,24 +5,24 @@
 //!
 //! # One write
 //!
-//! * **Batches.** Everything in a [`WriteBatch`](crate::WriteBatch) is logged and inserted with the
-//!   fixed costs of one write.
-//! * **Syncs.** A synced write takes as long as the disk. Writers share syncs, so write from more
-//!   threads, or put more into a batch. See [`durability`](super::durability) for what a write
-//!   without a sync promises.
-//! * **The log.** Where data can be loaded again,
-//!   [`disable_wal`](crate::WriteOptions::disable_wal) saves the log's work. Sorted data is loaded
-//!   best as tables: [`SstFileWriter`](crate::SstFileWriter) and
+//! * **Batches.** All operations of a [`WriteBatch`](crate::WriteBatch) together have the fixed
+//!   costs of one write.
+//! * **Syncs.** A synced write takes as long as the disk needs. Writers share syncs, so write from
+//!   more threads, or put more into a batch. See [`durability`](super::durability) for what a
+//!   write without a sync promises.
+//! * **The log.** If data can be loaded again,
+//!   [`disable_wal`](crate::WriteOptions::disable_wal) saves the cost of the log. Sorted data is
+//!   best loaded as tables, with [`SstFileWriter`](crate::SstFileWriter) and
 //!   [`ingest_external_file`](crate::DBCommon::ingest_external_file).
-//! * **Reading before writing.** A [merge operator](crate::merge_operator) adds to a value without
+//! * **Reading before writing.** A [merge operator](crate::merge_operator) updates a value without
 //!   reading it.
 //!
 //! # Many threads
 //!
 //! [`CommitProtocol`](crate::CommitProtocol) says how concurrent writes are committed.
-//! `Ordered`, the default, has no leader: each thread logs and inserts its own write. The others
-//! are RocksDB's. The property [`COMMIT_PROTOCOL`](crate::properties::COMMIT_PROTOCOL) tells which
-//! one a database has, as other options can rule out the default:
+//! With `Ordered`, the default, there is no leader: each thread logs and inserts its own write.
+//! The others are RocksDB's. Other options can rule out the default, so the property
+//! [`COMMIT_PROTOCOL`](crate::properties::COMMIT_PROTOCOL) says which one a database has:
 //!
 //! ```
 //! use whitewater::{DB, Options, properties};
@@ -45,17 +45,17 @@
 //! # }
 //! ```
 //!
-//! The [memtable](crate::MemtableFactory) is by default an adaptive radix tree, where keys are
-//! ordered bytewise or in reverse. With a comparator of your own it is a skip list.
+//! The default [memtable](crate::MemtableFactory) is an adaptive radix tree if keys are in bytewise
+//! or reverse bytewise order, and a skip list with any other comparator.
 //!
 //! # Stalls
 //!
-//! Writes are faster than flushes and compactions can be for long. When those fall behind, the
-//! database first slows writes down and then stops them, by RocksDB's rules:
+//! Writers can be faster than flushes and compactions. When these fall behind, the database first
+//! slows writes down and then stops them, by RocksDB's rules:
 //!
-//! | what there is too much of | slows down | stops |
+//! | cause | slows down at | stops at |
 //! |---|---|---|
-//! | full memtables | all but one full, where there may be more than 3 | [`set_max_write_buffer_number`](crate::Options::set_max_write_buffer_number), all of them full |
+//! | full memtables | all but one, if more than 3 are allowed | [`set_max_write_buffer_number`](crate::Options::set_max_write_buffer_number) |
 //! | tables in level 0 | [`set_level_zero_slowdown_writes_trigger`](crate::Options::set_level_zero_slowdown_writes_trigger), 20 | [`set_level_zero_stop_writes_trigger`](crate::Options::set_level_zero_stop_writes_trigger), 36 |
 //! | bytes to be compacted | [`set_soft_pending_compaction_bytes_limit`](crate::Options::set_soft_pending_compaction_bytes_limit), 64 GiB | [`set_hard_pending_compaction_bytes_limit`](crate::Options::set_hard_pending_compaction_bytes_limit), 256 GiB |
 //! | memory of memtables | | a [`WriteBufferManager`](crate::WriteBufferManager) that stalls |
@@ -63,22 +63,22 @@
 //! The properties [`IS_WRITE_STOPPED`](crate::properties::IS_WRITE_STOPPED) and
 //! [`ACTUAL_DELAYED_WRITE_RATE`](crate::properties::ACTUAL_DELAYED_WRITE_RATE), the LOG, and
 //! [`on_stall_conditions_changed`](crate::listener::EventListener::on_stall_conditions_changed)
-//! tell of stalls. What helps:
+//! report stalls. What helps:
 //!
 //! * more threads: [`increase_parallelism`](crate::Options::increase_parallelism) to the number of
 //!   cores, and [`set_max_subcompactions`](crate::Options::set_max_subcompactions) for large
 //!   compactions out of level 0;
 //! * a larger share of busy cores for background threads, which by default give way to yours:
 //!   [`set_background_nice`](crate::Options::set_background_nice);
-//! * larger and more memtables, which take a burst:
+//! * larger and more memtables, which absorb a burst:
 //!   [`set_write_buffer_size`](crate::Options::set_write_buffer_size) and
 //!   [`set_max_write_buffer_number`](crate::Options::set_max_write_buffer_number);
-//! * all of these with sizes of levels to match:
+//! * all of these, with level sizes to match:
 //!   [`optimize_for_steady_writes`](crate::Options::optimize_for_steady_writes).
 //!
-//! A write that must not wait asks for [`set_no_slowdown`](crate::WriteOptions::set_no_slowdown),
-//! and fails with `Incomplete` instead. One that is not urgent gives way first with
-//! [`set_low_pri`](crate::WriteOptions::set_low_pri).
+//! With [`set_no_slowdown`](crate::WriteOptions::set_no_slowdown), a write fails with `Incomplete`
+//! instead of waiting. With [`set_low_pri`](crate::WriteOptions::set_low_pri), a write is slowed
+//! down before others are.
 //!
 //! Many of these options can be changed while the database is open:
 //!
