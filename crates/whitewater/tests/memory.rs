@@ -1,6 +1,6 @@
-//! What a process really takes: resident memory, and life under a limit. A binary of
-//! its own, whose tests each run in a process of its own: this one, again, told by a
-//! variable which part to play.
+//! Resident memory of processes, and databases under a memory limit. This is a binary of its own.
+//! Each test starts it again as a child process, and an environment variable names the part that
+//! the child plays.
 #![cfg(target_os = "linux")]
 
 #[path = "../../concurrent/tests/common/skip.rs"]
@@ -24,8 +24,8 @@ const MIB: u64 = 1 << 20;
 /// Figures that the part of a test has printed, by name.
 type Figures = HashMap<String, u64>;
 
-/// Runs `part` of the test of that name in a process of its own, in a memory control
-/// group if one is given, and returns what it has [told](tell).
+/// Runs `part` of a test in a child process, in a memory control group if one is given. Returns
+/// what the child has [told](tell).
 fn in_own_process(test: &str, group: Option<&Group>, part: fn()) -> Option<Figures> {
     if env::var_os(PART).is_some() {
         if let Some(group) = env::var_os(GROUP) {
@@ -55,11 +55,11 @@ fn in_own_process(test: &str, group: Option<&Group>, part: fn()) -> Option<Figur
 }
 
 fn tell(name: &str, figure: u64) {
-    // A line of its own, whatever the test's own output is.
+    // On a line of its own, whatever the test harness prints.
     println!("\ntold {name}={figure}");
 }
 
-/// Bytes of memory that this process has for itself alone.
+/// Bytes of memory that only this process uses.
 fn resident() -> u64 {
     let text = fs::read_to_string("/proc/self/status").unwrap();
     let line = text.lines().find(|line| line.starts_with("RssAnon:"));
@@ -67,11 +67,11 @@ fn resident() -> u64 {
     kib.unwrap().parse::<u64>().unwrap() << 10
 }
 
-/// A memory control group of its own, gone when dropped.
+/// A memory control group for one test, removed when dropped.
 struct Group(PathBuf);
 
 impl Group {
-    /// A group of at most `limit` bytes; `None`, said aloud, where none can be had.
+    /// A group of at most `limit` bytes. `None`, with a message, if there can be none.
     fn new(name: &str, limit: u64) -> Option<Group> {
         let made = Self::of_version_2(name, limit).or_else(|| Self::of_version_1(name, limit));
         if made.is_none() {
@@ -89,7 +89,7 @@ impl Group {
         if !controllers.split_whitespace().any(|c| c == "memory") {
             return None;
         }
-        // It may be on already, or not be ours to turn on.
+        // The controller may be on already, or this user may not be allowed to turn it on.
         let _ = fs::write(root.join("cgroup.subtree_control"), "+memory");
         let group = Self::make(root, name)?;
         fs::write(group.0.join("memory.max"), limit.to_string()).ok()?;
@@ -190,13 +190,12 @@ fn memory_of_flushed_memtables_goes_back_while_the_database_is_open() {
 
 const CACHE: usize = 16 << 20;
 const BUFFERS: usize = 8 << 20;
-/// What a process has besides: its code's own, threads, what compactions and flushes
-/// work on.
+/// What else a process has: code, threads, and the buffers of compactions and flushes.
 const BESIDES: u64 = 24 * MIB;
 const LIMITS: u64 = CACHE as u64 + BUFFERS as u64 + BESIDES;
 
-/// Loads several times what the limits allow, and reads it at random, by more
-/// threads than there are processors.
+/// Loads several times what the limits allow, and reads it at random by more threads than there are
+/// processors.
 fn load_and_read() {
     let dir = tempfile::tempdir().unwrap();
     let cache = Cache::new_lru_cache(CACHE);
@@ -234,7 +233,7 @@ fn load_and_read() {
         }
     });
     tell("cached", cache.get_usage() as u64);
-    // Memory of the last memtables is kept for some seconds.
+    // Memory of freed memtables is kept for some seconds.
     let start = Instant::now();
     while resident() - before > LIMITS && start.elapsed() < Duration::from_secs(60) {
         thread::sleep(Duration::from_millis(100));
@@ -242,11 +241,11 @@ fn load_and_read() {
     tell("read", resident() - before);
 }
 
-/// The cache took far more than its capacity, and memtables' memory was kept.
+/// The cache took far more than its capacity, and memory of memtables was kept.
 #[test]
 fn a_process_keeps_to_the_limits_of_its_cache_and_its_write_buffers() {
     let test = "a_process_keeps_to_the_limits_of_its_cache_and_its_write_buffers";
-    // The kernel's own structures count, too, and the binary's pages.
+    // The kernel's own structures and the pages of the binary count, too.
     let of_system = 16 * MIB;
     let inside = env::var_os(PART).is_some();
     let group = (!inside).then(|| Group::new("limits", LIMITS + of_system));

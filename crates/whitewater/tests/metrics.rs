@@ -7,7 +7,7 @@ use std::path::Path;
 use whitewater::statistics::{Histogram, Ticker};
 use whitewater::{DB, Options};
 
-/// What a recorder was handed: value and unit by kind, name and labels.
+/// What a recorder got: value and unit by kind, name and labels.
 type Seen = HashMap<String, (f64, String)>;
 
 fn seen(snapshotter: &Snapshotter) -> Seen {
@@ -87,11 +87,11 @@ fn tickers_are_counters_and_histograms_summaries() {
     assert_eq!(value(&first, &name("count")), 3.0);
     assert_eq!(first[&name("sum")].1, "Some(Microseconds)");
 
-    // All tickers that are counted, each by a name of its own.
+    // All tickers that are counted, each under a name of its own.
     let collected = Ticker::iter().filter(|t| t.is_collected()).count();
     let totals = first.keys().filter(|name| name.contains("_total{"));
     assert_eq!(totals.count(), collected);
-    // Of histograms only those that hold something.
+    // Of histograms, only those that have entries.
     let held = Histogram::iter().filter(|h| opts.get_histogram_data(**h).count() > 0);
     let maxima = first.keys().filter(|name| name.contains("_max{"));
     assert_eq!(maxima.count(), held.count());
@@ -139,8 +139,8 @@ fn properties_are_gauges_with_or_without_statistics() {
     assert!(of("live_sst_files_size", ",cf=default") > 0.0);
 }
 
-/// Open with publishing every second; what the recorder of the process has is
-/// given to `check` until that is content, and after closing.
+/// Opens a database that publishes every second, and waits for a value. Returns the number of
+/// written keys that closing has published.
 fn published_by_itself(dir: &Path, snapshotter: &Snapshotter) -> f64 {
     let mut opts = options();
     opts.set_metrics_label("itself");
@@ -160,7 +160,7 @@ fn published_by_itself(dir: &Path, snapshotter: &Snapshotter) -> f64 {
 
 #[test]
 fn a_database_publishes_by_itself_and_when_it_closes() {
-    // The only test that looks at the recorder of the whole process.
+    // This is the only test that looks at the recorder of the whole process.
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();
     recorder.install().unwrap();

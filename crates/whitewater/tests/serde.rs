@@ -6,8 +6,8 @@ use whitewater::{
     UniversalCompactionStopStyle,
 };
 
-/// Writes each value, compares with the text that the `rocksdb` crate's serde1
-/// writes, and reads it back.
+/// Writes each value, compares the text with that of the `rocksdb` crate's serde1, and reads it
+/// back.
 macro_rules! texts {
     ($($type:ident: $($variant:ident),+;)+) => {$($(
         let text = concat!("\"", stringify!($variant), "\"");

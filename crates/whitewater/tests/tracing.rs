@@ -1,4 +1,4 @@
-//! What databases tell `tracing` (cargo feature `tracing`).
+//! Events that databases send to `tracing` (cargo feature `tracing`).
 
 use std::fmt::{Debug, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use whitewater::{DB, IngestExternalFileOptions, Options, SstFileWriter, WriteOpt
 /// `LEVEL target name field=value ...` of each event and each span.
 static LINES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// Collects what all threads of the process tell.
+/// Collects the events of all threads of the process.
 struct Collector(AtomicU64);
 
 /// The fields, and the message in front of them.
@@ -67,7 +67,7 @@ static COLLECTOR: LazyLock<()> = LazyLock::new(|| {
     tracing::subscriber::set_global_default(Collector(AtomicU64::new(1))).unwrap();
 });
 
-/// What was told of the database `name` so far, without its path.
+/// The events of the database `name` so far, without its path.
 fn told(name: &str) -> Vec<String> {
     let db = format!(" db={name}");
     let lines = LINES.lock().unwrap();
@@ -234,7 +234,7 @@ fn a_database_without_listeners_tells_all_the_same() {
     let db = DB::open(&opts, "/plain").unwrap();
     db.put(b"a", b"1").unwrap();
     db.flush().unwrap();
-    // Closing waits until all is told.
+    // Closing waits until all events were sent.
     drop(db);
     let flushed = "INFO whitewater::flush flush completed";
     let lines = told("/plain");

@@ -1,7 +1,7 @@
-//! Openings that look for the logs in another directory than the one they are in.
+//! Openings whose `wal_dir` is not the directory that the logs are in.
 //!
-//! RocksDB goes on without them, and gives all back when it is opened with the
-//! right `wal_dir`, unless something was flushed meanwhile.
+//! RocksDB opens without the logs. It has all writes again when it is opened with the right
+//! `wal_dir`, unless something was flushed in between.
 
 use crate::harness::{DIR, Db, open_all, tiny_on};
 use std::path::Path;
@@ -32,7 +32,7 @@ fn has(db: &Db, key: &str) -> bool {
     db.get(key).expect("readable").as_deref() == Some(key.as_bytes())
 }
 
-/// A database with its logs in `wal_dir`, and a write in them.
+/// A database with a write that is only in its logs, which are in `wal_dir`.
 fn database(wal_dir: Option<&str>) -> MemFs {
     let fs = MemFs::new();
     let db = open(&fs, wal_dir).expect("opens");
@@ -50,7 +50,7 @@ fn logs_in(fs: &MemFs, dir: &str) -> Vec<String> {
     names
 }
 
-/// Removes what tells where the logs were.
+/// Removes the files that say where the logs were.
 fn remove_options_files(fs: &MemFs) {
     for name in fs.list(Path::new(DIR)).expect("listed") {
         if name.starts_with("OPTIONS-") {
@@ -116,7 +116,7 @@ fn logs_that_were_moved_to_another_wal_dir_are_replayed_there() {
 #[test]
 fn another_wal_dir_is_fine_once_no_log_holds_a_write() {
     let fs = database(Some(LOGS));
-    // Which turns the log into a table and begins an empty one.
+    // This opening turns the log into a table and begins an empty one.
     drop(open(&fs, Some(LOGS)).expect("opens"));
     let db = open(&fs, Some(OTHER)).expect("opens");
     assert!(has(&db, "flushed") && has(&db, "logged"));
@@ -128,7 +128,7 @@ fn another_wal_dir_is_fine_once_no_log_holds_a_write() {
     assert!(has(&open(&fs, Some(OTHER)).expect("opens"), "later"));
 }
 
-/// As where a file system was not mounted.
+/// As if a file system was not mounted.
 #[test]
 fn logs_that_an_opening_could_not_know_of_come_back() {
     for openings in 1..4 {
@@ -185,7 +185,7 @@ fn writes_of_an_opening_that_missed_logs_are_not_deleted_either() {
     assert!(has(&db, "logged"));
     db.flush().expect("flushes");
     drop(db);
-    // Its numbers are below those that are needed now.
+    // The log's number is below those that are needed now.
     drop(open(&fs, Some(OTHER)).expect("opens"));
     let lost = logs_in(&fs, "/data/other/lost");
     assert_eq!(lost, between);
@@ -231,7 +231,7 @@ fn has_logged(db: &Db) -> bool {
     found.as_deref() == Some(&b"logged"[..])
 }
 
-/// Moves all logs of `from` to `to`, as where another file system is mounted.
+/// Moves all logs of `from` to `to`, as if another file system was mounted.
 fn move_logs(fs: &MemFs, from: &str, to: &str) {
     fs.create_dir_all(Path::new(to)).expect("created");
     for name in logs_in(fs, from) {
@@ -243,7 +243,7 @@ fn move_logs(fs: &MemFs, from: &str, to: &str) {
 const MOUNTED: &str = "/data/mounted";
 const HIDDEN: &str = "/data/hidden";
 
-/// What one family needs of them, another one's flush does not make obsolete.
+/// A flush of one column family does not make logs obsolete that another one needs.
 #[test]
 fn missed_logs_are_replayed_for_a_family_while_another_one_was_flushed() {
     let fs = two_families(Some(LOGS));
@@ -295,7 +295,7 @@ fn a_repair_knows_which_logs_were_missed() {
     }
 }
 
-/// As RocksDB's checkpoints are: the options file names the directory of the original's
+/// RocksDB's checkpoints are like this: the options file names the directory of the original's
 /// logs, and there is no IDENTITY yet.
 #[test]
 fn an_opening_of_a_copy_that_fails_does_not_make_it_the_original() {
@@ -318,8 +318,8 @@ fn an_opening_of_a_copy_that_fails_does_not_make_it_the_original() {
     assert!(has_logged(&db), "the original's logs are the original's");
 }
 
-/// The family's number in the manifest is from before the logs that were missed, since
-/// it had nothing to flush.
+/// The family's log number in the manifest is older than the logs that were missed, because it had
+/// nothing to flush.
 #[test]
 fn missed_logs_are_replayed_for_a_family_that_was_never_flushed() {
     let fs = MemFs::new();
@@ -344,7 +344,7 @@ fn missed_logs_are_replayed_for_a_family_that_was_never_flushed() {
     assert!(has_logged(&db));
 }
 
-/// The directory has the same name all the time, and other files.
+/// The directory keeps its name, but its files are replaced.
 #[test]
 fn writes_beneath_a_mounted_file_system_are_not_deleted_either() {
     let fs = database(Some(LOGS));
@@ -362,14 +362,14 @@ fn writes_beneath_a_mounted_file_system_are_not_deleted_either() {
     assert_eq!(logs_in(&fs, "/data/logs/lost"), between);
 }
 
-/// With any of the steps of an opening the last one that is on disk.
+/// The process dies after each of the steps of an opening.
 #[test]
 fn missed_logs_come_back_wherever_openings_were_cut_off() {
     // An opening that finds no logs.
     cut_off(|fs| {
         move_logs(fs, LOGS, MOUNTED);
     });
-    // One that finds what was missed, after a flush of another family.
+    // An opening that finds the logs that were missed, after a flush of another family.
     cut_off(|fs| {
         move_logs(fs, LOGS, MOUNTED);
         let db = open(fs, Some(LOGS)).expect("opens");
@@ -399,7 +399,7 @@ fn cut_off(prepare: impl Fn(&MemFs)) {
         let mut o = tiny_on(faults.clone());
         o.set_wal_dir(LOGS);
         drop(open_all(&o, Path::new(DIR)));
-        // Once more, as a restart does, and whatever that one did is there.
+        // Another restart: everything is there, whatever the opening before did.
         drop(open(&fs, Some(LOGS)).expect("opens"));
         if !logs_in(&fs, MOUNTED).is_empty() {
             move_logs(&fs, LOGS, HIDDEN);

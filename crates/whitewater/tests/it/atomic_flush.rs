@@ -18,7 +18,7 @@ fn options(fs: impl whitewater::fs::Fs) -> Options {
     let mut o = tiny_on(fs);
     o.set_commit_protocol(whitewater::CommitProtocol::Ordered);
     o.set_atomic_flush(true);
-    // The first failure ends it.
+    // The first failure ends the loop.
     o.set_max_bgerror_resume_count(0);
     o
 }
@@ -41,7 +41,7 @@ fn put(db: &Db, i: u32) -> Result<(), whitewater::Error> {
     db.write_opt(batch, &unlogged)
 }
 
-/// How many batches are there, which must be the same first ones everywhere.
+/// The number of batches, which must be the same prefix in every column family.
 fn batches(db: &Db) -> usize {
     let of = |name| {
         let cf = db.cf_handle(name).expect("opened");
@@ -62,8 +62,8 @@ fn batches(db: &Db) -> usize {
     found[0]
 }
 
-/// The power is cut after the first, second, third, ... operation that changes
-/// files, or from then on they fail: what is there afterwards is one moment.
+/// The power is cut after the first, second, third, ... operation that changes files, or all later
+/// operations fail. The column families are then all as of one moment.
 #[test]
 fn unlogged_batches_are_whole_after_a_crash() {
     let mut most = 0;
@@ -93,7 +93,7 @@ fn unlogged_batches_are_whole_after_a_crash() {
                     break;
                 }
             }
-            // Nothing is flushed by closing it.
+            // Closing flushes nothing.
             faulty.add_rule(Rule::nth(OpSet::WRITES, 1));
         }
         for (keep, seed) in [(0.0, 0), (0.5, n), (1.0, 0)] {
@@ -117,7 +117,7 @@ fn closing_and_reopening_keeps_everything() {
         put(&db, i).unwrap();
     }
     assert_eq!(batches(&db), 300);
-    // A family that goes while the others are flushed does not hold them up.
+    // Dropping a column family while the others are flushed does not block the flush.
     db.create_cf("short", &o).unwrap();
     let short = db.cf_handle("short").unwrap();
     db.put_cf(&short, "k", "v").unwrap();
@@ -137,8 +137,8 @@ fn closing_and_reopening_keeps_everything() {
     }
 }
 
-/// A batch comes into an empty memtable when an ingestion that needs it flushed
-/// has looked at it already.
+/// An ingestion has found the memtable empty. Then a batch is inserted, which the ingestion has to
+/// flush.
 #[test]
 fn an_ingestion_flushes_whole_batches() {
     let fs = MemFs::new();
@@ -169,7 +169,7 @@ fn an_ingestion_flushes_whole_batches() {
     assert_eq!(found.as_deref(), Some(&b"ingested"[..]));
 }
 
-/// A compaction on request flushes its column family before, and with it the others.
+/// A manual compaction first flushes its column family, and with it the others.
 #[test]
 fn a_compaction_flushes_whole_batches() {
     let fs = MemFs::new();
@@ -181,15 +181,15 @@ fn a_compaction_flushes_whole_batches() {
     assert_eq!(batches(&left), 1);
 }
 
-/// A column family is created, and written to together with others, while a flush
-/// of all of them waits for its turn: it is one of them.
+/// A column family is created and written to together with others while a flush of all of them
+/// waits for its turn. The flush takes the new one along.
 #[test]
 fn a_flush_of_all_has_those_created_while_it_waited() {
     let in_order = (0..20).any(|_| flush_behind_a_creation());
     assert!(in_order, "the creation comes before the flush");
 }
 
-/// Whether they came in that order, which is up to the lock they wait for.
+/// Whether they came in that order. The lock that they wait for decides it.
 fn flush_behind_a_creation() -> bool {
     let fs = MemFs::new();
     let mut o = options(fs.clone());
@@ -208,14 +208,14 @@ fn flush_behind_a_creation() -> bool {
     let line_up = || std::thread::sleep(std::time::Duration::from_millis(20));
     trap.arm(Point::Closing);
     let in_order = std::thread::scope(|scope| {
-        // Somebody who switches, and two who wait for it.
+        // One thread switches, and two wait for it.
         let all: Vec<_> = families.iter().collect();
         scope.spawn(move || db.flush_cfs_opt(&all, &FlushOptions::default()).unwrap());
         trap.wait();
         trap.arm(Point::Closing);
         scope.spawn(|| db.create_cf("late", &o).unwrap());
         line_up();
-        // Which flushes all before.
+        // This flushes everything first.
         let flush = scope.spawn(|| db.compact_range(None::<&[u8]>, None::<&[u8]>));
         line_up();
         trap.release();
@@ -225,7 +225,7 @@ fn flush_behind_a_creation() -> bool {
             trap.release();
             return false;
         }
-        // The creation is held up: what is written now is for the flush.
+        // The creation is held up, so what is written now belongs to the flush.
         put(1, &mut WriteBatch::default());
         trap.arm(Point::Closing);
         trap.release();

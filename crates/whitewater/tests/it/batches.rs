@@ -1,5 +1,5 @@
-//! Write batches by themselves: what they hold, call back and give away, and
-//! the hint with which they are inserted.
+//! Write batches: what they hold, how they are iterated over, and the hint with which they are
+//! inserted.
 
 use crate::harness::{DIR, open_all, set_protocol, tiny_on};
 use std::path::Path;
@@ -81,8 +81,8 @@ fn bytes_that_are_no_batch_are_kept_but_not_written() {
     assert_eq!(batch.size_in_bytes(), 12);
 }
 
-/// With and without the hint, batches in any order go where they belong, also
-/// when a later batch overwrites and deletes.
+/// With and without the hint, batches are inserted in any order of keys, and later batches
+/// overwrite and delete.
 #[test]
 fn insert_hints_change_nothing_but_the_way() {
     for hint in [true, false] {
@@ -118,8 +118,8 @@ fn insert_hints_change_nothing_but_the_way() {
     }
 }
 
-/// Logs begin with a note of ours about the log before. In their midst, where it
-/// may come from the logs of another database, it would end recovery.
+/// Logs of this engine begin with a record about the log before. In the middle of a log, where it
+/// may come from another database's log, such a record would end recovery.
 #[test]
 fn a_note_of_another_log_is_not_logged() {
     let fs = MemFs::new();

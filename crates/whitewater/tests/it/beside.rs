@@ -1,9 +1,8 @@
-//! Everything beside everything: writers, flushes, ingestions, checkpoints,
-//! column families that come and go, options that change, and logs that fail and
-//! resumptions, all at once.
+//! Everything at once: writers, flushes, ingestions, checkpoints, column families that come and go,
+//! options that change, logs that fail, and resumptions.
 //!
-//! What was acknowledged is there at the end, in each checkpoint that began
-//! later, and after a crash; what failed is nowhere; and nobody hangs.
+//! What was acknowledged is there at the end, in each checkpoint that began later, and after a
+//! crash. What failed is nowhere, and no call hangs.
 
 use crate::harness::points::shake;
 use crate::harness::{DIR, Db, campaign, open_all, protocols, tiny, watched};
@@ -71,7 +70,7 @@ fn key(w: u64, n: u64) -> Vec<u8> {
     [&[w as u8][..], &n.to_be_bytes()].concat()
 }
 
-/// The batches in `db`, each of which must be whole.
+/// The batches in `db`. Each must be whole.
 fn batches(db: &Db, what: &str) -> BTreeSet<Vec<u8>> {
     let snapshot = db.snapshot();
     let of = |family: &str| -> BTreeSet<Vec<u8>> {
@@ -167,7 +166,7 @@ impl Round {
                 .map(|f| self.db.cf_handle(f).unwrap())
                 .collect();
             let cfs: Vec<_> = match self.setup.atomic {
-                // Batches are over all of them.
+                // Batches write to all of them.
                 true => FAMILIES
                     .iter()
                     .map(|f| self.db.cf_handle(f).unwrap())

@@ -1,5 +1,5 @@
-//! A database of RocksDB with a blob file: its values live on, are merged,
-//! filtered and deleted, and the file goes when nothing refers to it.
+//! A database of RocksDB with a blob file. Its values are read, merged, filtered and deleted, and
+//! the file is deleted when nothing refers to it.
 
 use super::content::{self, check_family, open_with};
 use super::fixtures::{Fixture, append};
@@ -83,7 +83,7 @@ fn the_blob_file_goes_with_its_last_blob() {
     let db = fixture_reopened(&fixture);
     assert_eq!((blob_files(&db), garbage(&db)), (1, after_half));
     check_family(&db, FAMILY, &pairs, half, "reopened");
-    // A reader of before keeps the file.
+    // A reader from before keeps the file.
     let mut old = db.raw_iterator_cf(&content::cf(&db, FAMILY));
     for key in rest {
         db.put_cf(&content::cf(&db, FAMILY), key, b"small")
@@ -152,7 +152,7 @@ fn merges_and_filters_get_the_values_of_blobs() {
     assert!(garbage(&db) > 0);
 }
 
-/// They are in no cache.
+/// Blob values are in no cache.
 #[test]
 fn blobs_are_read_within_the_limits_of_reads() {
     let fixture = load();

@@ -1,4 +1,4 @@
-//! The write buffer manager: what counts, who flushes, who waits.
+//! The write buffer manager: what it counts, which database flushes, and which writers wait.
 
 use crate::harness::{campaign, set_protocol, watched};
 use rand::rngs::StdRng;
@@ -17,7 +17,7 @@ use whitewater::{
 const KIB: usize = 1 << 10;
 const FACTORIES: [MemtableFactory; 2] = [MemtableFactory::SkipList, MemtableFactory::Art];
 
-/// Memtables that never fill up by themselves.
+/// Memtables that never become full.
 fn options(factory: MemtableFactory) -> Options {
     let mut o = Options::default();
     o.create_if_missing(true);
@@ -45,7 +45,7 @@ fn managed(factory: MemtableFactory, manager: &WriteBufferManager) -> Options {
     o
 }
 
-/// Writes `bytes` of values of 1000 bytes.
+/// Writes `bytes` bytes in values of 1000 bytes.
 fn fill(db: &DB, cf: &str, bytes: usize) {
     let cf = db.cf_handle(cf).expect("there");
     for i in 0..bytes / 1000 {
@@ -59,7 +59,7 @@ fn tables(db: &DB, cf: &str) -> usize {
     live.iter().filter(|f| f.column_family_name == cf).count()
 }
 
-/// Waits for what background threads are to do; the caller is watched.
+/// Waits for background threads. The caller is under a watchdog.
 fn until(what: impl Fn() -> bool) {
     while !what() {
         std::thread::yield_now();
@@ -83,14 +83,14 @@ fn memory_is_charged_and_given_back() {
         assert_eq!(manager.get_usage(), 0, "nothing is charged before a write");
         fill(&db, "default", 500_000);
         let one = manager.get_usage();
-        // A tenth of a buffer of 1 MiB is the Bloom filter's.
+        // The Bloom filter takes a tenth of a buffer of 1 MiB.
         assert!((600_000..900_000).contains(&one), "{one}");
         fill(&db, "other", 300_000);
         let two = manager.get_usage();
         assert!((one + 300_000..one + 600_000).contains(&two), "{two}");
         assert_eq!(cache.get_usage(), two.next_multiple_of(256 * KIB));
 
-        // A reader holds what was flushed.
+        // An iterator holds the flushed memtable.
         let iterator = db.raw_iterator();
         db.flush().unwrap();
         assert_eq!(manager.get_usage(), two);
@@ -136,11 +136,11 @@ fn the_column_family_with_the_oldest_entries_is_flushed() {
             fill(&db, "new", 10_000);
             let new = db.cf_handle("new").unwrap();
             db.flush_cf(&new).unwrap();
-            // "old" has the entry that the oldest log is kept for.
+            // The oldest log is kept for the entry in "old".
             fill(&db, "old", 150_000);
             db.flush_cf_opt(&db.cf_handle("default").unwrap(), &FlushOptions::default())
                 .unwrap();
-            // Together more than 7/8 of the limit; either alone stays below.
+            // Together they are above 7/8 of the limit; each alone stays below.
             fill(&db, "new", 320_000);
             until(|| tables(&db, "old") == 1);
             assert_eq!(tables(&db, "new"), 1, "not flushed again before");
@@ -218,8 +218,8 @@ fn writers_wait_until_a_reader_lets_go() {
     });
 }
 
-/// What was flushed is held by a reader; the memory of another database goes
-/// instead, although nobody but the stalled writer is there to ask for it.
+/// A reader holds the flushed memtable, so another database is flushed instead, although no thread
+/// but the stalled writer is there to ask for it.
 #[test]
 fn a_flush_that_frees_nothing_is_followed_by_another() {
     for writes_to_held in [true, false] {
@@ -229,7 +229,7 @@ fn a_flush_that_frees_nothing_is_followed_by_another() {
             fill(&other, "default", 150_000);
             let iterator = db.raw_iterator();
             manager.set_allow_stall(true);
-            // The first has most, and would be enough.
+            // The first has most memory, and its flush would be enough.
             manager.set_buffer_size(400 * KIB);
             let writer = if writes_to_held { &db } else { &other };
             writer.put("stalled", "v").unwrap();
@@ -246,8 +246,8 @@ struct Crowd {
     woken: AtomicUsize,
 }
 
-/// Stalls four writers of each of `dbs`, calls `end`, and returns how many of
-/// them were refused. None goes on before.
+/// Stalls four writers of each of `dbs`, calls `end`, and returns how many writers were refused.
+/// None goes on before `end` is called.
 fn crowd(dbs: &[&DB], end: impl FnOnce()) -> usize {
     const WRITERS: usize = 4;
     let crowd = Crowd {
@@ -280,7 +280,7 @@ fn crowd(dbs: &[&DB], end: impl FnOnce()) -> usize {
     })
 }
 
-/// The memory is one database's; the writers of all wait for it.
+/// One database has all the memory, and the writers of all databases wait for it.
 #[test]
 fn all_writers_of_all_databases_go_on_when_memory_is_freed() {
     watched("the crowd", 60, || {
@@ -304,8 +304,8 @@ fn all_writers_of_all_databases_go_on_when_memory_is_freed() {
     });
 }
 
-/// The same when its database is closed, or fails: its own writers are told,
-/// those of others go on once its memory is gone.
+/// The same when the database with the memory is closed or fails: its own writers get an error, and
+/// those of others go on once its memory is freed.
 #[test]
 fn all_writers_go_on_when_a_database_with_the_memory_ends_or_fails() {
     watched("the crowd", 60, || {
@@ -319,7 +319,7 @@ fn all_writers_go_on_when_a_database_with_the_memory_ends_or_fails() {
         fill(&db, "default", 100_000);
         manager.set_allow_stall(true);
         manager.set_buffer_size(256 * KIB);
-        // It fails: flushes nothing more, and stalls nobody of its own.
+        // It fails: it flushes nothing more, and stalls none of its own writers.
         let refused = crowd(&[&db], || {
             faulty.add_rule(Rule {
                 ops: OpSet::of(&[FaultOp::Sync]),
@@ -348,7 +348,7 @@ fn all_writers_go_on_when_a_database_with_the_memory_ends_or_fails() {
         };
         faulty.add_rule(rule);
         manager.set_buffer_size(256 * KIB);
-        // It is closed with what it could not flush.
+        // It is closed, with memtables that it could not flush.
         let refused = crowd(&[&others[0], &others[1]], || drop(db));
         assert_eq!(refused, 0);
         assert!(manager.get_usage() < 256 * KIB);
@@ -387,7 +387,7 @@ fn a_stall_ends_at_shutdown() {
         std::thread::scope(|scope| {
             let writer = stalled_writer(scope, &db);
             db.cancel_all_background_work(true);
-            // It goes on or says that the database is closing.
+            // It goes on, or says that the database is closing.
             if let Err(e) = writer.join().unwrap() {
                 assert_eq!(e.kind(), ErrorKind::ShutdownInProgress, "{e}");
             }
@@ -398,8 +398,8 @@ fn a_stall_ends_at_shutdown() {
     });
 }
 
-/// The writers of a database whose flush fails are told; those of others wait
-/// for its memory, which goes when it is closed.
+/// The writers of a database whose flush fails get an error. Those of other databases wait for its
+/// memory, which is freed when it is closed.
 #[test]
 fn a_failing_flush_ends_the_stall_of_its_database() {
     watched("the failure", 60, || {
@@ -416,7 +416,7 @@ fn a_failing_flush_ends_the_stall_of_its_database() {
         manager.set_buffer_size(256 * KIB);
         manager.set_allow_stall(true);
         std::thread::scope(|scope| {
-            // Stalled or not, its flush is asked for and fails.
+            // Stalled or not, its flush is requested and fails.
             let failed = db.put("stalled", "v");
             let e = match failed {
                 Ok(()) => db.put("after", "v").unwrap_err(),
@@ -432,8 +432,8 @@ fn a_failing_flush_ends_the_stall_of_its_database() {
     });
 }
 
-/// Databases and threads that write at random: the memory stays within the
-/// limit but for what one write each and one step of each charge may add.
+/// Databases and threads write at random. The memory stays within the limit, except for what one
+/// write each and one step of each charge may add.
 #[test]
 fn memory_stays_within_the_limit() {
     campaign("memory_stays_within_the_limit", 1, 4, |seed| {
@@ -453,8 +453,8 @@ fn random_run(seed: u64) {
             open(&o, &format!("/db{i}"), &families)
         })
         .collect();
-    // A write passes the gate below the limit and then adds itself, a node or
-    // two, and the rest of a shard's range and of a step.
+    // A write that passes the gate below the limit then adds itself, a node or two, and the rest of
+    // a shard's range and of a charging step.
     let slack = THREADS * (20 * KIB + 16 * KIB + 4 * KIB);
     let most = AtomicUsize::new(0);
     let written = AtomicUsize::new(0);
@@ -501,8 +501,8 @@ fn random_run(seed: u64) {
     assert_eq!(manager.get_usage(), 0);
 }
 
-/// The database whose flushes failed has nothing left to flush: it is there for
-/// others again, and writes.
+/// A database whose flushes failed has nothing left to flush. It writes again, and frees memory for
+/// others again.
 #[test]
 fn a_failure_to_flush_goes_with_its_family() {
     watched("the writers", 60, || {
@@ -538,8 +538,8 @@ fn a_failure_to_flush_goes_with_its_family() {
     });
 }
 
-/// Each of many column families has a memtable of a few keys: a limit far above what
-/// these take is no reason to flush them.
+/// Each of many column families has a memtable of a few keys. A limit far above their memory is no
+/// reason to flush them.
 #[test]
 fn many_small_families_are_charged_what_they_take() {
     const FAMILIES: usize = 300;

@@ -1,4 +1,4 @@
-//! Who may stay in a block cache that is full, and who is refused.
+//! Which blocks stay in a full block cache, and which are refused.
 
 use crate::harness::{Db, tiny};
 use std::sync::Arc;
@@ -31,8 +31,8 @@ fn small_blocks(cache: &Cache) -> BlockBasedOptions {
     table
 }
 
-/// A database with this layout and three tables in level 0, and its options,
-/// which count.
+/// A database with this layout and three tables in level 0, and its options, which collect
+/// statistics.
 fn filled(table: &BlockBasedOptions) -> (Db, Options) {
     let mut o = tiny();
     o.set_fs(Arc::new(MemFs::new()));
@@ -50,7 +50,7 @@ fn filled(table: &BlockBasedOptions) -> (Db, Options) {
     (db, o)
 }
 
-/// All keys are there, by look-ups and by iterators.
+/// Look-ups and iterators find all keys.
 fn check(db: &Db) {
     for i in 0..KEYS {
         let value = db.get(key(i)).expect("reads").expect("is there");
@@ -85,7 +85,7 @@ fn a_strict_limit_refuses_reads_until_blocks_are_released() {
     assert!(cache.get_usage() <= 16 << 10, "{}", cache.get_usage());
     assert_eq!((cache.get_pinned_usage(), failures()), (0, 0));
 
-    // Iterators hold a block of each table; each stands somewhere else.
+    // Each iterator holds a block of each table, and stands somewhere else.
     let mut held = Vec::new();
     let refused = loop {
         assert!(held.len() < 100, "never refused");
@@ -116,7 +116,7 @@ fn a_strict_limit_refuses_reads_until_blocks_are_released() {
     assert!(failures() >= 3, "{}", failures());
     assert!(cache.get_usage() <= 16 << 10, "{}", cache.get_usage());
 
-    // What fills no cache is not refused, nor are writes and compactions.
+    // Reads that do not fill the cache are not refused, nor are writes and compactions.
     let mut unfilling = ReadOptions::default();
     unfilling.fill_cache(false);
     for i in 0..KEYS {
@@ -170,11 +170,11 @@ fn tables_open_where_a_strict_cache_has_no_room_for_their_index() {
         assert_eq!(cache.get_pinned_usage(), 0, "nothing is charged");
         cache.set_capacity(1 << 20);
         check(&db);
-        // Of tables that are opened from now on, blocks can be pinned.
+        // Blocks of tables that are opened from now on can be pinned.
         assert!(pinned || cache.get_pinned_usage() == 0);
         drop(db);
 
-        // Where there is room, what is to be pinned is.
+        // If there is room, blocks that are to be pinned are pinned.
         o.create_if_missing(false);
         let db = Db::open(&o, "/db").expect("opens");
         check(&db);
@@ -204,8 +204,8 @@ fn a_scan_of_data_does_not_evict_index_and_filter_blocks_of_high_priority() {
         };
         let before = count();
         {
-            // Knows the index by now, and asks for data blocks alone; each is asked
-            // for several times.
+            // The reader has the index by now and asks only for data blocks, each of them several
+            // times.
             let mut iter = db.raw_iterator();
             for i in (0..KEYS).cycle().take(20 * KEYS as usize) {
                 iter.seek(key(i));
@@ -220,7 +220,7 @@ fn a_scan_of_data_does_not_evict_index_and_filter_blocks_of_high_priority() {
         count() - before
     };
     assert_eq!(misses(true, 0.5), 0);
-    // As blocks like others they do not survive it.
+    // They do not survive it, like any other blocks.
     assert!(misses(false, 0.5) > 0);
     assert!(misses(true, 0.0) > 0);
 }

@@ -57,8 +57,8 @@ fn a_cache_is_shared_by_databases_and_knows_what_is_pinned() {
     assert_eq!(cache.get_pinned_usage(), 0);
 }
 
-/// A database with `table`'s layout and three tables in level 0, and its options,
-/// which count.
+/// A database with `table`'s layout and three tables in level 0, and its options, which collect
+/// statistics.
 fn counted(table: &BlockBasedOptions) -> (Db, Options) {
     let mut o = tiny();
     o.set_fs(Arc::new(MemFs::new()));
@@ -126,7 +126,7 @@ fn index_and_filter_blocks_are_read_again_after_eviction() {
     assert!(memory(&db) < memory_held, "{} < {memory_held}", memory(&db));
     assert_eq!(cache.get_pinned_usage(), 0);
     let count = |ticker| counts.get_ticker_count(ticker);
-    // Each table's block once, when it was opened.
+    // One block of each table, read when it was opened.
     for (add, miss, hit, bytes) in [
         (
             Ticker::BlockCacheIndexAdd,
@@ -239,7 +239,7 @@ fn pinned_blocks_stay_and_are_charged() {
                 cache.set_capacity(4 << 20);
                 db.compact_range(None::<&[u8]>, None::<&[u8]>);
                 check(&db, &what);
-                // Of partitioned ones, the top block falls back to "all".
+                // Pinning the top block of a partitioned index falls back to "all".
                 let deep = tier == Tier::All || (fallback && partitioned);
                 assert_eq!(cache.get_pinned_usage() > 0, deep, "{what}");
                 drop(db);
@@ -289,7 +289,7 @@ fn blocks_of_deleted_tables_leave_the_cache() {
             }
             db.flush().expect(what);
             db.compact_range(None::<&[u8]>, None::<&[u8]>);
-            // Whoever compacted may still be deleting.
+            // The compaction thread may still be deleting files.
             for _ in 0..20_000 {
                 if cache.get_usage() == 0 {
                     break;

@@ -1,4 +1,4 @@
-//! What can be changed while a database is open: every option that RocksDB changes.
+//! What can be changed while a database is open: every option that RocksDB can change.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -107,7 +107,7 @@ fn options_of_fifo_compaction_count_when_they_are_set() {
     }
     wait(&db);
     assert_eq!(tables(&db).len(), 5);
-    // A part behind a dot, and parts in braces; the others stay what they were.
+    // A part is named behind a dot or in braces. The other parts stay as they were.
     db.set_options(&[("compaction_options_fifo.max_table_files_size", "4K")])
         .unwrap();
     wait(&db);
@@ -126,7 +126,7 @@ fn options_of_universal_compaction_count_when_they_are_set() {
         o.set_compaction_style(DBCompactionStyle::Universal);
         o.set_level_zero_file_num_compaction_trigger(2);
         let mut universal = UniversalCompactOptions::default();
-        // No rule applies: neither space nor sizes, and too many for the third.
+        // No rule applies: neither space nor sizes, and there are too many for the third.
         universal.set_max_size_amplification_percent(-1);
         universal.set_min_merge_width(100);
         o.set_universal_compaction_options(&universal);
@@ -164,7 +164,7 @@ fn a_limit_of_range_deletions_ends_a_memtable() {
     assert_eq!(delete(10), 0);
     db.set_options(&[("memtable_max_range_deletions", "4")])
         .unwrap();
-    // Holds for memtables that are begun later.
+    // This applies to memtables that are begun later.
     db.flush().unwrap();
     assert_eq!(delete(3), 1);
     assert_eq!(delete(1), 2);
@@ -258,7 +258,7 @@ fn numbers_take_the_suffixes_k_m_g_and_t() {
     );
 }
 
-/// The rule at open holds here, too.
+/// The rule at open applies here, too.
 #[test]
 fn changes_are_corrected_as_at_open() {
     let (dir, db) = open(|_| {});

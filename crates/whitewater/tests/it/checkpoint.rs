@@ -51,7 +51,7 @@ fn a_checkpoint_is_a_database_of_its_own() {
         let e = checkpoint.create_checkpoint(COPY).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::InvalidArgument, "{e}");
         assert!(!fs.exists(Path::new("/data/copy.tmp")).unwrap());
-        // What becomes of this one does not matter to the copy, nor the reverse.
+        // Later changes of one database do not change the other.
         for i in 0..3_000u32 {
             db.put(i.to_be_bytes(), [8; 100]).unwrap();
         }
@@ -70,8 +70,8 @@ fn a_checkpoint_is_a_database_of_its_own() {
     }
 }
 
-/// Batches count up in two families; each checkpoint holds a prefix of them,
-/// with all that was acknowledged before it and nothing of what began after.
+/// Batches count up in two families. Each checkpoint holds a prefix of them, with all that was
+/// acknowledged before the checkpoint began and nothing that began after it ended.
 #[test]
 fn a_checkpoint_beside_writers_is_one_moment() {
     for protocol in protocols() {
@@ -200,7 +200,7 @@ fn files_stay_while_deletions_are_disabled() {
         db.flush().unwrap();
     }
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
-    // Until flush threads have looked for what is obsolete.
+    // Until flush threads have looked for obsolete files.
     db.wait_for_compact(&WaitForCompactOptions::default())
         .unwrap();
     assert_eq!(db.live_files().unwrap().len(), 1);
@@ -305,7 +305,7 @@ fn a_checkpoint_has_its_logs_with_it() {
     assert_eq!(content(&copy).len(), 1);
 }
 
-/// A directory for logs may be another database's, by mistake.
+/// A directory for logs may belong to another database, by mistake.
 #[test]
 fn a_directory_of_logs_of_another_database_is_left_alone() {
     const LOGS: &str = "/data/logs";
@@ -320,7 +320,7 @@ fn a_directory_of_logs_of_another_database_is_left_alone() {
     assert_eq!(e.kind(), ErrorKind::Corruption);
     assert!(e.to_string().contains("wal_dir"), "{e}");
     assert_eq!(content(&open_all(&o, Path::new(DIR)).unwrap()).len(), 2);
-    // Nor does the destruction of one take more than logs of another.
+    // Nor does destroying one database delete more than logs of the other.
     let mut astray = tiny_on(fs.clone());
     astray.set_wal_dir(DIR);
     drop(open_all(&astray, Path::new(COPY)).unwrap());
@@ -344,8 +344,8 @@ fn a_checkpoint_makes_no_parents() {
     checkpoint.create_checkpoint("/data/none/copy").unwrap();
 }
 
-/// With everything in tables, the copy's log says nothing, not even which log was
-/// before it.
+/// With everything in tables, the copy's log is empty. It does not even say which log came before
+/// it.
 #[test]
 fn the_log_of_a_flushed_checkpoint_is_empty() {
     for protocol in protocols() {
@@ -380,7 +380,7 @@ fn the_log_of_a_flushed_checkpoint_is_empty() {
     }
 }
 
-/// What cannot be asked is not missing.
+/// A file that cannot be looked at is not taken for missing.
 #[test]
 fn a_directory_that_cannot_be_read_is_not_one_without_a_database() {
     let (fs, mut o) = options(CommitProtocol::Ordered);

@@ -1,5 +1,5 @@
-//! Iterators over tables that are not open, with a limit of open files: they open
-//! those that they come to.
+//! Iterators over tables that are not open, with a limit of open files. They open tables only when
+//! they come to them.
 
 use crate::harness::counting::CountingFs;
 use crate::harness::{DIR, Db, open_all, tiny_on};
@@ -12,7 +12,7 @@ use whitewater::{
     WaitForCompactOptions, WriteBatch,
 };
 
-/// As few open tables as there can be.
+/// As few open tables as are possible.
 fn options(fs: &MemFs) -> Options {
     let mut o = tiny_on(fs.clone());
     o.set_max_open_files(1);
@@ -114,8 +114,8 @@ fn a_table_that_cannot_be_opened_fails_the_walks_that_come_to_it() {
     is_damaged(db.get("y").err());
 }
 
-/// A database of many tables below level 0, closed: `keys` keys, some of which a
-/// snapshot kept from a range deletion.
+/// A closed database of many tables below level 0, with `keys` keys. A snapshot kept some of them
+/// from being dropped by a range deletion.
 fn many_tables(o: &Options, keys: u32) -> usize {
     let db = open(o);
     for n in 0..keys {
@@ -166,7 +166,7 @@ fn an_unbounded_iterator_opens_the_tables_that_it_comes_to() {
                 }
             });
             let opened = opened() - before;
-            // At open all are, where they stay so.
+            // All are opened with the database, where tables stay open.
             assert!(opened <= 3, "{opened} tables opened");
             assert!(bytes < 64 << 10, "{bytes} bytes read");
         };
@@ -184,7 +184,7 @@ fn an_unbounded_iterator_opens_the_tables_that_it_comes_to() {
     }
 }
 
-/// What a range deletion deletes stays so as the walk goes from table to table.
+/// What a range deletion deletes stays deleted while the iterator goes from table to table.
 #[test]
 fn whole_walks_know_the_range_deletions_of_each_table() {
     let fs = MemFs::new();

@@ -15,7 +15,7 @@ use whitewater::{
     Options, properties,
 };
 
-/// Removes what has an `x` for a value, makes `changed` of `change`.
+/// Removes entries whose value is `x`, and changes `change` to `changed`.
 fn letters(_level: u32, _key: &[u8], value: &[u8]) -> Decision {
     match value {
         b"x" => Decision::Remove,
@@ -63,12 +63,12 @@ fn a_filter_removes_and_changes_but_not_in_flushes() {
     db.flush().unwrap();
     let all = pairs(&[("a", "x"), ("b", "change"), ("c", "keep"), ("d", "x")]);
     assert_eq!(content(&db), all);
-    // The table could be moved as it is; the filter is asked all the same.
+    // The table could be moved, but the filter is called all the same.
     compact(&db, BottommostLevelCompaction::Skip).unwrap();
     let left = pairs(&[("b", "changed"), ("c", "keep"), ("d", "x")]);
     assert_eq!(content(&db), left);
     assert_eq!(opts.get_ticker_count(Ticker::CompactionKeyDropUser), 1);
-    // What was merged is a value now.
+    // The merged operands are a value now.
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
     assert_eq!(content(&db), left[..2]);
     let log = db
@@ -145,12 +145,12 @@ fn snapshots_do_not_hold_a_filter_back() {
     db.put("b", "new").unwrap();
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
     assert_eq!(snapshot.get("a").unwrap(), None);
-    // The newest entry is asked about, and only that.
+    // The filter is called for the newest entry, and only for that.
     assert_eq!(snapshot.get("b").unwrap().as_deref(), Some(&b"x"[..]));
     assert_eq!(db.get("b").unwrap().as_deref(), Some(&b"new"[..]));
 }
 
-/// Counts the filters it makes, and what they are asked.
+/// Counts the filters that it makes, and their calls.
 struct Counting {
     made: Arc<Mutex<Vec<CompactionFilterContext>>>,
     asked: Arc<AtomicUsize>,
@@ -208,7 +208,7 @@ fn a_factory_makes_a_filter_for_each_compaction() {
         is_manual_compaction: true,
     };
     assert_eq!(*made.lock().unwrap(), [whole]);
-    // A part of the tables, this time: `b` only.
+    // This time a part of the tables: only `b`.
     db.put("b", "w").unwrap();
     db.put("n", "w").unwrap();
     db.flush().unwrap();
@@ -309,8 +309,8 @@ fn a_filter_that_panics_fails_the_job_and_leaves_nothing_behind() {
     assert_eq!(db.iterator(IteratorMode::Start).count(), 1000);
 }
 
-/// While a compaction on request waits for another, the level changes that
-/// level 0 is compacted to. What the other moved to the old one is compacted too.
+/// A manual compaction waits for another one. Meanwhile the level that level 0 is compacted to
+/// changes. Tables that the other compaction moved to the old level are compacted too.
 #[test]
 fn a_request_finds_what_another_compaction_moved() {
     let (keep, hold, held, remove) = (0, 1, 2, 3);
@@ -337,13 +337,13 @@ fn a_request_finds_what_another_compaction_moved() {
         let live = db.live_files().unwrap();
         live.iter().map(|file| file.level).collect()
     };
-    // More than the base level may have, so that this is one higher.
+    // This is more than the base level may have, so the base level is one higher.
     for n in 0..60 {
         db.put(format!("m{n:02}"), [b'm'; 1_000]).unwrap();
     }
     compact(&db, BottommostLevelCompaction::Skip).unwrap();
     assert_eq!(levels(), BTreeSet::from([2]));
-    // Tables that overlap, or they would be moved as they are.
+    // The tables overlap, or they would only be moved.
     for value in ["v", "w"] {
         db.put("a", value).unwrap();
         db.flush().unwrap();
@@ -354,12 +354,12 @@ fn a_request_finds_what_another_compaction_moved() {
     while phase.load(Relaxed) != held {
         std::thread::yield_now();
     }
-    // It goes to level 1. With the last level empty, others do not.
+    // It goes to level 1. The others do not, as the last level is empty.
     db.delete_file_in_range("m", "n").unwrap();
     assert_eq!(levels(), BTreeSet::from([0]));
     std::thread::scope(|scope| {
         scope.spawn(|| compact(&db, BottommostLevelCompaction::Force).unwrap());
-        // Time for it to get to where it waits.
+        // Time for the thread to get to where it waits.
         std::thread::sleep(Duration::from_millis(100));
         phase.store(remove, Relaxed);
     });
@@ -367,8 +367,8 @@ fn a_request_finds_what_another_compaction_moved() {
     assert_eq!(levels(), BTreeSet::new());
 }
 
-/// Other code than the filter has let go of the database while the filter used
-/// it: closing must not wait for the thread that closes.
+/// Other code drops its handle of the database while the filter uses the database. Closing must not
+/// wait for the thread that closes.
 #[test]
 fn a_filter_may_drop_the_last_handle() {
     let (idle, held, let_go) = (0, 1, 2);
@@ -402,7 +402,7 @@ fn a_filter_may_drop_the_last_handle() {
     db.put("b", "buffered").unwrap();
     drop(db);
     phase.store(let_go, Relaxed);
-    // Another thread closes it.
+    // Another thread closes the database.
     let db = loop {
         match DB::open(&opts, DIR) {
             Err(e) if e.kind() == ErrorKind::IOError => std::thread::yield_now(),
@@ -412,7 +412,7 @@ fn a_filter_may_drop_the_last_handle() {
     assert_eq!(content(&db), pairs(&[("a", "w"), ("b", "buffered")]));
 }
 
-/// What a request has just made is not rewritten where it ends, unless asked for.
+/// A manual compaction does not rewrite its own output on the last level, unless asked to.
 #[test]
 fn a_request_asks_a_filter_once_for_each_entry() {
     for (bottommost, first, second) in [
@@ -437,7 +437,7 @@ fn a_request_asks_a_filter_once_for_each_entry() {
         assert_eq!(asked.swap(0, Relaxed), first, "{bottommost:?}");
         compact(&db, bottommost).unwrap();
         assert_eq!(asked.swap(0, Relaxed), second, "{bottommost:?}");
-        // Beside what lies there, which is older.
+        // Next to the tables that lie there, which are older.
         db.put("z", "v").unwrap();
         compact(&db, bottommost).unwrap();
         let third = asked.load(Relaxed);

@@ -1,5 +1,5 @@
-//! Orders of keys that callers give: databases against a model, with merges,
-//! range deletions, snapshots and compactions.
+//! Comparators of the caller: databases against a model, with merges, range deletions, snapshots
+//! and compactions.
 
 use crate::harness::{Db, MEMTABLES, set_memtable, tiny};
 use rand::rngs::StdRng;
@@ -16,8 +16,8 @@ const DIR: &str = "/db";
 
 type Order = fn(&[u8], &[u8]) -> Ordering;
 
-/// Orders in which bytes say little: reversed, by length, by the last byte, and
-/// two that call different bytes equal: without case, and by length alone.
+/// Orders that differ from the bytewise one: reversed, by length, by the last byte, and two in
+/// which different bytes can be equal (ignoring case, and by length alone).
 const ORDERS: [(&str, Order); 5] = [
     ("reverse", |a, b| b.cmp(a)),
     ("by_length", |a, b| {
@@ -34,7 +34,7 @@ fn without_case(a: &[u8], b: &[u8]) -> Ordering {
     a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
 }
 
-/// Keys as last written and their values, in order.
+/// Keys as they were last written, and their values, in order.
 #[derive(Clone)]
 struct Model {
     order: Order,
@@ -85,7 +85,7 @@ fn random_key(rng: &mut StdRng) -> Vec<u8> {
         .collect()
 }
 
-/// Compares everything that `options` show with the model.
+/// Compares everything that the database shows with the model.
 fn check(db: &Db, model: &Model, mut read: impl FnMut() -> ReadOptions, rng: &mut StdRng) {
     for _ in 0..5 {
         let key = random_key(rng);
@@ -125,7 +125,7 @@ fn options(name: &str, order: Order) -> Options {
     let mut o: Options = tiny();
     o.set_fs(Arc::new(MemFs::new()));
     o.set_comparator(name, Box::new(order));
-    // Both would tell equal keys of different bytes apart.
+    // Both would treat equal keys with different bytes as different.
     o.set_memtable_whole_key_filtering(false);
     o.set_prefix_extractor(SliceTransform::create("none", |key| key, Some(|_| false)));
     let mut table = BlockBasedOptions::default();
@@ -249,8 +249,8 @@ fn values_overwritten_in_place_are_found_under_each_spelling() {
     }
 }
 
-/// Filters hold bytes: whoever asks for one with such an order gets what is
-/// documented, and what iterators show is right all the same.
+/// Filters hold bytes. With such an order, a look-up gets what is documented, and iterators are
+/// right all the same.
 #[test]
 fn filters_know_keys_by_their_bytes() {
     let mut o = options("without_case", without_case);
@@ -311,7 +311,7 @@ fn every_function_that_threads_may_share_is_taken_as_a_comparator() {
     assert_ne!(calls.load(std::sync::atomic::Ordering::Relaxed), 0);
 }
 
-/// A comparator that must not be called will do for a database of one key.
+/// A comparator that must not be called is enough for a database of one key.
 #[test]
 fn a_database_of_one_key_is_written_and_flushed_without_comparisons() {
     for name in MEMTABLES {

@@ -78,8 +78,8 @@ fn holds(table: &[u8], text: &str) -> bool {
 
 /// The compression that a table's properties name.
 fn named(table: &[u8]) -> &'static str {
-    // The end of "rocksdb.compression", and behind it the value: its three letters
-    // alone come up by chance, such as in the name of a session.
+    // This is the end of "rocksdb.compression" and the value behind it. The three letters of the
+    // value alone come up by chance, for example in the name of a session.
     let property = |name| format!("ression{name}");
     let found = (CODECS.iter().rev()).find(|(_, name)| holds(table, &property(name)));
     found.expect("one of them").1
@@ -101,7 +101,7 @@ fn every_codec_is_written_and_read() {
             let what = format!("{name}, dictionary {dictionary}, train {train}, threads {threads}");
             let fs = MemFs::new();
             let mut o = options(&fs);
-            // Zstandard's trainer makes nothing of the few blocks of a small table.
+            // Zstandard's trainer makes no dictionary from the few blocks of a small table.
             o.set_target_file_size_base(1 << 20);
             o.set_compression_type(codec);
             o.set_compression_options(-14, 32_767, 0, dictionary);
@@ -157,7 +157,7 @@ fn tables_are_compressed_by_their_level() {
     assert_eq!(by_level(&db, &fs), [(3, "LZ4HC")]);
     drop(db);
 
-    // Level 3 is the base level, so the second type is that of it.
+    // Level 3 is the base level, so the second type is for it.
     o.set_bottommost_compression_type(DBCompressionType::Zlib);
     o.set_bottommost_compression_options(-14, 9, 0, 1000, true);
     let db = Db::open(&o, DIR).expect("opens");
@@ -188,7 +188,7 @@ fn a_level_to_compress_from() {
     check(&db, &pairs, "from level 1");
 }
 
-/// As in RocksDB, which corrects the number of threads that compress a table.
+/// RocksDB corrects the number of threads that compress a table in this way.
 #[test]
 fn no_thread_that_compresses_is_the_one_that_writes_the_table() {
     for threads in [0, -1] {

@@ -1,7 +1,7 @@
-//! Many threads on one database: atomicity, snapshots, order of reads after
-//! writes, memtable switches, stalls, closing, and user code that panics.
+//! Many threads on one database: atomicity, snapshots, order of reads after writes, memtable
+//! switches, stalls, closing, and user code that panics.
 //!
-//! Nothing here asserts on time; hung tests are ended by a watchdog.
+//! No test asserts on time. A watchdog ends tests that hang.
 
 use crate::harness::walk::{Content, collect};
 use crate::harness::{
@@ -35,7 +35,7 @@ impl Drop for Stop<'_> {
     }
 }
 
-/// Writers put the same number everywhere; readers must never see two.
+/// Writers write the same number to all keys. Readers must never see two numbers.
 #[test]
 fn batches_are_seen_whole() {
     if !views_hold() {
@@ -100,7 +100,7 @@ fn batches_are_whole(seed: u64) {
                                 iter.status().expect("readable");
                             }
                         }
-                        // One column family is whole without a snapshot, too.
+                        // A view of one column family is consistent without a snapshot, too.
                         _ => {
                             let cf = &cfs[checks.load(Ordering::Relaxed) as usize % 4];
                             let mut iter = db.raw_iterator_cf(cf);
@@ -127,8 +127,7 @@ fn options_at(snapshot: &whitewater::SnapshotWithThreadMode<'_, Db>) -> ReadOpti
     options
 }
 
-/// A call that reads several column families without a snapshot given still
-/// reads one state.
+/// A call that reads several column families without a snapshot reads one state.
 #[test]
 fn multi_get_over_column_families_reads_one_state() {
     if !views_hold() {
@@ -161,8 +160,8 @@ fn multi_get_over_column_families_reads_one_state() {
     });
 }
 
-/// The same, with a batch that is certain to be written between the first key
-/// and the last: the look-up of one in the middle waits for it.
+/// The same with a batch that is certain to be written between the look-ups of the first and the
+/// last key, because the look-up of a key in the middle waits for it.
 #[test]
 fn many_keys_are_read_at_one_moment() {
     watched("multi_get", 60, || {
@@ -171,7 +170,7 @@ fn many_keys_are_read_at_one_moment() {
         let gate = Mutex::new(Some(gate));
         let mut options = tiny_on(MemFs::new());
         options.set_memtable_factory(whitewater::MemtableFactory::SkipList);
-        // Or nothing would be compared with a key that is not there.
+        // Otherwise nothing would be compared with a key that does not exist.
         options.set_memtable_prefix_bloom_ratio(0.0);
         let compare = move |a: &[u8], b: &[u8]| {
             if a == b"gate" || b == b"gate" {
@@ -285,7 +284,7 @@ fn collect_from_here(iter: &mut crate::harness::walk::RawIter<'_>) -> Content {
     content
 }
 
-/// What was acknowledged is seen by whoever hears of it.
+/// A thread that learns of an acknowledged write sees it.
 #[test]
 fn acknowledged_writes_are_seen_by_whoever_hears_of_them() {
     watched("causality", 120, || {
@@ -321,8 +320,8 @@ fn acknowledged_writes_are_seen_by_whoever_hears_of_them() {
     });
 }
 
-/// Tiny memtables, many writers, column families that come and go: every key
-/// is there exactly once, also after reopening.
+/// Tiny memtables, many writers, and column families that come and go: every key is there exactly
+/// once, also after reopening.
 #[test]
 fn a_storm_of_memtable_switches_loses_nothing() {
     campaign("a_storm_of_memtable_switches_loses_nothing", 1, 2, |seed| {
@@ -346,7 +345,7 @@ fn storm(seed: u64) {
                 for n in 0..WRITES {
                     let mut batch = WriteBatch::default();
                     for (i, family) in FAMILIES.iter().enumerate() {
-                        // Every second batch is about all of them.
+                        // Every second batch writes to all of them.
                         if n % 2 == 0 || i as u32 == (n / 2 + w) % 8 {
                             let cf = db.cf_handle(family).expect("opened");
                             batch.merge_cf(
@@ -403,7 +402,7 @@ fn storm(seed: u64) {
     }
 }
 
-/// Writers of all kinds together; who is refused is told so and wrote nothing.
+/// Writers of all kinds together. A writer that is refused gets an error and has written nothing.
 #[test]
 fn mixed_writers_under_stalls_all_end() {
     campaign("mixed_writers_under_stalls_all_end", 1, 2, |seed| {
@@ -474,8 +473,8 @@ fn mixed_writers(seed: u64) {
     check(&open(&options, &["default", "a"]));
 }
 
-/// The handle may go while iterators and snapshots made from another clone of
-/// it live, and in the middle of background work.
+/// The handle may be dropped while iterators and snapshots of another clone of it live, and in the
+/// middle of background work.
 #[test]
 fn closing_in_the_middle_of_background_work_ends() {
     watched("closing", 120, || {
@@ -530,7 +529,7 @@ fn cancelled_background_work_leaves_nobody_waiting() {
                 })
                 .collect();
             scope.spawn(move || {
-                // Whether it gets an error depends on who is first.
+                // Whether it gets an error depends on which comes first.
                 let _ = db.flush();
                 db.cancel_all_background_work(true);
                 assert!(db.flush().is_err());
@@ -553,19 +552,19 @@ fn cancelled_background_work_leaves_nobody_waiting() {
     });
 }
 
-/// What a merge operator is called for.
+/// Which thread calls the merge operator.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Merging {
-    /// By a thread of the database.
+    /// A thread of the database.
     Flush,
-    /// By its caller, who has the right to switch while it flushes.
+    /// The caller of a flush, which has the right to switch.
     Ingestion,
-    /// By a writer who has its place.
+    /// A writer that has reserved its place.
     Write(CommitProtocol),
 }
 
-/// Unlogged writes are flushed before background work ends, which the flush, or
-/// the write, that the operator is called for must not wait for.
+/// Unlogged writes are flushed before background work ends. The flush or the write that calls the
+/// operator must not wait for that.
 #[test]
 fn cancelling_in_a_merge_operator_waits_for_nobody() {
     use Merging::{Flush, Ingestion, Write};
@@ -592,7 +591,7 @@ fn cancel_when(merging: Merging) {
             && counted.fetch_add(1, Ordering::Relaxed) == 0
         {
             if merging == Merging::Flush {
-                // The flush that there is does not have it.
+                // The flush that is running does not include it.
                 let mut unlogged = WriteOptions::default();
                 unlogged.disable_wal(true);
                 db.put_opt("late", "1", &unlogged).expect("writes");
@@ -642,7 +641,7 @@ fn cancel_when(merging: Merging) {
     assert_eq!(db.get("late"), Ok(late), "{merging:?}");
 }
 
-/// A merge operator that panics fails the calls that need it, no more.
+/// A merge operator that panics fails only the calls that need it.
 #[test]
 fn a_panicking_merge_operator_hangs_nobody() {
     watched("panicking merge operator", 120, || {
@@ -665,7 +664,7 @@ fn a_panicking_merge_operator_hangs_nobody() {
                 Some(&b"1"[..])
             );
         }
-        // A compaction needs the operator and fails; nobody hangs.
+        // A compaction needs the operator and fails, but nothing hangs.
         let compacted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             db.try_compact_range_opt(None::<&[u8]>, None::<&[u8]>, &Default::default())
         }));
@@ -674,7 +673,7 @@ fn a_panicking_merge_operator_hangs_nobody() {
             db.get("good").expect("readable").as_deref(),
             Some(&b"1"[..])
         );
-        // It may have stopped writes, which then say so.
+        // The failure may have stopped writes, which then return it.
         let _ = db.put("good", "2");
         let _ = db.wait_for_compact(&Default::default());
         let killed = fs.crash_clone(1.0, 0);
@@ -686,7 +685,7 @@ fn a_panicking_merge_operator_hangs_nobody() {
     });
 }
 
-/// A comparator that panics in the middle of other writers' group.
+/// A comparator panics in the middle of a group of other writers.
 #[test]
 fn a_panicking_comparator_hangs_nobody() {
     watched("panicking comparator", 120, || {
@@ -715,8 +714,8 @@ fn a_panicking_comparator_hangs_nobody() {
                         } else {
                             format!("{w}-{n}")
                         };
-                        // The panicking one fails, and with it, for good, the
-                        // others: but every call returns.
+                        // The panicking writer fails, and with it, for good, the others, but every
+                        // call returns.
                         let written =
                             std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                                 db.put(&key, "1")

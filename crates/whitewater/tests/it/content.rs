@@ -1,4 +1,4 @@
-//! What a database holds, and that it is read the same in every way.
+//! The content of a database, and a check that all ways to read it agree.
 
 use std::collections::BTreeMap;
 use std::io::ErrorKind;
@@ -17,7 +17,7 @@ pub type Content = BTreeMap<String, Pairs>;
 /// What an iterator gives.
 type Item = (Box<[u8]>, Box<[u8]>);
 
-/// At most this many keys of a family are sought one by one.
+/// At most this many keys of a family are looked up one by one.
 const SOUGHT: usize = 150;
 
 /// Opens all column families of a database, each with its options.
@@ -175,8 +175,8 @@ fn check_seeks(db: &DB, name: &str, pairs: &Pairs, absent: &[Vec<u8>], what: &st
     }
 }
 
-/// Copies the files of a directory, but no directories, into a new one. Files
-/// may be removed meanwhile.
+/// Copies the files of a directory, but not its directories, into a new one. Files may be removed
+/// meanwhile.
 pub fn copy_dir(from: &Path, to: &Path) {
     std::fs::create_dir_all(to).expect("can be created");
     for entry in std::fs::read_dir(from).expect("can be listed") {

@@ -1,9 +1,9 @@
 //! Damaged files.
 //!
-//! Small databases are closed, one file is cut, flipped, zeroed, swapped or
-//! removed, and they are opened and read. The result is an error of kind
-//! Corruption that names the file, or what recovery documents (a log cut at
-//! its damage: a prefix of the batches); never a panic, a hang or a wrong value.
+//! Small databases are closed, and one file is cut, flipped, zeroed, swapped or removed. Then they
+//! are opened and read. The result is an error of kind Corruption that names the file, or what
+//! recovery documents (a log cut at its damage: a prefix of the batches). It is never a panic, a
+//! hang or a wrong value.
 
 use crate::harness::walk::{Content, collect};
 use crate::harness::{DIR, Db, campaign, open_named, tiny, watched};
@@ -174,15 +174,15 @@ fn content(db: &Db) -> Result<State, Error> {
     Ok(state)
 }
 
-/// How damage came out.
+/// What became of the damage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Refused,
-    /// Open, but something could not be read.
+    /// The database opens, but something cannot be read.
     Partial,
-    /// Open with the state after this batch.
+    /// The database opens with the state after this batch.
     State(usize),
-    /// Open with batches missing in the middle.
+    /// The database opens with batches missing in the middle.
     Holes,
 }
 
@@ -194,7 +194,7 @@ fn attempt(sample: &Sample, path: &Path, damage: &Damage, mode: DBRecoveryMode) 
         Ok(db) => db,
         Err(e) => {
             is_clear(&e, &what);
-            // Being refused changes nothing: it is refused again.
+            // A refused opening changes nothing: the next one is refused, too.
             assert!(sample.open(&fs, mode).is_err(), "{what}: refused once only");
             return Outcome::Refused;
         }
@@ -255,7 +255,7 @@ fn attempt(sample: &Sample, path: &Path, damage: &Damage, mode: DBRecoveryMode) 
     Outcome::State(n)
 }
 
-/// Offsets to damage in a file of `size` bytes: all of a small one.
+/// Offsets to damage in a file of `size` bytes: all offsets of a small file.
 fn places(size: usize, most: usize, rng: &mut StdRng) -> Vec<usize> {
     let step = size.div_ceil(most).max(1);
     let places = (0..size).step_by(step);
@@ -325,7 +325,7 @@ fn damaged_tables_are_errors_and_never_wrong_values() {
     );
 }
 
-/// Expectations of recovery modes: RocksDB's documentation.
+/// What recovery modes are expected to do, from RocksDB's documentation.
 fn check_log(sample: &Sample, damage: &Damage, mode: DBRecoveryMode, outcome: Outcome) {
     let (flushed, last) = (sample.flushed, sample.states.len() - 1);
     let what = format!("log, {damage:?}, {mode:?}: {outcome:?}");
@@ -335,8 +335,8 @@ fn check_log(sample: &Sample, damage: &Damage, mode: DBRecoveryMode, outcome: Ou
         // Cut at the damage: always a prefix.
         DBRecoveryMode::PointInTime => prefix,
         DBRecoveryMode::AbsoluteConsistency => match damage {
-            // A log cut between two records looks like one closed there, and
-            // so does one whose end is zero.
+            // A log that is cut between two records, or whose end is zero, looks like one that was
+            // closed there.
             Damage::Truncate(_) | Damage::Zero(..) | Damage::Remove => refused || prefix,
             _ => refused || outcome == Outcome::State(last),
         },
@@ -418,7 +418,7 @@ fn a_log_missing_between_others_is_noticed() {
             is_clear(&e, log);
             assert!(e.to_string().contains(log.trim_end_matches(".log")), "{e}");
         }
-        // "default" was flushed past the hole: no prefix has both families.
+        // "default" was flushed past the hole, so no prefix has both families.
         options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
         if missing < 3 {
             let e = open_named(&options, Path::new(DIR), &names).unwrap_err();
@@ -449,8 +449,8 @@ fn a_damaged_manifest_is_refused_or_cut() {
                 let last = sample.states.len() - 1;
                 let fine = match (&damage, outcome) {
                     (_, Outcome::Refused) => true,
-                    // A manifest cut between two records looks like one that
-                    // ends there: older versions, each of its column family.
+                    // A manifest that is cut between two records looks like one that ends there:
+                    // each column family has an older version.
                     (Damage::Truncate(_) | Damage::Zero(..), _) => outcome != Outcome::Partial,
                     (_, outcome) => outcome == Outcome::State(last),
                 };

@@ -1,12 +1,11 @@
 //! A writing process is killed at random, again and again.
 //!
-//! The test binary starts itself as a child that writes batches from several
-//! threads over several column families; some writers are held up by chance
-//! in the middle of a write, so that the log has holes when the child dies.
-//! Acknowledgements go into a file, whose pages outlive the child. The parent
-//! kills it, mostly opens the same database, and checks that nothing
-//! acknowledged is missing, that batches are whole, and that each writer's
-//! state and the state of all together are prefixes of what was written.
+//! The test binary starts itself as a child that writes batches from several threads over several
+//! column families. Some writers are held up at random in the middle of a write, so that the log
+//! has holes when the child dies. Acknowledgements go into a file, whose pages outlive the child.
+//! The parent kills the child and usually opens the same database. It checks that nothing
+//! acknowledged is missing, that batches are whole, and that the state of each writer and of all
+//! together is a prefix of what was written.
 
 use crate::harness::parallel::{self, NUMBERS, progress};
 use crate::harness::{campaign, open_all, open_named, points, protocols, tiny};
@@ -41,13 +40,12 @@ pub fn tracks_logs(seed: u64) -> bool {
     seed % 7 < 3
 }
 
-/// How many writes are synced: few, none, many, all. The same for all kills of
-/// one database.
+/// How many writes are synced: few, none, many or all. The same for all kills of one database.
 fn sync_share(seed: u64) -> f64 {
     [0.02, 0.0, 0.3, 1.0][(seed / 1_000 % 4) as usize]
 }
 
-/// The last batch that each writer was told of, and the sequence number then.
+/// The last batch that was acknowledged to each writer, and the sequence number then.
 pub struct Acks(File);
 
 impl Acks {
@@ -123,7 +121,7 @@ fn crash_child() {
     });
 }
 
-/// Starts a child and kills it after `millis`. Batches are in lists, or not.
+/// Starts a child and kills it after `millis`. If `listed`, batches are in lists.
 pub fn crash(protocol: CommitProtocol, seed: u64, listed: bool, dir: &Path, millis: u64) {
     let listed = if listed { "listed" } else { "unlisted" };
     let mut child = Command::new(std::env::current_exe().expect("this binary"))
@@ -147,7 +145,7 @@ pub fn crash(protocol: CommitProtocol, seed: u64, listed: bool, dir: &Path, mill
     child.wait().expect("the child was killed");
 }
 
-/// `kills` of one database; returns the batches in it at the end.
+/// Kills writers of one database `kills` times, and returns the batches in it at the end.
 fn campaign_on(protocol: CommitProtocol, dir: &Path, first_seed: u64, kills: u64) -> u64 {
     let mut sequence = 0;
     let mut total = vec![0; WRITERS];
@@ -181,8 +179,7 @@ fn campaign_on(protocol: CommitProtocol, dir: &Path, first_seed: u64, kills: u64
     total.iter().sum()
 }
 
-/// Each of the campaign's rounds is 20 kills of one database, with each
-/// protocol.
+/// Each round of the campaign is 20 kills of one database, with each protocol.
 #[test]
 fn killing_the_process_loses_nothing_acknowledged() {
     campaign(

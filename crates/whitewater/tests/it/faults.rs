@@ -1,9 +1,8 @@
 //! Failing file-system operations, one after another.
 //!
-//! A scripted run is repeated with its first, second, third, ... changing
-//! operation failing, once or from then on. Every call must return, with a
-//! result or an error; what was acknowledged must be visible in the process
-//! and there after reopening; what failed must not be visible in the process.
+//! A scripted run is repeated with its first, second, third, ... changing operation failing, once
+//! or from then on. Every call must return, with a result or an error. What was acknowledged must
+//! be visible in the process and after reopening. What failed must not be visible in the process.
 
 use crate::harness::points::Trap;
 use crate::harness::script::{Driver, SharedJournal, reopen_and_check};
@@ -17,7 +16,7 @@ use whitewater::{
     BlockBasedOptions, Error, ErrorKind, FlushOptions, Point, WriteBatch, WriteOptions,
 };
 
-/// One run; returns whether the fault was met.
+/// One run. Returns whether the fault happened.
 fn run(seed: u64, length: usize, rule: Rule) -> Result<bool, String> {
     let mem = MemFs::new();
     let faulty = FaultFs::new(Arc::new(mem.clone()));
@@ -134,8 +133,7 @@ fn a_failed_log_write_stops_writes_and_not_reads() {
         let failed = db.put_opt(b"failed", b"1", &failing).unwrap_err();
         assert_eq!(failed.kind(), ErrorKind::IOError, "{op:?}");
         assert!(failed.to_string().contains(".log"), "{failed}");
-        // The rule has had its turn: it is the database that refuses, and says
-        // why.
+        // The rule has fired: now the database refuses, and says why.
         for sync in [true, false] {
             let mut options = WriteOptions::default();
             options.set_sync(sync);
@@ -184,7 +182,7 @@ fn with_tables(mem: &MemFs) -> Vec<(Vec<u8>, Vec<u8>)> {
     content
 }
 
-/// A read fails, or is right; the next one is right.
+/// A read fails or is right, and the next one is right.
 #[test]
 fn any_read_may_fail() {
     let mem = MemFs::new();
@@ -258,8 +256,8 @@ fn any_read_may_fail() {
     assert!(met > 20, "only {met} faults were met");
 }
 
-/// A flush that comes to sync a directory behind somebody whose sync of it has
-/// failed fails, too: what of the directory was lost is not known.
+/// A sync of a directory has failed in another thread. A flush that syncs the same directory later
+/// fails, too, because it is unknown which names were lost.
 #[test]
 fn a_flush_fails_behind_a_failed_sync_of_its_directory() {
     let faulty = FaultFs::new(Arc::new(MemFs::new()));
@@ -286,7 +284,7 @@ fn a_flush_fails_behind_a_failed_sync_of_its_directory() {
     assert_eq!(db.get(b"flushed").unwrap().as_deref(), Some(&b"1"[..]));
 }
 
-/// The informational log may fail as it likes.
+/// Failures of the info log are ignored.
 #[test]
 fn a_failing_information_log_does_not_matter() {
     let mem = MemFs::new();

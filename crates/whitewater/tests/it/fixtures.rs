@@ -1,7 +1,7 @@
-//! Databases that RocksDB wrote, with their exact content: read, compacted
-//! and reopened here.
+//! Databases that RocksDB wrote, with their exact content. They are read, compacted and reopened
+//! here.
 //!
-//! They are in `testdata/rocksdb`, with a description of each.
+//! The databases and their descriptions are in `testdata/rocksdb`.
 
 use super::content::{self, Pairs, check_family, open_with, unhex};
 use super::interop::tools;
@@ -61,7 +61,7 @@ impl Fixture {
         db
     }
 
-    /// Checks the column families that `when` is about.
+    /// Checks the column families that `when` selects.
     fn check(&self, db: &DB, when: &str) {
         for (name, family) in &self.families {
             check_family(db, name, &family.pairs, &family.absent, when);
@@ -95,11 +95,10 @@ impl Fixture {
         }
     }
 
-    /// Reads the fixture where nothing can be written, and checks that nothing
-    /// was.
+    /// Reads the fixture on a file system that refuses writes, and checks that nothing was written.
     fn check_untouched(&self) {
         let before = bytes_of(self.dir.path());
-        // Opening reads what tables begin with, even of families that are not read.
+        // Opening reads the beginning of tables, even of families that are not read.
         let families =
             (self.families.keys()).map(|name| ColumnFamilyDescriptor::new(name, options_of(name)));
         let path = self.dir.path();
@@ -165,8 +164,8 @@ pub fn append(
     Some(parts.join(&b','))
 }
 
-/// Adds little-endian numbers, as RocksDB's UInt64AddOperator: one of another
-/// size counts as zero.
+/// Adds little-endian numbers, as RocksDB's UInt64AddOperator does. An operand of another size
+/// counts as zero.
 pub fn add(_key: &[u8], existing: Option<&[u8]>, operands: &MergeOperands<'_>) -> Option<Vec<u8>> {
     let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
     let sum = existing
@@ -199,7 +198,7 @@ whole!(
     ribbon_firstkey_78,
 );
 
-/// Also what RocksDB has logged, flushed, ingested and dropped.
+/// This includes what RocksDB has logged, flushed, ingested and dropped.
 #[test]
 fn a_repair_of_what_rocksdb_left_changes_no_value() {
     for name in [
@@ -224,7 +223,7 @@ fn a_repair_of_what_rocksdb_left_changes_no_value() {
     }
 }
 
-/// Without its merge operator a family cannot be read; it must say so.
+/// A family cannot be read without its merge operator, and the error says so.
 #[test]
 fn a_missing_merge_operator_is_named() {
     let fixture = Fixture::load("rangedel_merge");

@@ -1,5 +1,5 @@
-//! The fuzz targets for whole databases and texts of options, over their stored
-//! corpora and the options files of the fixtures.
+//! The fuzz targets for whole databases and for texts of options, run over their stored corpora and
+//! the options files of the fixtures.
 
 use std::fs;
 use std::path::Path;
@@ -27,9 +27,9 @@ fn options_files_of_fixtures_pass() {
     assert!(seen > 0);
 }
 
-/// Writes the first inputs of the target `database`, into the folder that
-/// WHITEWATER_FUZZ_SEEDS names: each database that it makes, opened in different
-/// ways, and fixtures that are small enough.
+/// Writes the first inputs of the target `database` into the folder that WHITEWATER_FUZZ_SEEDS
+/// names: each database that the target makes, opened in different ways, and fixtures that are
+/// small enough.
 #[test]
 fn first_inputs_of_databases_are_written_on_request() {
     let Some(out) = std::env::var_os("WHITEWATER_FUZZ_SEEDS") else {
@@ -43,7 +43,7 @@ fn first_inputs_of_databases_are_written_on_request() {
         for how in [0x20, 0x03, 0x46] {
             put(format!("base{base}-{how:02x}"), &[base, how, 0]);
         }
-        // Some bytes of some file are others, under checksums that fit.
+        // Some bytes of some file are changed, under checksums that fit.
         for (file, at) in [(2, 40), (0, 60)] {
             let mutation = [0x80, file, at, 0, 0, 3, 1, 2, 3];
             let input = [&[base, base, 0][..], &mutation].concat();

@@ -1,5 +1,5 @@
-//! Directories whose files say what they should not, and what others may see
-//! of a database.
+//! Files of a database that contain what they should not, and what other users of the system may
+//! see of a database.
 
 use super::skip::skip;
 use crate::harness::{DIR, open_all, tiny_on, watched};
@@ -25,7 +25,7 @@ fn database() -> MemFs {
     fs.after_kill()
 }
 
-/// Checks that no operation since the recording began was outside of [`DIR`].
+/// Checks that no operation since the recording began was outside [`DIR`].
 fn check_inside(fs: &FaultFs, what: &str) {
     let operations = fs.end_recording();
     assert!(!operations.is_empty());
@@ -40,7 +40,7 @@ fn check_inside(fs: &FaultFs, what: &str) {
 fn current_leads_nowhere_but_to_a_manifest_beside_it() {
     const ELSEWHERE: &str = "/data/else";
     let memory = database();
-    // Where it would lead to, there is a manifest.
+    // There is a manifest where the name would lead to.
     memory.create_dir_all(Path::new(ELSEWHERE)).unwrap();
     let names = memory.list(Path::new(DIR)).unwrap();
     let manifest = names.iter().find(|n| n.starts_with("MANIFEST-")).unwrap();
@@ -70,7 +70,7 @@ fn current_leads_nowhere_but_to_a_manifest_beside_it() {
     }
 }
 
-/// Options come from those who open, or from a file that they ask to be loaded.
+/// Options come from the caller, or from a file that the caller asks to be loaded.
 #[test]
 fn paths_in_an_options_file_are_not_followed_by_opening() {
     let memory = database();
@@ -157,7 +157,7 @@ fn check_mode(path: &Path, wanted: u32) {
     assert_eq!(mode, wanted, "{}: {mode:o}", path.display());
 }
 
-/// Numbers of new files follow the largest there is; they never begin anew.
+/// Numbers of new files follow the largest existing one. They never start again from 1.
 #[test]
 fn a_file_with_the_largest_number_is_refused_or_foreign() {
     let largest = u64::MAX / 2;
@@ -248,7 +248,7 @@ fn on_disk_options() -> Options {
     options
 }
 
-/// Opens the database in each way; the first error.
+/// Opens the database in each way, and returns the first error.
 fn open_in_all_ways(dir: &Path) -> Result<(), whitewater::Error> {
     let second = dir.join("second");
     for _ in 0..2 {
@@ -289,11 +289,11 @@ fn what_is_no_file_in_the_place_of_one_is_named_and_not_waited_for() {
             let at = dir.path().to_path_buf();
             let opened = watched(&what, 120, move || {
                 let opened = open_in_all_ways(&at);
-                // It may say anything, in time.
+                // It may return anything, but soon.
                 let _ = DB::repair(&on_disk_options(), &at);
                 opened
             });
-            // The others are written anew, or only taken note of.
+            // The others are replaced or only read.
             let needed = ["CURRENT", "MANIFEST"].iter().any(|n| name.starts_with(n))
                 || name.ends_with(".sst")
                 || name.ends_with(".log");

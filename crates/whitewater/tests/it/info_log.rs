@@ -1,4 +1,4 @@
-//! The info log: what is in it, where it goes, and when a new one begins.
+//! The info log: its content, its place, and when a new one begins.
 
 use crate::harness::set_protocol;
 use serde_json::Value;
@@ -90,7 +90,7 @@ fn options_are_in_rocksdbs_form_and_those_of_created_families_too() {
     ] {
         assert!(new.contains(line), "{line} in {new}");
     }
-    // As many as RocksDB writes, and no more.
+    // RocksDB writes this many, too, and no more.
     for n in 0..10 {
         db.create_cf(format!("cf{n}"), &other).unwrap();
     }
@@ -140,7 +140,7 @@ fn jobs_are_told_in_words_and_as_events() {
             (1, 1)
         );
     }
-    // The last one is told of beside the compaction.
+    // The last one is logged while the compaction runs.
     let levels: Vec<_> = of("flush_finished")
         .map(|e| e["lsm_state"][0].clone())
         .collect();
@@ -272,7 +272,7 @@ fn statistics_are_written_every_period() {
     let mut options = Options::default();
     options.create_if_missing(true);
     options.enable_statistics();
-    // Never, until it changes.
+    // Never, until the option changes.
     options.set_stats_dump_period_sec(0);
     let logger = InfoLogger::new_callback_logger(LogLevel::Info, move |_, line| {
         if line.contains("** DB Stats **") || line.starts_with("STATISTICS:\n") {
@@ -306,11 +306,11 @@ fn statistics_are_written_every_period() {
         second.contains("Interval writes: 0 writes, 0 keys, "),
         "{second}"
     );
-    // Closing waits for no period.
+    // Closing does not wait for the end of a period.
     drop(db);
 }
 
-/// As in RocksDB, where the empty path is the default.
+/// RocksDB does the same: the empty path is the default.
 #[test]
 fn no_directory_for_logs_is_the_database_s() {
     let dir = tempfile::tempdir().unwrap();
@@ -322,8 +322,8 @@ fn no_directory_for_logs_is_the_database_s() {
     drop(db);
 }
 
-/// The lines of the current log in `dir` from `level` on, for a database on
-/// which `change` has set options and where one table was written.
+/// The lines of level `level` and above in the current log in `dir`, for a database whose options
+/// `change` has set and where one table was written.
 fn log_of_one_table(level: LogLevel, change: impl Fn(&mut Options)) -> String {
     let dir = tempfile::tempdir().unwrap();
     let mut opts = options();
@@ -333,7 +333,7 @@ fn log_of_one_table(level: LogLevel, change: impl Fn(&mut Options)) -> String {
     change(&mut opts);
     let db = DB::open(&opts, dir.path()).unwrap();
     add_table(&db, 1);
-    // Moves the table out of level 0, which ends the stall.
+    // This moves the table out of level 0, which ends the stall.
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
     drop(db);
     std::fs::read_to_string(dir.path().join("LOG")).unwrap()

@@ -1,4 +1,4 @@
-//! Tables made outside the database, and brought into it.
+//! Tables made outside the database and ingested.
 
 use crate::harness::{DIR, Db, open_all, protocols, tiny_on};
 use parking_lot::Mutex;
@@ -95,7 +95,7 @@ fn a_writer_refuses_what_rocksdb_refuses() {
     w.finish().unwrap();
     assert_eq!(w.file_size(), fs.file_size(&path).unwrap());
     assert!(w.finish().is_err() && w.put("e", "1").is_err());
-    // Another file with the same writer, over the one before.
+    // Another file with the same writer, replacing the one before.
     w.open(&path).unwrap();
     w.put("a", "1").unwrap();
     w.finish().unwrap();
@@ -158,7 +158,7 @@ fn tables_go_as_deep_as_they_can() {
     db.ingest_external_file(vec![table(&o, "a", &[(1, Some("a")), (5, Some("a"))])])
         .unwrap();
     assert_eq!(levels(&db), [6]);
-    // Into a gap, and over it; both in one call.
+    // Into a gap and over existing keys, both in one call.
     let b = table(&o, "b", &[(7, Some("b"))]);
     let c = table(&o, "c", &[(4, Some("c")), (7, Some("c"))]);
     let d = table(&o, "d", &[(7, Some("d"))]);
@@ -191,7 +191,7 @@ fn range_deletions_of_a_table_delete_what_is_older() {
     assert_eq!(content(&db), expected);
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
     assert_eq!(content(&db), expected);
-    // A table of nothing but a deletion.
+    // A table with nothing but a deletion.
     w.open(&path).unwrap();
     w.delete_range(key(0), key(4)).unwrap();
     w.finish().unwrap();
@@ -228,7 +228,7 @@ fn options_rule_out_what_an_ingestion_would_take() {
     assert_eq!(tables_in(&fs), flushed, "nothing is left behind");
     assert!(db.ingest_external_file(Vec::<PathBuf>::new()).is_err());
 
-    // Without overlap: no number, unless a snapshot must not see it.
+    // Tables without overlap get no number, unless a snapshot must not see them.
     let other = table(&o, "other", &[(9, Some("in"))]);
     let mut opts = IngestExternalFileOptions::default();
     opts.set_allow_global_seqno(false);
@@ -302,7 +302,7 @@ fn moved_files_lose_their_old_names() {
     );
 }
 
-/// What was there before an ingestion, and after it.
+/// The content before an ingestion, and after it.
 struct Story {
     path: PathBuf,
     others: Vec<PathBuf>,
@@ -310,7 +310,7 @@ struct Story {
     after: Model,
 }
 
-/// A database with something in all places, and two tables that overlap it.
+/// A database with entries in all places, and two tables that overlap it.
 fn story(o: &Options, db: &Db) -> Story {
     for i in 0..8 {
         db.put(key(i), "deep").unwrap();
@@ -351,7 +351,7 @@ impl Story {
         let names = fs.list(Path::new(DIR)).unwrap();
         let tables = names.iter().filter(|n| n.ends_with(".sst")).count();
         assert_eq!(tables, db.live_files().unwrap().len(), "{what}: strays");
-        // Numbers go on behind what is there.
+        // Numbers continue behind those that exist.
         db.put(key(4), "later").unwrap();
         assert_eq!(
             db.get(key(4)).unwrap().as_deref(),
@@ -393,8 +393,8 @@ fn a_power_cut_keeps_all_tables_or_none() {
     }
 }
 
-/// Every operation of an ingestion fails once: then it has not happened, and
-/// the database goes on or says that it is stopped.
+/// Every operation of an ingestion fails once. The ingestion has then not happened, and the
+/// database goes on or says that it is stopped.
 #[test]
 fn a_failure_leaves_the_database_as_it_was() {
     let mut n = 0;
@@ -429,9 +429,8 @@ fn a_failure_leaves_the_database_as_it_was() {
     }
 }
 
-/// Writers count up in pairs of families' keys, tables are ingested that count
-/// on, and readers check that what they see only grows, at snapshots and
-/// without.
+/// Writers count up in pairs of keys of two families, and tables with higher counts are ingested.
+/// Readers check that what they see only grows, with and without snapshots.
 #[test]
 fn readers_see_no_later_write_without_the_tables() {
     const ROUNDS: u64 = 60;
@@ -444,15 +443,15 @@ fn readers_see_no_later_write_without_the_tables() {
         let ingested = AtomicU64::new(0);
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // Writes the number of tables that are in, next to the key that
-            // the tables set: it must never be seen ahead of that.
+            // Writes the number of tables that are in, next to the key that the tables set. It must
+            // never be seen ahead of that key.
             for w in 0..2u64 {
                 let (db, ingested, done) = (&db, &ingested, &done);
                 scope.spawn(move || {
                     while !done.load(Ordering::SeqCst) {
                         let n = ingested.load(Ordering::SeqCst);
                         db.put(key(100 + w), n.to_string()).unwrap();
-                        // Now and then a key in the tables' range, to be flushed.
+                        // Now and then a key in the tables' range, which must be flushed.
                         db.put(key(52), "x").unwrap();
                     }
                 });
