@@ -1,4 +1,4 @@
-//! Tables that come into a database behind everything there is.
+//! Tables that are ingested behind everything else in a database.
 
 use crate::harness::{DIR, Db, open_all, tiny_on};
 use std::collections::BTreeMap;
@@ -58,7 +58,7 @@ fn get(db: &Db, n: u32) -> Option<String> {
     Some(String::from_utf8(value).unwrap())
 }
 
-/// How many entries the tables of each level have.
+/// The number of entries in the tables of each level.
 fn entries_by_level(db: &Db) -> BTreeMap<i32, u64> {
     let mut entries = BTreeMap::new();
     for file in db.live_files().unwrap() {
@@ -72,8 +72,8 @@ fn settle(db: &Db) {
         .unwrap();
 }
 
-/// Keys 0, 4, 8... are written, 1, 5, 9... were deleted, 2, 6, 10... are deleted
-/// as a range each, and 3, 7, 11... nobody has heard of.
+/// Keys 0, 4, 8... are written, 1, 5, 9... were deleted, each of 2, 6, 10... was deleted as a
+/// range, and 3, 7, 11... were never written.
 fn write_some(db: &Db, n: u32) {
     for i in 0..n {
         let at = i * 4;
@@ -146,7 +146,7 @@ fn what_was_written_before_hides_what_comes_in_behind() {
             assert_eq!(content(&db), model);
             assert_eq!(entries_by_level(&db).get(&3), Some(&only));
             drop(db);
-            // Without the option all of it is merged, and what hid goes.
+            // Without the option everything is merged, and what hid the ingested entries goes.
             let db = open_all(&options(&fs, style, false), Path::new(DIR)).unwrap();
             assert_eq!(content(&db), model);
             db.compact_range(None::<&[u8]>, None::<&[u8]>);
@@ -184,8 +184,8 @@ fn others_stay_above_the_last_level() {
         let fs = MemFs::new();
         let o = options(&fs, style, true);
         let db = open_all(&o, Path::new(DIR)).unwrap();
-        // Nothing is in its way, and nobody minds what snapshots see: it would
-        // have the number 0 on the last level.
+        // Nothing is in its way, and no snapshot matters: it would get the number 0 on the last
+        // level.
         let mut opts = IngestExternalFileOptions::default();
         opts.set_snapshot_consistency(false);
         let path = table(&o, "new", 0..10, "new");
@@ -247,7 +247,7 @@ fn what_cannot_come_in_behind_is_refused() {
     let db = open_all(&without, Path::new(DIR)).unwrap();
     let mut opts = IngestExternalFileOptions::default();
     opts.set_snapshot_consistency(false);
-    // One on the last level, another above it, with the number 0.
+    // One on the last level, and one above it with the number 0.
     for (name, n) in [("a", 1), ("b", 2)] {
         let path = table(&without, name, [n], "zero");
         db.ingest_external_file_opts(&opts, vec![path]).unwrap();

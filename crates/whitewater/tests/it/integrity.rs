@@ -1,4 +1,4 @@
-//! Checking tables at rest: when asked to, and now and then.
+//! Checks of tables at rest: on request, and at intervals.
 
 use crate::harness::{DIR, tiny, until, watched};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ fn options(fs: &MemFs, checksum: FileChecksum) -> Options {
     o
 }
 
-/// A database with some tables, of a flush, of a compaction and from outside.
+/// A database with tables of a flush, of a compaction and from outside.
 fn filled(fs: &MemFs, o: &Options) -> DB {
     let db = DB::open(o, DIR).unwrap();
     for round in 0..3_u8 {
@@ -80,7 +80,7 @@ fn whole_tables_that_changed_are_found() {
     assert!(tables.len() >= 3, "{tables:?}");
     for path in &tables {
         let sound = content(&fs, path);
-        // Any byte: also one that no block's checksum is about.
+        // Any byte, including bytes that no block's checksum covers.
         for at in [0, sound.len() / 2, sound.len() - 60] {
             let mut damaged = sound.clone();
             damaged[at] ^= 4;
@@ -95,7 +95,7 @@ fn whole_tables_that_changed_are_found() {
     db.verify_file_checksums().unwrap();
 }
 
-/// Two tables whose blocks are all sound, under each other's names.
+/// Two tables whose blocks are all sound, but which have each other's names.
 #[test]
 fn tables_that_were_exchanged_are_found() {
     for checksum in [FileChecksum::None, FileChecksum::Crc32c] {
@@ -139,7 +139,8 @@ fn damaged_blocks_are_found_past_the_cache() {
     db.verify_file_checksums().unwrap();
 }
 
-/// What one engine has noted, others see; what is not asked for is not noted.
+/// Checksums that one engine has recorded are seen by others. Those that were not asked for are not
+/// recorded.
 #[test]
 fn checksums_stay_with_their_tables() {
     let fs = MemFs::new();
@@ -190,7 +191,7 @@ fn scrubbing_finds_damage_and_goes_on() {
     is_of(Err(db.scrub_progress().last_error.unwrap()), &path);
     let log = content(&fs, &Path::new(DIR).join("LOG"));
     assert!(String::from_utf8_lossy(&log).contains("scrubbing [default]"));
-    // Nobody is kept from working.
+    // No call is blocked.
     db.put("after", "all").unwrap();
     db.flush().unwrap();
     let passes = db.scrub_progress().passes;
@@ -223,7 +224,7 @@ fn scrubbing_survives_a_comparator_that_panics() {
     assert_eq!(db.get("b").unwrap().as_deref(), Some(&b"2"[..]));
 }
 
-/// A pass that takes days does not keep what is dropped meanwhile.
+/// A pass that takes days does not keep tables that are dropped meanwhile.
 #[test]
 fn a_slow_pass_lets_go_of_a_dropped_family() {
     let fs = MemFs::new();
@@ -249,7 +250,7 @@ fn a_slow_pass_lets_go_of_a_dropped_family() {
     assert_eq!(tables(&fs).len(), 1);
 }
 
-/// The end does not wait for what is not read yet.
+/// Closing does not wait for what is not read yet.
 #[test]
 fn a_slow_pass_ends_with_the_database() {
     let fs = MemFs::new();
@@ -269,8 +270,7 @@ fn a_slow_pass_ends_with_the_database() {
     assert!(e.to_string().contains("scrub_bytes_per_second"), "{e}");
 }
 
-/// With checksums from the call on, and in memtables made of any of these,
-/// everything is as without.
+/// With checksums from the call on, and in any of these memtables, everything is as without.
 #[test]
 fn protected_writes_are_what_was_asked_for() {
     for (protocol, memtable) in [
@@ -304,7 +304,7 @@ fn protected_writes_are_what_was_asked_for() {
         batch.put_log_data("note");
         let mut late = WriteBatch::from_data(batch.data());
         late.put("f", "7");
-        // With checksums from its beginning, and from the write on.
+        // With checksums from the beginning of the batch, and from the write on.
         db.write(batch).unwrap();
         w.disable_wal(true);
         db.write_opt(late, &w).unwrap();
@@ -348,8 +348,8 @@ fn checksums_of_writes_are_of_eight_bytes_or_none() {
     assert_eq!(db.get("k").unwrap(), None);
 }
 
-/// Tables of flushes, compactions and recoveries, with range tombstones alone
-/// and in many tables, are read again; the option can be set late.
+/// Tables of flushes, compactions and recoveries, including those with only range tombstones and
+/// those that are split, are read again. The option can be set later.
 #[test]
 fn tables_are_compared_with_what_was_written() {
     let fs = MemFs::new();

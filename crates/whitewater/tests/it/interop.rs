@@ -1,9 +1,8 @@
-//! The database goes back and forth between this engine and RocksDB.
+//! A database goes back and forth between this engine and RocksDB.
 //!
-//! RocksDB comes as Debian's package rocksdb-tools (ldb, sst_dump, db_bench),
-//! as the Python package rocksdict and as the Java package rocksdbjni, the
-//! newest. Where they are missing, the tests are skipped with a line on standard
-//! error; they fail if `WHITEWATER_NO_SKIP` is 1.
+//! RocksDB comes as Debian's package rocksdb-tools (ldb, sst_dump, db_bench), as the Python package
+//! rocksdict and as the Java package rocksdbjni, which is the newest. If they are missing, the
+//! tests are skipped with a line on standard error. They fail instead if `WHITEWATER_NO_SKIP` is 1.
 
 mod alternate;
 mod codecs;

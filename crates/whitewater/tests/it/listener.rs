@@ -1,4 +1,4 @@
-//! Event listeners: what they are told, in which order, and what they may do.
+//! Event listeners: which events they get, in which order, and what they may do.
 
 use crate::harness::{Db, set_protocol};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -8,7 +8,7 @@ use whitewater::fs::mem::MemFs;
 use whitewater::listener::*;
 use whitewater::{DB, IngestExternalFileOptions, Options, SstFileWriter, WriteOptions};
 
-/// Writes down what it is told.
+/// Writes down the events that it gets.
 #[derive(Default)]
 struct Notes {
     lines: Mutex<Vec<String>>,
@@ -238,7 +238,7 @@ fn failures_and_recoveries_are_told() {
     db.put(b"c", b"1").unwrap();
     drop(db);
     let mut told = notes.told(&["error", "recovery"]);
-    // The sync failed, and the write for it.
+    // The sync failed, and so did the write that asked for it.
     told.dedup();
     assert_eq!(
         told,
@@ -254,7 +254,7 @@ fn failures_and_recoveries_are_told() {
 
 #[test]
 fn events_wait_for_a_slow_listener_and_are_counted() {
-    /// Held up in its first event until somebody lets it go.
+    /// Waits in its first event until a test lets it go on.
     struct Slow {
         gate: Mutex<Option<std::sync::mpsc::Receiver<()>>>,
         told: Mutex<Vec<u64>>,
@@ -263,7 +263,7 @@ fn events_wait_for_a_slow_listener_and_are_counted() {
         fn on_memtable_sealed(&self, info: &MemTableInfo) {
             let gate = self.gate.lock().unwrap().take();
             if let Some(gate) = gate {
-                // Let go by a message, or because the test has failed.
+                // Released by a message, or because the test has failed.
                 let _ = gate.recv();
             }
             self.told.lock().unwrap().push(info.id);
@@ -287,7 +287,7 @@ fn events_wait_for_a_slow_listener_and_are_counted() {
         db.property_int_value(name).unwrap().unwrap()
     };
     assert_eq!(pending(), 0);
-    // Neither writers nor flushes wait for it: four events each, at least.
+    // Neither writers nor flushes wait for it: at least four events for each.
     let flushes = 300;
     for i in 0..flushes {
         db.put(b"key", i.to_string()).unwrap();
@@ -332,7 +332,7 @@ fn a_listener_may_use_the_database_and_panic() {
     writer.db.set(Arc::downgrade(&db)).unwrap();
     db.put(b"a", b"1").unwrap();
     db.flush().unwrap();
-    // What was noted is told before the end, to those who did not panic, too.
+    // Queued events are delivered before the end, also to listeners that did not panic.
     while *writer.wrote.lock().unwrap() == 0 || Arc::strong_count(&db) > 1 {
         std::thread::yield_now();
     }
@@ -344,7 +344,7 @@ fn a_listener_may_use_the_database_and_panic() {
     assert_eq!(db.get(b"written by").unwrap().unwrap(), b"a listener");
 }
 
-/// There is nothing left to try again.
+/// There is nothing left to retry.
 #[test]
 fn a_recovery_ends_when_the_family_that_failed_is_dropped() {
     let notes = Arc::new(Notes::default());

@@ -1,4 +1,4 @@
-//! How much log there may be before memtables are flushed for its sake.
+//! How large logs may become before memtables are flushed to free them.
 
 use crate::harness::{DIR, Db, open_all, protocols, tiny_on, until};
 use std::cell::Cell;
@@ -9,11 +9,11 @@ use whitewater::{CommitProtocol, Options, WriteBatch};
 
 const KIB: usize = 1024;
 
-/// Bytes of all logs there are.
+/// Bytes of all logs.
 fn log_bytes(fs: &MemFs) -> u64 {
     let names = fs.list(Path::new(DIR)).unwrap();
     let logs = names.iter().filter(|name| name.ends_with(".log"));
-    // One may be gone by now.
+    // One may be deleted by now.
     logs.filter_map(|name| fs.file_size(&Path::new(DIR).join(name)).ok())
         .sum()
 }
@@ -29,8 +29,8 @@ fn overwriting(fs: &MemFs) -> Options {
     o
 }
 
-/// Overwrites one value `times` times, with 4 MB altogether; the most bytes of logs
-/// seen meanwhile.
+/// Overwrites one value `times` times, 4 MB altogether. Returns the largest size of the logs seen
+/// meanwhile.
 fn overwrite(db: &Db, fs: &MemFs) -> u64 {
     let mut most = 0;
     for n in 0..4_000u32 {
@@ -51,7 +51,7 @@ fn the_default_limit_holds_where_no_memtable_gets_full() {
     let limit = 4 * 2 * 64 * KIB as u64;
     let most = overwrite(&db, &fs);
     assert!(most >= limit, "{most}: not before");
-    // Writers may have been ahead of the flush; the next one looks again.
+    // Writers may have been ahead of the flush. The next one looks again.
     until("old logs to go", || {
         db.put("key", "last").unwrap();
         log_bytes(&fs) <= 2 * limit
@@ -100,7 +100,7 @@ fn the_default_limit_holds_for_log_data_alone() {
     }
 }
 
-/// Of a limit that changes, the one at present holds.
+/// When the limit changes, the present one applies.
 #[test]
 fn a_limit_that_is_lowered_holds_at_once() {
     let fs = MemFs::new();

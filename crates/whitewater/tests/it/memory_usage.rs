@@ -1,4 +1,4 @@
-//! Memory that databases and caches take, by `perf::MemoryUsageBuilder`.
+//! Memory of databases and caches, as `perf::MemoryUsageBuilder` measures it.
 
 use whitewater::perf::{MemoryUsageBuilder, get_memory_usage_stats};
 use whitewater::{BlockBasedOptions, Cache, DB, IteratorMode, Options, properties};

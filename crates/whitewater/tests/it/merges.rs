@@ -1,4 +1,4 @@
-//! Merges and who may apply them: column families without a merge operator.
+//! Merges in column families with and without a merge operator.
 
 use whitewater::{
     ColumnFamilyDescriptor, CompactOptions, DB, Error, ErrorKind, IteratorMode, MergeOperands,
@@ -57,7 +57,7 @@ fn a_merge_that_nobody_could_read_is_refused_and_nothing_is_written() {
     assert_eq!(text(db.write(batch)), IN_BATCH);
     assert_eq!(db.latest_sequence_number(), before);
     assert_eq!(db.get("other").unwrap(), None);
-    // The family with an operator is none the worse, and so are later writes.
+    // The family with an operator is not affected, nor are later writes.
     db.merge_cf(&sums, "k", "m").unwrap();
     db.put("other", "v").unwrap();
     let seen = db.iterator(IteratorMode::Start).map(|e| e.unwrap().0);
@@ -78,7 +78,7 @@ fn a_merge_with_a_time_to_live_is_refused_as_the_batch_that_it_is() {
     assert_eq!(db.get("k").unwrap(), None);
 }
 
-/// Operands in the log, in tables and in two families, closed.
+/// A closed database with operands in the log, in tables and in two families.
 fn operands_on_disk() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
     let families = ["default", "apart"].map(|name| ColumnFamilyDescriptor::new(name, with()));
@@ -103,7 +103,7 @@ fn what_was_merged_before_outlives_an_opening_without_operator() {
         let db = DB::open_cf(&without(), dir.path(), ["default", "apart"]).unwrap();
         assert_eq!(db.get("plain").unwrap().as_deref(), Some(&b"p"[..]));
         assert_eq!(text(db.merge("logged", "e")), SINGLE);
-        // Flushes and compactions keep what they cannot apply.
+        // Flushes and compactions keep operands that they cannot apply.
         db.flush().unwrap();
         let mut all = CompactOptions::default();
         all.set_bottommost_level_compaction(whitewater::BottommostLevelCompaction::Force);
@@ -176,7 +176,7 @@ fn a_job_whose_merge_operator_fails_names_key_family_and_operator() {
         "column family apart",
     ];
     assert!(parts.iter().all(|part| error.contains(part)), "{error}");
-    // Who asks for the key knows it: RocksDB's text, and no more.
+    // The caller knows the key, so the error has only RocksDB's text.
     assert_eq!(
         text(db.get_cf(&apart, "k")),
         "Corruption: Merge operator failed"

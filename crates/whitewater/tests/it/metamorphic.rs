@@ -1,15 +1,14 @@
 //! Random operations with random options, against a model.
 //!
-//! A seed makes a case: its [`Nature`] (what a database keeps for life: the
-//! order of keys, FIFO or not, expiring values, a compaction filter), options
-//! of each opening and family, and a script. What is read must not depend on
-//! any of it. A power cut must leave a prefix of what was written, with all
-//! that was synced. A failure is cut down, first the script and then the
-//! options, and printed with the command that runs the case again.
+//! A seed makes a case: its [`Nature`] (what a database keeps for life: the order of keys, FIFO or
+//! not, expiring values, a compaction filter), options of each opening and family, and a script.
+//! What is read must not depend on any of it. A power cut must leave a prefix of what was written,
+//! with everything that was synced. A failing case is reduced, first the script and then the
+//! options, and printed with the command that runs it again.
 //!
-//! `WHITEWATER_SEED` and `WHITEWATER_ROUNDS` are those of all campaigns;
-//! `WHITEWATER_STEPS` cuts scripts off, and `WHITEWATER_PLAIN` names options,
-//! with commas between, that keep their first value.
+//! `WHITEWATER_SEED` and `WHITEWATER_ROUNDS` are those of all campaigns. `WHITEWATER_STEPS` limits
+//! the length of scripts, and `WHITEWATER_PLAIN` names options, separated by commas, that keep
+//! their first value.
 
 mod cut;
 mod draw;
@@ -33,7 +32,7 @@ fn no_option_changes_what_is_read() {
     });
 }
 
-/// Many beginnings: options that contradict each other show at once.
+/// Many openings: options that contradict each other show at once.
 #[test]
 fn no_option_changes_what_short_scripts_read() {
     campaign(

@@ -1,9 +1,8 @@
 //! Random operations against a model.
 //!
-//! A script of operations over several column families runs on a database
-//! with tiny buffers and on `BTreeMap`s. Flushes, compactions, reopenings,
-//! crashes of the process, snapshots and iterators come in between; every
-//! read is compared. A failing script is cut down and printed.
+//! A script of operations over several column families runs on a database with tiny buffers and on
+//! `BTreeMap`s. Flushes, compactions, reopenings, crashes of the process, snapshots and iterators
+//! come in between, and every read is compared. A failing script is reduced and printed.
 
 use crate::harness::walk::{Bounds, Content, Walk};
 use crate::harness::{
@@ -24,7 +23,7 @@ use whitewater::{
     WaitForCompactOptions, WriteBatch, WriteBufferManager, WriteOptions,
 };
 
-/// Column families that scripts use; "default" is always there.
+/// Column families that scripts use; "default" always exists.
 const FAMILIES: [&str; 4] = ["default", "one", "two", "three"];
 
 /// One change of one key or range.
@@ -32,15 +31,15 @@ const FAMILIES: [&str; 4] = ["default", "one", "two", "three"];
 enum Change {
     Put(u8, Vec<u8>, Vec<u8>),
     Delete(u8, Vec<u8>),
-    /// Of a key in the "s" part of the key space, which sees nothing but one
-    /// put and one single delete in turn.
+    /// A key in the "s" part of the key space, to which a put and a single delete are applied in
+    /// turn, and nothing else.
     SingleDelete(u8, Vec<u8>),
     Merge(u8, Vec<u8>, Vec<u8>),
     DeleteRange(u8, Vec<u8>, Vec<u8>),
     LogData(Vec<u8>),
 }
 
-/// One step of a script. Numbers pick modulo what there is.
+/// One step of a script. Numbers select modulo the number of choices.
 #[derive(Debug, Clone)]
 enum Step {
     One(Change),
@@ -217,7 +216,7 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
         0 => {}
         1 => o.set_db_write_buffer_size(100_000),
         _ => {
-            // No stalls: this one thread holds iterators, and with them memory.
+            // No stalls: this thread holds iterators, and with them memory.
             let manager = WriteBufferManager::new_write_buffer_manager(120_000, false);
             o.set_write_buffer_manager(&manager);
         }
@@ -237,7 +236,7 @@ fn harmless(variant: u64, fs: &MemFs) -> Options {
 /// What the database should hold, by column family name.
 type State = BTreeMap<&'static str, Content>;
 
-/// Applies a change to `state`; `None` when the script may not do it now.
+/// Applies a change to `state`. `None` if the script may not make it now.
 fn apply(state: &mut State, change: &Change) -> Option<()> {
     let name = |cf: &u8| FAMILIES[usize::from(*cf) % FAMILIES.len()];
     match change {
@@ -286,7 +285,7 @@ fn push(db: &Db, batch: &mut WriteBatch, change: &Change) {
 /// A snapshot and what it must show.
 type Held<'a> = (SnapshotWithThreadMode<'a, Db>, State);
 
-/// One opening of the database: what lives no longer than it.
+/// What lives no longer than one opening of the database.
 struct Session<'a> {
     db: &'a Db,
     state: &'a mut State,
@@ -423,7 +422,7 @@ impl<'a> Session<'a> {
                 Some(name) if name != "default" => {
                     said("drop_cf", self.db.drop_cf(name))?;
                     self.state.remove(name);
-                    // A handle that could show the old content is gone.
+                    // No handle is left that could show the old content.
                     for (_, state) in &mut self.snapshots {
                         state.remove(name);
                     }
@@ -435,7 +434,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The content of `name` in a view, and read options that select it.
+    /// The content of `name` in a view, and the read options for that view.
     fn view(
         &self,
         name: &str,
@@ -607,7 +606,7 @@ fn fails(seed: u64, steps: &[Step]) -> Option<String> {
     }
 }
 
-/// Drops steps, in ever smaller pieces, as long as `fails` says why.
+/// Drops steps, in ever smaller pieces, as long as `fails` returns a reason.
 fn shrink(
     mut steps: Vec<Step>,
     mut why: String,
@@ -621,7 +620,7 @@ fn shrink(
             let mut shorter = steps.clone();
             shorter.drain(from..(from + piece).min(steps.len()));
             runs += 1;
-            // Background threads have a say too: a few tries each.
+            // Failures also depend on background threads, so each script gets a few tries.
             match (0..2).find_map(|_| fails(&shorter)) {
                 Some(e) => (steps, why) = (shorter, e),
                 None => from += piece,
@@ -681,8 +680,8 @@ fn a_failing_script_is_cut_down_to_what_matters() {
     );
 }
 
-/// A single delete under a newer put: it must reach the level of what it
-/// deletes, or that comes back once the newer put meets a single delete, too.
+/// A single delete under a newer put. It must reach the level of the entry that it deletes.
+/// Otherwise that entry comes back once the newer put meets a single delete, too.
 #[test]
 fn a_single_delete_under_newer_writes_still_deletes_what_lies_deeper() {
     let mut options = tiny();
@@ -716,8 +715,8 @@ fn a_single_delete_under_newer_writes_still_deletes_what_lies_deeper() {
     assert_eq!(db.get(&key).unwrap(), None);
 }
 
-/// Files that were only moved count towards their new level at once, or it
-/// would stay over its target until something else happens.
+/// Files that were only moved count towards their new level at once. Otherwise the level would stay
+/// over its target until something else happens.
 #[test]
 fn a_level_that_got_files_by_a_move_is_compacted_on() {
     let fs = MemFs::new();
@@ -755,7 +754,7 @@ fn dropping_a_column_family_in_the_middle_of_background_work_is_fine() {
         for i in 0..60u32 {
             db.put_cf(&cf, i.to_be_bytes(), [round as u8; 700]).unwrap();
         }
-        // The flush is held at its table's first sync until the drop has come.
+        // The flush is held at its table's first sync until the family was dropped.
         let (dropping, dropped) = std::sync::mpsc::sync_channel::<()>(1);
         let (begun, flushing) = std::sync::mpsc::sync_channel::<()>(1);
         let dropped = std::sync::Mutex::new(dropped);

@@ -1,6 +1,6 @@
-//! A database whose directory is renamed or removed while it is open, on the
-//! operating system's file system. As RocksDB, it holds its directories and files:
-//! what needs no path goes on, what needs one fails by name and changes nothing.
+//! A database whose directory is renamed or removed while it is open, on the operating system's
+//! file system. Like RocksDB, it holds its directories and files open. What needs no path goes on.
+//! What needs one fails with an error that names the path, and changes nothing.
 
 use crate::harness::protocols;
 use std::path::Path;

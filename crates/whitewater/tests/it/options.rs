@@ -1,4 +1,4 @@
-//! Options: changes while a database is open.
+//! Options: values that are corrected, and changes while a database is open.
 
 use crate::harness::{set_concurrent_inserts, set_protocol};
 use tempfile::TempDir;
@@ -80,7 +80,7 @@ fn stalls_are_weighed_anew() {
     let stopped = || number(&db, "rocksdb.is-write-stopped");
     let rate = || number(&db, "rocksdb.actual-delayed-write-rate");
     assert_eq!((stopped(), rate()), (0, 0));
-    // Nobody compacts, so the tables stay.
+    // No compaction runs, so the tables stay.
     db.cancel_all_background_work(true);
     db.set_options(&[
         ("disable_auto_compactions", "false"),
@@ -96,7 +96,7 @@ fn stalls_are_weighed_anew() {
     db.set_options(&[("level0_stop_writes_trigger", "3")])
         .unwrap();
     assert_eq!(stopped(), 1);
-    // The correction of what is too low ends with what was too high.
+    // The stop trigger is too low for this value and is corrected, until the value is lowered.
     db.set_options(&[("level0_file_num_compaction_trigger", "1000")])
         .unwrap();
     assert_eq!((stopped(), rate()), (0, 0));
@@ -129,7 +129,7 @@ fn memtables_take_the_size_of_the_options() {
     fill(2 << 20);
     let small: u32 = level0(&db).parse().unwrap();
     assert!(small >= 3, "{small}");
-    // Larger: memtables begun from here on.
+    // Larger: memtables that are begun from here on.
     db.set_options(&[("write_buffer_size", "67108864")])
         .unwrap();
     db.flush().unwrap();
@@ -198,7 +198,7 @@ fn a_change_is_all_or_nothing() {
         refused(&db, &[("disable_auto_compactions", "true"), bad], what);
     }
     refused(&db, &[], "no options");
-    // Nothing of it has come through: compactions go on.
+    // None of it took effect: compactions go on.
     for n in 0..4 {
         add_table(&db, n);
     }
@@ -287,7 +287,7 @@ fn prefix_extractor_changes(place: &str) {
         it.status().unwrap();
         keys
     };
-    // The filter knows prefixes of four bytes, and none of them is `aaab`.
+    // The filter has prefixes of four bytes, and none of them is `aaab`.
     assert_eq!(walk(), ["aabb1", "aacc1"], "{place}");
     db.flush().unwrap();
     assert_eq!(walk(), ["aabb1", "aacc1"], "{place}");
@@ -331,7 +331,7 @@ fn background_threads_come_and_go() {
 fn priorities(name: &str) -> Vec<i32> {
     let mut found = Vec::new();
     for task in std::fs::read_dir("/proc/self/task").unwrap() {
-        // One that ends meanwhile is none of those asked for.
+        // A thread that ends meanwhile is not one of those asked for.
         let Ok(stat) = std::fs::read_to_string(task.unwrap().path().join("stat")) else {
             continue;
         };
@@ -346,7 +346,7 @@ fn priorities(name: &str) -> Vec<i32> {
 #[cfg(target_os = "linux")]
 #[test]
 fn background_threads_can_be_nice() {
-    // Numbers that no other test asks for; what runs these may be nice itself.
+    // Values that no other test uses. The test run may have a nice value itself.
     let own = priorities("").into_iter().min().unwrap();
     let (_dir, db) = open(|o| o.set_background_nice(7, 11));
     for n in 0..8 {
@@ -372,7 +372,7 @@ fn background_threads_can_be_nice() {
     assert!(priorities("ww-compact").contains(&19));
     drop(db);
 
-    // More than there is counts as the most.
+    // More than the maximum counts as the maximum.
     o.set_background_nice(0, 20);
     DB::open(&o, "/data/nice").unwrap();
 }
@@ -400,7 +400,7 @@ fn limits_of_open_files_and_logs_change() {
         db.property_int_value_cf(&cf, property).unwrap()
     };
     assert_eq!(waiting(), Some(1));
-    // What keeps the oldest log is flushed when there is too much of it.
+    // The column family that keeps the oldest log is flushed when there is too much log.
     db.set_db_options(&[("max_total_wal_size", "1"), ("wal_bytes_per_sync", "4096")])
         .unwrap();
     db.put(b"a", b"b").unwrap();
@@ -478,8 +478,8 @@ fn memory_maps_and_direct_io_are_refused_together_as_in_rocksdb() {
     }
 }
 
-/// Values that RocksDB opens with, one by one: each is corrected, LOG says to what, and
-/// the database works.
+/// Values with which RocksDB opens, one by one: each is corrected, LOG says to what, and the
+/// database works.
 #[test]
 fn values_that_rocksdb_corrects_are_corrected_and_logged() {
     let corrected = [
@@ -566,8 +566,8 @@ fn point_look_ups_have_filters_and_a_cache() {
     assert!(db.key_may_exist(b"low"));
 }
 
-/// Options of families and of the database are checked against each other as
-/// they are at present, whichever changes, so that what holds can be opened.
+/// Present options of families and of the database are checked against each other, whichever
+/// changes, so that the database can always be reopened with them.
 #[test]
 fn changes_are_checked_against_the_options_at_present() {
     #[cfg_attr(
@@ -619,7 +619,7 @@ fn the_largest_sizes_do_no_harm() {
         o.set_wal_bytes_per_sync(u64::MAX);
     });
     for n in 0..6 {
-        // Has a writer look at how much log there may be.
+        // This makes a writer compare the size of the logs with the limit.
         db.set_db_options(&[("max_total_wal_size", "0")]).unwrap();
         add_table(&db, n);
         add_table(&db, n);

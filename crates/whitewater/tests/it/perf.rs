@@ -60,7 +60,7 @@ fn look_ups_count_where_they_looked() {
 
     let context = counted(|| assert!(db.get(b"new").unwrap().is_some()));
     assert_eq!(values(&context, of), [1, 3, 0, 0, 0, 0]);
-    // Opening the table reads its parts, so it is opened before.
+    // Opening the table reads its parts, so it is opened first.
     assert!(db.get(b"old").unwrap().is_some());
     let context = counted(|| assert!(db.get(b"old").unwrap().is_some()));
     assert_eq!(values(&context, of), [1, 5, 1, 0, 0, 1]);

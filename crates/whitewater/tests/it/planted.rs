@@ -1,12 +1,11 @@
 //! The tests find deliberate bugs.
 //!
-//! `whitewater_storage::planted` has the bugs; here is, for each, a test that must
-//! fail when a process has it. This binary is started again for each of them, with
-//! the bug named in the environment. What fails with a bug passes without it, as
-//! the rest of the suite shows.
+//! `whitewater_storage::planted` has the bugs. For each there is a test here that must fail in a
+//! process with that bug. This binary is started again for each of them, with the bug named in the
+//! environment. The rest of the suite shows that the same tests pass without the bug.
 //!
-//! The table in `docs/testing.md` is written by
-//! `WHITEWATER_BLESS=1 cargo test -p whitewater --test it planted::`.
+//! `WHITEWATER_BLESS=1 cargo test -p whitewater --test it planted::` writes the table in
+//! `docs/testing.md`.
 
 use parking_lot::Mutex;
 use std::fmt::Write as _;
@@ -21,13 +20,13 @@ use whitewater_storage::planted::Bug;
 /// Names the bug of a process.
 const BUG: &str = "WHITEWATER_BUG";
 
-/// A finder may take so long: many times what the slowest does.
+/// The most time that a finder may take: many times what the slowest takes.
 const LIMIT: Duration = Duration::from_secs(120);
 
 /// Finders that run at the same time.
 const AT_ONCE: usize = 2;
 
-/// What a test of this suite may take from the environment, and a finder must not.
+/// Variables that change tests of this suite, and that finders must not have.
 const SETTINGS: [&str; 8] = [
     "WHITEWATER_SEED",
     "WHITEWATER_ROUNDS",
@@ -384,7 +383,7 @@ const FINDERS: &[(Bug, &str)] = &[
     ),
 ];
 
-/// What became of a finder.
+/// The outcome of a finder.
 struct Run {
     status: Option<ExitStatus>,
     output: String,
@@ -392,7 +391,7 @@ struct Run {
 }
 
 impl Run {
-    /// Why it does not show that the bug was found, if it does not.
+    /// Why the run does not show that the bug was found, if it does not.
     fn complaint(&self) -> Option<String> {
         let Some(status) = self.status else {
             return Some(format!("hangs, after {} s", LIMIT.as_secs()));

@@ -1,11 +1,10 @@
 //! Power cuts at every sync of a scripted run.
 //!
-//! At each point where the engine makes something durable, before and after,
-//! the in-memory file system is cloned as a power cut might leave it: all that
-//! is synced, and of the rest nothing, some parts, or everything. Each clone
-//! must open, hold every batch that was acknowledged as synced, and be a prefix
-//! of the batches in commit order over all column families. Then writing goes
-//! on, and the power is cut again.
+//! At each point where the engine makes something durable, before and after, the in-memory file
+//! system is cloned as a power cut might leave it: all that is synced, and of the rest nothing,
+//! some parts, or everything. Each clone must open, hold every batch that was acknowledged as
+//! synced, and be a prefix of the batches in commit order over all column families. Then writing
+//! goes on, and the power is cut again.
 
 use crate::harness::points::Trap;
 use crate::harness::script::{Driver, Journal, SharedJournal, reopen_and_check};
@@ -192,7 +191,7 @@ fn a_power_cut_at_any_sync_leaves_a_prefix() {
     });
 }
 
-/// The database as a power cut leaves it that spares nothing but what was synced.
+/// The database as a power cut leaves it that keeps only what was synced.
 fn cut(fs: &MemFs) -> MemFs {
     fs.crash_clone(0.0, 0)
 }
@@ -207,7 +206,7 @@ fn synced() -> WriteOptions {
     options
 }
 
-/// Those of `keys` that the database left has.
+/// Those of `keys` that are in the database that was left.
 fn left(fs: &MemFs, keys: &[&str]) -> Vec<String> {
     let db = open(fs);
     let mut keys: Vec<String> = keys.iter().map(|&key| key.to_owned()).collect();
@@ -227,7 +226,7 @@ fn a_synced_write_is_durable() {
     }
 }
 
-/// A database with a write in the log before its last one: its flush is held up.
+/// A database with a write in the log before the current one: its flush is held up.
 fn at_a_flush() -> (MemFs, Db, Arc<Trap>) {
     let fs = MemFs::new();
     let mut options = tiny_on(fs.clone());
@@ -242,7 +241,7 @@ fn at_a_flush() -> (MemFs, Db, Arc<Trap>) {
     (fs, db, trap)
 }
 
-/// In a log before its own, too, and where its own was made just now.
+/// This includes writes in the log before its own, just after its own was created.
 #[test]
 fn a_synced_write_takes_all_before_it_along() {
     let (fs, db, trap) = at_a_flush();
@@ -252,8 +251,8 @@ fn a_synced_write_takes_all_before_it_along() {
     assert_eq!(left(&cut, &["before", "synced"]), ["before", "synced"]);
 }
 
-/// Of two logs of which neither was synced, any part may be left: but nothing of
-/// the second without all of the first.
+/// Of two logs, neither of which was synced, any part may be left. But nothing of the second counts
+/// without all of the first.
 #[test]
 fn a_later_log_counts_only_behind_all_of_the_one_before() {
     let (fs, db, trap) = at_a_flush();
@@ -315,7 +314,7 @@ fn an_ingestion_makes_what_was_written_before_durable() {
     writer.put("ingested", "1").expect("written");
     writer.finish().expect("written");
     db.put("before", "1").expect("writes");
-    // The memtable was switched, and is to be flushed: not before the cut.
+    // The memtable was switched and is to be flushed, but not before the cut.
     trap.arm(Point::Flushing);
     db.ingest_external_file(vec![path]).expect("ingests");
     let cut = cut(&fs);
@@ -334,13 +333,13 @@ fn column_families_come_and_go_durably() {
     assert!(open(&cut(&fs)).cf_handle("new").is_none());
 }
 
-/// Opening begins a new manifest, and deletes logs that the one before needs.
+/// Opening begins a new manifest, and deletes logs that the old one needs.
 #[test]
 fn a_new_manifest_is_in_force_before_what_it_does_not_need_is_gone() {
     let fs = MemFs::new();
     let open = |fs: &MemFs| {
         let mut options = tiny_on(fs.clone());
-        // Synced by itself.
+        // A directory of its own is synced separately.
         options.set_wal_dir("/data/logs");
         open_all(&options, Path::new(DIR)).expect("opens")
     };
@@ -355,7 +354,7 @@ fn a_new_manifest_is_in_force_before_what_it_does_not_need_is_gone() {
     }
 }
 
-/// Of names, too, any may be lost that were not synced.
+/// Names that were not synced may be lost, too.
 #[test]
 fn an_opening_can_be_cut_at_any_sync() {
     let fs = MemFs::new();

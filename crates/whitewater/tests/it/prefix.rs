@@ -1,6 +1,5 @@
-//! Prefix extractors and memtables that group keys by prefix: what iterators
-//! show, what is refused, and that the memtable is of no consequence to what
-//! a database holds.
+//! Prefix extractors and memtables that group keys by prefix: what iterators show, what is refused,
+//! and that the memtable does not change the content of a database.
 
 use crate::harness::walk::RawIter;
 use crate::harness::{Db, MEMTABLES, set_memtable, tiny, tiny_on, watched};
@@ -36,7 +35,7 @@ fn filled(memtable: &str) -> Db {
     db
 }
 
-/// The keys from where the iterator stands on.
+/// The keys from the iterator's position on.
 fn rest(it: &mut RawIter<'_>, step: fn(&mut RawIter<'_>)) -> String {
     let mut keys = Vec::new();
     while let Some((key, value)) = it.item() {
@@ -75,7 +74,7 @@ fn iterators_end_with_the_prefix_when_told() {
         assert_eq!(backward(it), "bb5 bb3 bb2 bb1", "{memtable}");
         it.seek_for_prev("bb0");
         assert_eq!(backward(it), "", "{memtable}");
-        // From an end: the prefix of the key found there.
+        // From the first or last key: the prefix of the key found there.
         it.seek_to_last();
         assert_eq!(backward(it), "cc1", "{memtable}");
         // Without a prefix: all keys.
@@ -83,7 +82,7 @@ fn iterators_end_with_the_prefix_when_told() {
         assert_eq!(forward(it), "b bb1 bb2 bb3 bb5 cc1", "{memtable}");
         it.seek_to_first();
         assert_eq!(it.key(), Some(&b"a"[..]), "{memtable}");
-        // To and fro inside the prefix.
+        // Back and forth inside the prefix.
         it.seek("bb2");
         it.prev();
         it.next();
@@ -118,7 +117,7 @@ fn bounds_and_prefixes_go_together() {
     }
 }
 
-/// At its end a tailing iterator looks again, and keeps to what it kept to.
+/// At its end, a tailing iterator looks again and keeps to the same prefix.
 #[test]
 fn tailing_iterators_keep_to_what_they_were_sent_to() {
     for memtable in MEMTABLES {
@@ -136,11 +135,11 @@ fn tailing_iterators_keep_to_what_they_were_sent_to() {
             it.key()
                 .map(|key| String::from_utf8_lossy(key).into_owned())
         };
-        // Sent to a key with a prefix.
+        // A seek to a key with a prefix.
         it.seek("bb5");
         assert_eq!(go_on(it, "bb6").as_deref(), Some("bb6"), "{memtable}");
         assert_eq!(go_on(it, "cc0"), None, "{memtable}");
-        // To a key without one, then to an end where the key has none.
+        // A seek to a key without a prefix, then to the first key, which has none.
         for target in [Some("b"), None] {
             match target {
                 Some(key) => it.seek(key),
@@ -152,7 +151,7 @@ fn tailing_iterators_keep_to_what_they_were_sent_to() {
             assert_eq!(go_on(it, "dd1").as_deref(), Some("dd1"), "{memtable}");
             db.delete("dd1").expect("writes");
         }
-        // From an end without a limit, where the memtable groups by prefix.
+        // From the first key without a limit, where the memtable groups by prefix.
         let it = &mut db.raw_iterator_opt(tailing(false));
         it.seek_to_first();
         while it.key().is_some_and(|key| key < &b"cc1"[..]) {
@@ -162,7 +161,7 @@ fn tailing_iterators_keep_to_what_they_were_sent_to() {
         if memtable.starts_with("hash") {
             continue; // its extractor stays
         }
-        // The extractor may be another one by now.
+        // The extractor may have changed meanwhile.
         let it = &mut db.raw_iterator_opt(tailing(true));
         it.seek("bb6");
         db.set_options(&[("prefix_extractor", "fixed:1")])
@@ -172,8 +171,8 @@ fn tailing_iterators_keep_to_what_they_were_sent_to() {
     }
 }
 
-/// Sent outside the bounds, an iterator looks from the bound on: there is its
-/// prefix, unless that of the key it was sent to is asked for.
+/// An iterator that seeks outside its bounds goes to the bound. Its prefix is then that of the
+/// bound, unless the prefix of the key it seeks is asked for.
 #[test]
 fn a_bound_gives_the_prefix_where_the_target_is_outside() {
     for memtable in MEMTABLES {
@@ -205,8 +204,8 @@ fn prefix_iterators_show_one_prefix() {
     }
 }
 
-/// Iterators with default options: those sent to a key may end with its prefix,
-/// and do where the memtable groups by prefix.
+/// Iterators with default options. Those that seek to a key may end with its prefix, and do if the
+/// memtable groups by prefix.
 #[test]
 fn all_keys_are_shown_in_total_order() {
     const ALL: &str = "a aa1 aa2 aa3 b bb1 bb2 bb3 bb5 cc1";
@@ -276,7 +275,7 @@ fn what_a_memtable_cannot_do_is_refused_with_the_reason() {
         let error = Db::open(&opts, DIR).expect_err("refused");
         assert_eq!(error.kind(), ErrorKind::InvalidArgument);
         assert!(error.to_string().contains(reason), "{error}");
-        // For a column family of a database that could be opened, too.
+        // This also holds for a column family of a database that could otherwise be opened.
         let plain = options(&MemFs::new(), "skip_list");
         let db = Db::open(&plain, DIR).expect("opens");
         let error = db.create_cf("cf", &opts).expect_err("refused");
@@ -284,8 +283,8 @@ fn what_a_memtable_cannot_do_is_refused_with_the_reason() {
     }
 }
 
-/// A database is opened with one memtable after the other, unflushed in
-/// between, so that each finds what others wrote in tables and logs.
+/// A database is opened with one memtable after the other, without flushes in between, so that each
+/// finds in tables and logs what others wrote.
 #[test]
 fn the_memtable_of_a_database_may_change() {
     let fs = MemFs::new();
@@ -295,7 +294,7 @@ fn the_memtable_of_a_database_may_change() {
         for memtable in MEMTABLES {
             let families = ["default", "other"].map(|name| {
                 let mut o = options(&fs, memtable);
-                // Prefixes change without notice.
+                // The prefixes change without notice.
                 o.set_prefix_extractor(SliceTransform::create_fixed_prefix(2 + round));
                 ColumnFamilyDescriptor::new(name, o)
             });
@@ -327,7 +326,7 @@ fn the_memtable_of_a_database_may_change() {
     }
 }
 
-/// A panic in a function of the user fails the write and those after it.
+/// A panic in a user's function fails the write and those after it.
 #[test]
 fn a_panicking_extractor_hangs_nobody() {
     watched("a panicking extractor", 60, || {
@@ -364,7 +363,7 @@ fn a_panicking_extractor_hangs_nobody() {
     });
 }
 
-/// Seals, switches, flushes and iterators beside many writers.
+/// Seals, switches, flushes and iterators while many writers write.
 #[test]
 fn switches_beside_writers_and_readers_lose_nothing() {
     watched("switches", 120, || {
@@ -399,8 +398,8 @@ fn switches_beside_writers_and_readers_lose_nothing() {
     });
 }
 
-/// Keys that have no prefix, however many, do not keep the prefixes of others out
-/// of the memtable's filter.
+/// Keys without a prefix, however many, do not keep the prefixes of others out of the memtable's
+/// filter.
 #[test]
 fn a_batch_of_keys_without_prefixes_does_not_end_the_filter() {
     for (before, memtable) in [63, 64, 65, 200]

@@ -1,5 +1,5 @@
-//! Every property of the API: that it is there, what it means, and the layout of
-//! those that tools parse.
+//! Every property of the API: that it exists, what it means, and the layout of those that tools
+//! parse.
 
 use crate::harness::set_protocol;
 use std::thread;
@@ -157,7 +157,7 @@ fn memtables_snapshots_and_versions_are_counted() {
     assert!(number(&db, names::SIZE_ALL_MEM_TABLES) > unflushed);
     assert_eq!(number(&db, names::NUM_LIVE_VERSIONS), 2);
     drop(iterator);
-    // A flush that is done lets go of its memtable in its own time.
+    // A finished flush frees its memtable a little later.
     let begun = Instant::now();
     while number(&db, names::SIZE_ALL_MEM_TABLES) != unflushed {
         assert!(begun.elapsed() < Duration::from_secs(60), "it is kept");

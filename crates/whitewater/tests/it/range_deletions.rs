@@ -1,4 +1,4 @@
-//! What range deletions cost readers: what is read and passed, never how long it takes.
+//! What range deletions cost readers: the number of entries read and skipped, never the time.
 
 use crate::harness::counting::CountingFs;
 use crate::harness::{DIR, Db, open_all, tiny_on};
@@ -51,7 +51,7 @@ fn counted(work: impl FnOnce()) -> PerfContext {
     context
 }
 
-/// Internal keys that were passed.
+/// Internal keys that were skipped.
 fn passed(context: &PerfContext) -> u64 {
     let metrics = [
         PerfMetric::InternalDeleteSkippedCount,
@@ -63,14 +63,14 @@ fn passed(context: &PerfContext) -> u64 {
     metrics.map(|metric| context.metric(metric)).iter().sum()
 }
 
-/// An iterator that fails where it looks at more than one key that is not shown.
+/// An iterator that fails if it looks at more than one key that is not shown.
 fn strict(db: &Db) -> Iter<'_> {
     let mut options = ReadOptions::default();
     options.set_max_skippable_internal_keys(1);
     db.raw_iterator_opt(options)
 }
 
-/// Seeks into what `1000..19000` deletes, from both sides.
+/// Seeks into the deleted range `1000..19000`, from both sides.
 fn assert_jumps(db: &Db, fs: &CountingFs, when: &str) {
     let (bytes, opens) = fs.during(|| {
         let context = counted(|| {
@@ -87,7 +87,7 @@ fn assert_jumps(db: &Db, fs: &CountingFs, when: &str) {
         });
         assert!(passed(&context) < 20, "{when}: {}", passed(&context));
     });
-    // Of more than two million: some tables' metadata, and a block of each.
+    // Of more than two million: the metadata of some tables, and a block of each.
     assert!(bytes < 256 << 10, "{when}: {bytes} bytes read");
     assert!(opens < 16, "{when}: {opens} tables opened");
 }
@@ -108,13 +108,13 @@ fn covered_keys_are_jumped_over_wherever_the_range_deletion_is() {
     let mut down = CompactOptions::default();
     down.set_change_level(true);
     down.set_target_level(2);
-    // A table of its own, whose range deletion alone reaches over the others.
+    // A table of its own, in which only the range deletion overlaps the others.
     db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &down);
     assert_eq!(db.iterator(whitewater::IteratorMode::Start).count(), 2000);
     drop(kept);
 }
 
-/// Two thousand that lie side by side, and one over half of them and more.
+/// Two thousand adjacent range deletions, and one that covers half of them and more.
 #[test]
 fn many_range_deletions_are_passed_together() {
     let fs = CountingFs::new(MemFs::new());
@@ -138,7 +138,7 @@ fn many_range_deletions_are_passed_together() {
     assert_eq!(it.key(), Some(key(999).as_bytes()));
 }
 
-/// Bounds and prefixes end a walk within what is covered.
+/// Bounds and prefixes end a walk within the deleted range.
 #[test]
 fn a_walk_ends_at_its_bounds_though_they_are_covered() {
     let fs = CountingFs::new(MemFs::new());
@@ -175,7 +175,7 @@ fn a_walk_ends_at_its_bounds_though_they_are_covered() {
     assert!(bytes < 512 << 10, "{bytes} bytes read");
 }
 
-/// A range deletion of the source that has the keys, too, is no reason to fail.
+/// A range deletion in the same source as the keys is no reason to fail, either.
 #[test]
 fn covered_keys_do_not_count_as_skipped() {
     let fs = CountingFs::new(MemFs::new());
@@ -189,7 +189,7 @@ fn covered_keys_do_not_count_as_skipped() {
     assert_eq!(it.key(), Some(key(200).as_bytes()));
     it.prev();
     assert_eq!(it.key(), Some(key(99).as_bytes()), "{:?}", it.status());
-    // Deletions of single keys do.
+    // Deletions of single keys are.
     for n in 0..10 {
         db.delete(key(n)).expect("writes");
     }

@@ -125,7 +125,7 @@ fn a_write_that_fails_under_a_limiter_is_reported() {
     assert_eq!(db.iterator(IteratorMode::Start).count(), 100);
 }
 
-/// Opens with direct I/O: it works, or is refused by the option's name.
+/// Opens with direct I/O, which works or is refused by the option's name.
 fn open_direct(opts: &Options, dir: &Path, option: &str) -> Option<DB> {
     match DB::open(opts, dir) {
         Ok(db) => Some(db),
@@ -167,7 +167,7 @@ fn direct_io_works_or_is_refused() {
         let meta = std::fs::metadata(path).unwrap();
         assert_eq!(meta.len(), file.size as u64, "no padding is left");
     }
-    // Who reads with the page cache reads the same.
+    // Reading with the page cache returns the same.
     let db = DB::open_default(dir.path()).unwrap();
     assert_eq!(db.iterator(IteratorMode::Start).count(), 30_000);
 }

@@ -1,4 +1,4 @@
-//! Databases opened to be read, alone and beside a writer.
+//! Databases opened only to be read, alone and while another engine writes.
 
 use crate::harness::{DIR, Db, set_memtable, tiny_on};
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use whitewater::{
 };
 use whitewater_storage::delegate_fs;
 
-/// Refuses whatever would change a file or a directory.
+/// Refuses everything that would change a file or a directory.
 #[derive(Debug)]
 struct Unwritable(MemFs);
 
@@ -65,8 +65,8 @@ fn families(o: &Options) -> [ColumnFamilyDescriptor; 2] {
     ["default", "other"].map(|name| ColumnFamilyDescriptor::new(name, o.clone()))
 }
 
-/// A database with tables, a log that fills several memtables, range
-/// tombstones and two column families, left open.
+/// A database that is left open, with tables, a log that fills several memtables, range tombstones
+/// and two column families.
 fn filled(fs: &MemFs) -> Db {
     let o = tiny_on(fs.clone());
     let db = Db::open_cf_descriptors(&o, DIR, families(&o)).unwrap();
@@ -120,7 +120,7 @@ fn nothing_is_written_and_everything_is_read() {
             Some(&b"old0"[..])
         );
     }
-    // Later writes do not show, nor do compactions take anything away.
+    // Later writes do not show, and compactions take nothing away.
     writer.put("k0000", "new").unwrap();
     writer.delete("k0001").unwrap();
     writer.compact_range(None::<&[u8]>, None::<&[u8]>);
@@ -155,7 +155,7 @@ fn whatever_changes_the_database_is_refused() {
     let fs = MemFs::new();
     drop(filled(&fs));
     let mut o = tiny_on(Unwritable(fs.clone()));
-    // Would stop writers if they got that far.
+    // These would stop writers if they got that far.
     o.set_level_zero_slowdown_writes_trigger(1);
     o.set_level_zero_stop_writes_trigger(1);
     let cf = ColumnFamilyDescriptor::new("other", o.clone());
@@ -269,9 +269,9 @@ fn every_memtable_can_be_filled_from_logs() {
     }
 }
 
-/// Readers come while a writer writes, flushes, compacts and rolls its manifest:
-/// each finds all that was acknowledged before it came, and nothing later
-/// without what was before.
+/// Readers open the database while a writer writes, flushes, compacts and rolls its manifest. Each
+/// finds everything that was acknowledged before it opened, and nothing later without what came
+/// before that.
 #[test]
 fn what_is_read_beside_a_writer_is_a_prefix() {
     let fs = MemFs::new();

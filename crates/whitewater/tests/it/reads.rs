@@ -1,5 +1,4 @@
-//! Options of reads: what may be looked at, for how long, and whether an
-//! iterator looks again.
+//! Read options: what may be read, for how long, and whether an iterator looks again.
 
 use crate::harness::{Db, MEMTABLES, set_memtable, tiny, until};
 use std::path::Path;
@@ -75,12 +74,12 @@ fn the_block_cache_tier_reads_no_file() {
             keys(&db, tier(ReadTier::BlockCache)),
             Err(ErrorKind::Incomplete)
         );
-        // What a memtable knows needs no file.
+        // An answer from a memtable needs no file.
         db.put("k08", "new").expect("writes");
         assert_eq!(db.get_opt("k08", &cached).unwrap().unwrap(), b"new");
         db.delete("k08").expect("writes");
         assert_eq!(db.get_opt("k08", &cached), Ok(None));
-        // Nor does what a filter or a range excludes once the table is open.
+        // Once the table is open, neither does what a filter or a range excludes.
         assert!(db.get("k07").expect("reads").is_some());
         assert!(db.get_opt("k07", &cached).expect("is cached").is_some());
         assert_eq!(db.get_opt("z", &cached), Ok(None));
@@ -210,7 +209,7 @@ fn a_walk_over_range_deletions_ends_at_the_deadline() {
     }
     db.flush().expect("flushes");
     for i in 0..200 {
-        // They do not lie side by side: each is jumped over for itself.
+        // They are not adjacent: each is skipped by itself.
         delete_range(&db, &format!("k{i:03}"), &format!("k{i:03}\0"));
     }
     for forward in [true, false] {
@@ -250,8 +249,7 @@ fn tailing_iterators_see_what_is_written_later() {
         assert_eq!(it.key(), Some(&b"a"[..]), "{memtable}");
         it.next();
         assert_eq!(it.key(), Some(&b"c"[..]));
-        // At the end it looks again: behind the key, also across a flush, and
-        // at what was deleted.
+        // At its end it looks again: behind the key, also across a flush, and at what was deleted.
         db.put("b", "1").expect("writes");
         db.put("d", "1").expect("writes");
         db.flush().expect("flushes");
@@ -264,7 +262,7 @@ fn tailing_iterators_see_what_is_written_later() {
         assert_eq!(it.key(), Some(&b"e"[..]));
         it.next();
         assert!(!it.valid() && it.status().is_ok());
-        // An end that was reached needs a seek.
+        // An iterator that has reached its end needs a seek.
         db.put("f", "1").expect("writes");
         it.next();
         assert!(!it.valid());
@@ -294,7 +292,7 @@ fn refreshed_iterators_see_the_present_and_stand_nowhere() {
     assert_eq!(it.value(), Some(&b"2"[..]));
 }
 
-/// Its number means nothing to another opening, nor to another database.
+/// Its number has no meaning in another opening or another database.
 #[test]
 fn a_snapshot_of_another_opening_is_refused() {
     let fs = MemFs::new();
@@ -317,7 +315,7 @@ fn a_snapshot_of_another_opening_is_refused() {
     assert_eq!(kind(raw.status()), ErrorKind::InvalidArgument);
 }
 
-/// How an iterator lets go of files that a compaction has replaced.
+/// When an iterator releases files that a compaction has replaced.
 #[test]
 fn files_go_with_the_iterator_that_kept_them() {
     for (by_read, by_database) in [(false, false), (true, false), (false, true)] {

@@ -1,8 +1,6 @@
-//! What a process that dies leaves is what it has acknowledged: no less, no
-//! more, and nothing twice.
+//! A process that dies leaves exactly what it has acknowledged, and nothing twice.
 //!
-//! Each test is a small case of one rule, the same each time; `crash` and
-//! `model` kill at random.
+//! Each test is a small case of one rule and is deterministic. `crash` and `model` kill at random.
 
 use crate::harness::{DIR, Db, open_all, open_named, protocols, tiny_on};
 use parking_lot::Mutex;
@@ -16,7 +14,7 @@ use whitewater_storage::key::{ValueType, parse_internal_key};
 use whitewater_storage::sst::{Table, TableReadOptions, TableReaderOptions};
 use whitewater_storage::wal::{LogReader, LogWriter, ReadOutcome};
 
-/// What the death of the process leaves.
+/// The files that the death of the process leaves.
 fn killed(fs: &MemFs) -> MemFs {
     fs.crash_clone(1.0, 0)
 }
@@ -124,8 +122,8 @@ fn a_family_has_nothing_of_one_dropped_before() {
     assert!(db.cf_handle("old").is_none());
 }
 
-/// Records of one length in each of its lives lie exactly over those of the
-/// life before, some of which are left behind the last of this one.
+/// The log's records have one length in each of its lives, so new records lie exactly over old
+/// ones. Some old records are left behind the last new one.
 #[test]
 fn a_recycled_log_has_nothing_of_its_former_life() {
     for recycled in [1, 2, 3] {
@@ -152,7 +150,7 @@ fn a_recycled_log_has_nothing_of_its_former_life() {
     }
 }
 
-/// However often the manifest is written anew.
+/// However often the manifest is rewritten.
 #[test]
 fn a_dropped_family_does_not_come_back() {
     let fs = MemFs::new();
@@ -207,7 +205,7 @@ fn nothing_counts_behind_a_torn_tail() {
     };
     let (first_log, second_log) = (logs(&left)[0].clone(), logs(&second)[1].clone());
     assert!(second_log > first_log);
-    // Before the flush, with the log from behind it, which has no link.
+    // The files from before the flush, with the log from after it, which has no link.
     for (torn, wanted) in [(false, [true, true, true]), (true, [true, false, false])] {
         let fs = killed(&left);
         rewrite(&left, &fs, &first_log, if torn { 2 } else { 3 }, torn);
@@ -220,8 +218,8 @@ fn nothing_counts_behind_a_torn_tail() {
     }
 }
 
-/// Writes the first `count` records of a log of `from` to `to`, without links
-/// to other logs; half of the last one, if it is to be torn.
+/// Writes the first `count` records of a log of `from` to `to`, without links to other logs. If it
+/// is to be torn, only half of the last one is written.
 fn rewrite(from: &MemFs, to: &MemFs, name: &str, count: usize, torn: bool) {
     let path = Path::new(DIR).join(name);
     let number = name.trim_end_matches(".log").parse().expect("a number");
@@ -247,8 +245,8 @@ fn rewrite(from: &MemFs, to: &MemFs, name: &str, count: usize, torn: bool) {
     }
 }
 
-/// Adds a log as RocksDB writes them, without links to other logs: `batches`, each
-/// with its first number. `torn` bytes of the last one are missing.
+/// Adds a log as RocksDB writes them, without links to other logs. `batches` are batches with their
+/// first numbers. `torn` bytes of the last one are missing.
 fn add_log(fs: &MemFs, number: u64, batches: &[(u64, &Batch)], torn: usize) {
     let path = Path::new(DIR).join(format!("{number:06}.log"));
     let mut writer = LogWriter::new(fs.create(&path).expect("created"), number, false);
@@ -279,8 +277,8 @@ fn put(key: &str) -> Batch {
     batch
 }
 
-/// RocksDB gives the next write the number of a batch that holds nothing but log
-/// data; here such a batch takes a number.
+/// RocksDB gives the number of a batch that holds only log data to the next write, too. Here such a
+/// batch takes a number.
 #[test]
 fn log_data_before_a_torn_tail_takes_no_number_or_one() {
     let dir = Path::new(DIR);
@@ -344,7 +342,7 @@ fn stored(fs: &MemFs, key: &str) -> Vec<(ValueType, Vec<u8>)> {
     found
 }
 
-/// In a log, the value of RocksDB's `TimedPut` ends in the second of the write. In a
+/// In a log, the value of RocksDB's `TimedPut` ends with the time of the write in seconds. In a
 /// table these bytes would be a sequence number.
 #[test]
 fn a_put_with_a_time_is_a_plain_one_in_tables() {
@@ -379,7 +377,7 @@ fn a_put_with_a_time_is_a_plain_one_in_tables() {
             db.compact_range(None::<&[u8]>, None::<&[u8]>);
         }
     }
-    // Too short for a time.
+    // Too short to have a time.
     let short = killed(&fs);
     let mut torn = Batch::default();
     torn.push(0, ValueType::ValuePreferredSeqno, b"timed", b"1234567");
@@ -391,8 +389,7 @@ fn a_put_with_a_time_is_a_plain_one_in_tables() {
     assert_eq!(e.file(), Some(&*dir.join("000901.log")), "{e}");
 }
 
-/// A manifest that ends inside the record of a flush of all column families has
-/// none of its tables.
+/// A manifest that ends inside the record of an atomic flush has none of the flush's tables.
 #[test]
 fn half_of_an_atomic_flush_does_not_count() {
     let dir = Path::new(DIR);
@@ -436,7 +433,7 @@ fn half_of_an_atomic_flush_does_not_count() {
     assert!(seen[0] > 10 && seen[1] > 0, "{seen:?}");
 }
 
-/// What a reader of `options` finds, killed at any sync of the opening before.
+/// An opening is killed at any of its syncs, and another one follows.
 #[test]
 fn an_opening_may_die_anywhere() {
     let fs = MemFs::new();

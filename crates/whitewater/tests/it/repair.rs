@@ -1,4 +1,4 @@
-//! Repairing databases whose CURRENT, manifests, tables or logs are damaged.
+//! Repairs of databases whose CURRENT, manifests, tables or logs are damaged.
 
 mod whole;
 
@@ -17,7 +17,7 @@ use whitewater_storage::sst::{External, TableProperties};
 
 type Content = BTreeMap<String, BTreeMap<Vec<u8>, Vec<u8>>>;
 
-/// What a database holds, by column family.
+/// The content of a database, by column family.
 fn content(db: &Db, names: &[String]) -> Content {
     let read = |name: &String| {
         let cf = db.cf_handle(name).unwrap();
@@ -78,8 +78,8 @@ fn filled(fs: &MemFs) -> (Options, Content) {
     }
     db.drop_cf("gone").unwrap();
     drop(db);
-    // Removes tables that were replaced, which nobody could tell from others
-    // without a manifest, and makes no more of them.
+    // This opening removes tables that were replaced, which could not be told from others without
+    // a manifest. No compaction makes more of them.
     let mut calm = o.clone();
     calm.set_disable_auto_compactions(true);
     let db = open_all(&calm, Path::new(DIR)).unwrap();
@@ -155,14 +155,14 @@ fn whatever_happened_to_the_manifest_the_content_is_there() {
         damage(&fs);
         Db::repair(&o, DIR).unwrap();
         let found = reopened(&o);
-        // Without the manifest nobody knows that a family was dropped.
+        // Without the manifest it is unknown that a family was dropped.
         let known = found.contains_key("gone").then(|| found["gone"].clone());
         before.extend(known.map(|gone| ("gone".to_owned(), gone)));
         assert!(found == before, "{what}");
         if matches!(what, "none" | "no CURRENT") {
             assert!(!found.contains_key("gone"), "{what}");
         }
-        // Again, now of a database that was opened, and twice.
+        // Again, now with a database that was opened, and twice.
         for _ in 0..2 {
             Db::repair(&o, DIR).unwrap();
         }
@@ -176,8 +176,8 @@ fn whatever_happened_to_the_manifest_the_content_is_there() {
     }
 }
 
-/// A repair fails at each of its operations, or the power is cut there; another
-/// one makes up for that.
+/// A repair fails at each of its operations, or the power is cut there. Another repair then
+/// succeeds.
 #[test]
 fn a_repair_that_was_interrupted_can_be_repeated() {
     let fs = MemFs::new();
@@ -306,8 +306,8 @@ fn what_is_open_or_in_another_order_is_left_alone() {
 
 const OUTSIDE: &str = "/data/outside.sst";
 
-/// A database in which tables that were made outside are newer than some entries
-/// and older than others, in a column family that their writer did not know.
+/// A database with tables that were made outside. They are newer than some entries and older than
+/// others, in a column family that their writer did not know.
 fn with_ingested(fs: &MemFs) -> (Options, Content) {
     let mut o = tiny_on(fs.clone());
     o.set_disable_auto_compactions(true);
@@ -332,7 +332,7 @@ fn with_ingested(fs: &MemFs) -> (Options, Content) {
     ingest(&["b", "c"]);
     db.put_cf(&other, "c", "new").unwrap();
     db.flush_cf(&other).unwrap();
-    // Older than the tables and newer in one: it is merged with them.
+    // One table with entries older and newer than the ingested ones: it is merged with them.
     db.put_cf(&other, "k", "old").unwrap();
     ingest(&["l", "n"]);
     db.put_cf(&other, "n", "new").unwrap();
@@ -347,7 +347,7 @@ fn with_ingested(fs: &MemFs) -> (Options, Content) {
     (o, all)
 }
 
-/// Adds a manifest that a power cut left: only the first record is there.
+/// Adds a manifest that a power cut left, of which only the first record is there.
 fn begin_manifest(fs: &MemFs) {
     let path = files(fs, "MANIFEST").remove(0);
     let all = bytes(fs, &path);
@@ -373,7 +373,7 @@ fn ingested_tables_keep_their_family_and_their_age() {
     }
 }
 
-/// In which column family, and before or after which writes, is a guess then.
+/// Into which column family they belong, and before or after which writes, is then a guess.
 #[test]
 fn ingested_tables_that_no_manifest_names_are_lost_and_can_be_ingested_again() {
     let fs = MemFs::new();
@@ -388,7 +388,7 @@ fn ingested_tables_that_no_manifest_names_are_lost_and_can_be_ingested_again() {
     let names = fs.list(&lost).unwrap();
     let names = names.iter().filter(|name| name.ends_with(".sst"));
     let mut tables: Vec<PathBuf> = names.map(|name| lost.join(name)).collect();
-    // Others were merged with what the log holds, too.
+    // Other operands were merged with what the log holds, too.
     tables.retain(|path| {
         let file = fs.open_random(path).unwrap();
         let size = file.len().unwrap();

@@ -82,7 +82,7 @@ fn it_shows_what_it_has_caught_up_with() {
     }
     late.try_catch_up_with_primary().unwrap();
     assert_same(&primary, &late, "long after");
-    // The primary comes back with what it had.
+    // The primary is closed, and opened again with what it had.
     drop(other);
     drop(primary);
     secondary.try_catch_up_with_primary().unwrap();
@@ -96,8 +96,8 @@ fn it_shows_what_it_has_caught_up_with() {
     assert_eq!(own, ["LOG"]);
 }
 
-/// Batches put one number into both column families, beside flushes,
-/// compactions and new manifests.
+/// Batches write one number to both column families while flushes, compactions and new manifests
+/// happen.
 #[test]
 fn what_it_shows_is_a_prefix_of_whole_batches() {
     let fs = MemFs::new();
@@ -125,7 +125,7 @@ fn what_it_shows_is_a_prefix_of_whole_batches() {
             }
             done.store(true, Ordering::Release);
         });
-        // Reads beside catching up see both column families at one age.
+        // Reads that run while the secondary catches up see both column families at one age.
         s.spawn(|| {
             let cfs = ["default", "other"].map(|name| secondary.cf_handle(name).unwrap());
             let mut last = 0;
@@ -167,8 +167,8 @@ fn what_it_shows_is_a_prefix_of_whole_batches() {
     assert_same(&primary, &secondary, "at the end");
 }
 
-/// A listing of a large directory may miss a log between two others: it is
-/// waited for, and what is in it is older than what follows.
+/// A listing of a large directory may miss a log between two others. The secondary waits for it,
+/// and its content is older than what follows.
 #[test]
 fn a_log_that_was_not_listed_is_not_passed_over() {
     let fs = MemFs::new();
@@ -301,7 +301,7 @@ fn it_changes_nothing_and_has_no_snapshots() {
         let e = db.try_catch_up_with_primary().unwrap_err();
         assert_eq!(e.kind(), ErrorKind::NotSupported);
     }
-    // Flushed, the unlogged write shows.
+    // Once it was flushed, the unlogged write shows.
     primary.flush().unwrap();
     secondary.try_catch_up_with_primary().unwrap();
     assert_eq!(
@@ -316,8 +316,7 @@ fn it_changes_nothing_and_has_no_snapshots() {
     open_named(&o, Path::new(DIR), &names).unwrap();
 }
 
-/// The same on files, which the primary maps into memory, with records that are
-/// packed and logs that are used again.
+/// The same on files that the primary maps into memory, with compressed records and recycled logs.
 #[test]
 fn it_follows_files() {
     let dir = tempfile::tempdir().unwrap();
@@ -347,7 +346,8 @@ fn it_follows_files() {
     }
 }
 
-/// Readers may have the view from before the memtable that a batch would go on in.
+/// A batch must not continue in a second memtable: readers may hold a view from before that
+/// memtable.
 #[test]
 fn a_batch_is_in_one_memtable() {
     let fs = MemFs::new();
@@ -371,18 +371,17 @@ fn a_batch_is_in_one_memtable() {
     }
 }
 
-/// Neither the manifest nor the empty end of the log is read again, but for what
-/// came to them.
+/// Neither the manifest nor the empty end of the log is read again. Only what was added to them is.
 #[test]
 fn a_catch_up_goes_on_where_the_last_one_stopped() {
     let fs = MemFs::new();
     let mut o = tiny_on(fs.clone());
-    // A log gets space for about so much beforehand.
+    // About this much space is reserved for a log.
     o.set_write_buffer_size(4 << 20);
     o.set_disable_auto_compactions(true);
     let primary = Db::open_cf_descriptors(&o, DIR, families(&o)).unwrap();
     for round in 0..300 {
-        // The manifest has the bounds of tables.
+        // The manifest holds the bounds of tables.
         primary.put(format!("k{round:0500}"), "v").unwrap();
         primary.flush().unwrap();
     }
@@ -426,7 +425,7 @@ fn a_catch_up_goes_on_where_the_last_one_stopped() {
         primary.flush().unwrap();
         primary.put("log", "again").unwrap();
         let one = read("after a flush");
-        // Of the manifest and of each log a block or two; a new table.
+        // A block or two of the manifest and of each log, and a new table.
         assert!(one < 200 << 10, "{one} bytes read after a flush");
     }
 }

@@ -1,5 +1,5 @@
-//! Databases whose threads run one at a time, by a seed. What does not come to an end
-//! then is found, told with the place where each thread waits, and ends the process.
+//! Databases whose threads run one at a time, in an order that a seed decides. A run that does not
+//! end is noticed, reported with the place where each thread waits, and ends the process.
 
 use crate::harness::{DIR, seeds, tiny};
 use std::sync::Arc;
@@ -26,9 +26,9 @@ fn in_threads(works: &[&(dyn Fn() + Sync)]) {
     });
 }
 
-/// A writer switches a memtable out between a flush's own switch and its look at what
-/// there is to wait for; nobody writes any more then, and one memtable is not enough
-/// for a flush that nobody has asked for.
+/// A writer switches a memtable between a flush's own switch and the flush's look at what there is
+/// to wait for. No thread writes afterwards, and one memtable is not enough for a flush that no
+/// thread has asked for.
 #[test]
 fn a_flush_comes_to_an_end_beside_a_switch() {
     for seed in seeds(1, 150) {

@@ -393,7 +393,7 @@ fn what_compression_did_to_blocks_is_counted() {
     let [times, reads, written] = counts(&opts, times);
     assert_eq!(times, compressed);
     assert!(reads >= 20 && reads <= compressed + rejected);
-    // Properties and the like are blocks, too.
+    // Blocks of properties and the like count, too.
     assert!(written > compressed + rejected);
     let [checked, wrong] = tickers(
         &opts,

@@ -210,7 +210,7 @@ fn every_style_keeps_what_was_written() {
     });
 }
 
-/// A database whose clock is moved by hand, and the clock: seconds since 1970.
+/// A database with a clock that the test sets, and the clock, in seconds since 1970.
 fn clocked(fs: &MemFs, set: impl FnOnce(&mut Options)) -> (Db, Arc<AtomicU64>) {
     let now = Arc::new(AtomicU64::new(1_000_000));
     let mut o = tiny_on(fs.clone());
@@ -250,7 +250,7 @@ fn fifo_deletes_the_oldest_tables() {
     assert_eq!(newest.last(), Some(&39));
     assert!(newest.windows(2).all(|w| w[1] == w[0] + 1), "{newest:?}");
     assert_eq!(levels(&db)[0], newest.len());
-    // By age: these stay as long as they may.
+    // By age: these stay until they are too old.
     now.fetch_add(100, Ordering::Relaxed);
     wait(&db);
     assert_eq!(held(&db), newest);
@@ -258,13 +258,13 @@ fn fifo_deletes_the_oldest_tables() {
     now.fetch_add(1, Ordering::Relaxed);
     wait(&db);
     assert_eq!(held(&db), [45]);
-    // Nothing is merged on request, only deleted.
+    // A manual compaction merges nothing and only deletes.
     put_and_flush(&db, 46);
     compact(&db);
     assert_eq!((held(&db), levels(&db)[0]), (vec![45, 46], 2));
 }
 
-/// What was brought in last goes last.
+/// The tables that were ingested last are deleted last.
 #[test]
 fn fifo_keeps_what_was_ingested_last() {
     let fs = MemFs::new();
@@ -287,7 +287,7 @@ fn fifo_keeps_what_was_ingested_last() {
     assert_eq!(levels(&db)[1..], [0; 6]);
 }
 
-/// Tables that are merged to have fewer are as old as the youngest of them.
+/// Tables that are merged to have fewer of them are as old as the youngest one.
 #[test]
 fn fifo_waits_for_the_youngest_of_what_it_merged() {
     let fs = MemFs::new();
@@ -390,7 +390,7 @@ fn a_released_snapshot_lets_go_of_what_it_kept() {
     drop(snapshot);
     wait(&db);
     assert_eq!(entries(&db), 1);
-    // Written anew once, and left in peace.
+    // Rewritten once, and then left alone.
     let name = db.live_files().unwrap()[0].name.clone();
     drop(db.snapshot());
     wait(&db);
@@ -435,7 +435,7 @@ fn the_result_of_a_compaction_can_change_its_level() {
     put_and_flush(&db, 1);
     compact_with(&db, &move_to).unwrap();
     assert_eq!(levels(&db), [0, 0, 0, 0, 1, 0, 0]);
-    // The least level that is meant to hold it.
+    // The smallest level that is meant to hold it.
     move_to.set_target_level(-1);
     compact_with(&db, &move_to).unwrap();
     assert_eq!(levels(&db), [0, 1, 0, 0, 0, 0, 0]);
@@ -519,7 +519,7 @@ fn changing_the_level_of_nothing_ends() {
     compact_with(&db, &options).unwrap();
 }
 
-/// The caller is told that tables cannot move; the database goes on.
+/// The caller gets an error that tables cannot move, and the database goes on.
 #[test]
 fn a_refused_change_of_level_stops_nothing() {
     let mut o = tiny_on(MemFs::new());
@@ -540,8 +540,7 @@ fn a_refused_change_of_level_stops_nothing() {
     db.flush().unwrap();
 }
 
-/// RocksDB's default where there is a compaction filter: everything meets it
-/// within 30 days.
+/// RocksDB's default with a compaction filter: it sees every entry within 30 days.
 #[test]
 fn tables_are_compacted_by_age_for_a_filter() {
     const DAY: u64 = 24 * 60 * 60;

@@ -31,7 +31,7 @@ fn key(n: u32) -> String {
     format!("key{n:05}")
 }
 
-/// Several level-0 tables of everything that there is to write.
+/// Several level-0 tables with entries of every kind.
 fn fill(db: &DB, seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed);
     for _ in 0..5 {
@@ -53,7 +53,7 @@ fn fill(db: &DB, seed: u64) {
     }
 }
 
-/// Level 0 into the last level, which nothing else is done to.
+/// From level 0 to the last level. Nothing else is compacted.
 fn compact(db: &DB) -> Result<(), whitewater::Error> {
     let mut opts = CompactOptions::default();
     opts.set_bottommost_level_compaction(BottommostLevelCompaction::Skip);
@@ -74,7 +74,7 @@ fn tables(fs: &MemFs) -> Vec<String> {
     tables
 }
 
-/// The parts that ran at the same time, of compactions so far, by the info log.
+/// The number of parts that ran at the same time in each compaction so far, from the info log.
 fn parts_logged(fs: &MemFs) -> Vec<usize> {
     let log = whitewater::fs::read_file(fs, &Path::new(DIR).join("LOG"), 1 << 30).unwrap();
     let log = String::from_utf8(log).unwrap();
@@ -139,8 +139,8 @@ fn parts_make_what_one_run_makes() {
     }
 }
 
-/// What the options of [`universal`] merge by themselves: runs that are alike in
-/// size, so that some go above the oldest one.
+/// What the options of [`universal`] merge automatically: runs of similar size, so that some go
+/// above the oldest one.
 #[test]
 fn universal_compactions_are_cut_below_level_0() {
     for seed in 0..3 {
@@ -148,7 +148,7 @@ fn universal_compactions_are_cut_below_level_0() {
         for parts in [1, 4] {
             let fs = MemFs::new();
             let db = DB::open(&universal(fs.clone(), parts), DIR).unwrap();
-            // The oldest run, larger than all that follows.
+            // The oldest run, which is larger than all that follow.
             for n in 0..6000 {
                 db.put(key(n), "v".repeat(60)).unwrap();
             }
@@ -196,7 +196,7 @@ fn universal(fs: impl Fs, parts: u32) -> Options {
     o
 }
 
-/// Writes down the parts it is told of, and the ends of whole compactions.
+/// Writes down the events of parts, and the ends of whole compactions.
 #[derive(Default)]
 struct Told {
     parts: Mutex<Vec<(bool, SubcompactionJobInfo)>>,
@@ -365,7 +365,7 @@ fn closing_ends_all_parts_soon() {
                 started.send(()).unwrap();
                 may_go_on.recv().unwrap();
             }
-            // Nothing is written, so nothing but the reading can be stopped.
+            // Nothing is written, so only the reading can be stopped.
             Decision::Remove
         }
     });

@@ -1,5 +1,5 @@
-//! Layouts of tables, chosen by options: what a database holds does not
-//! depend on them, and filters spare what they promise to spare.
+//! Layouts of tables, chosen by options. The content of a database does not depend on them, and
+//! filters save the reads that they promise to save.
 
 use crate::harness::{Db, tiny};
 use std::sync::Arc;
@@ -126,8 +126,8 @@ fn every_layout_holds_the_same() {
     }
 }
 
-/// A database with one table for each of the prefixes "aa", "cc" and "ee",
-/// each of which reaches from "a" to "z", and their options.
+/// A database and its options. It has one table for each of the prefixes "aa", "cc" and "ee", and
+/// each table reaches from "a" to "z".
 fn three_tables(change: Change) -> (Db, Options, MemFs) {
     let fs = MemFs::new();
     let mut table = BlockBasedOptions::default();
@@ -202,7 +202,7 @@ fn iterators_that_keep_to_a_prefix_skip_tables_without_it() {
         it.seek_for_prev("dd");
         assert!(!it.valid());
         assert_eq!(asked(&o), [3 * tables, useful + 2 * tables]);
-        // From here on every key is shown, and nobody is asked.
+        // From here on every key is shown, and no filter is asked.
         let before = asked(&o);
         it.seek("z");
         assert_eq!(it.key(), Some(&b"z"[..]));
@@ -267,7 +267,7 @@ fn layouts_that_cannot_be_written_are_refused() {
         t.set_data_block_hash_ratio(0.0);
     };
     assert_eq!(refused(ratio, false), invalid);
-    // Nobody asks for it without hash tables.
+    // Without hash tables it is not asked for.
     let unused: Change = |t| t.set_data_block_hash_ratio(0.0);
     assert_eq!(refused(unused, false), None);
     assert_eq!(refused(|t| t.set_ribbon_filter(f64::NAN), false), None);

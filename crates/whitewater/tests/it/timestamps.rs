@@ -1,5 +1,4 @@
-//! Keys with timestamps: what is seen at which time, what is kept, and what is
-//! refused.
+//! Keys with timestamps: what is seen at which time, what is kept, and what is refused.
 
 use crate::harness::{Db, tiny};
 use rand::rngs::StdRng;
@@ -37,7 +36,7 @@ fn split(key: &[u8]) -> (&[u8], &[u8]) {
     key.split_at(key.len() - 4)
 }
 
-/// Keys in reverse, times of four bytes, the greatest first in bytes.
+/// Keys in reverse order and times of four bytes, the greatest first bytewise.
 fn odd_options(fs: &MemFs) -> Options {
     let mut o = options(fs);
     o.set_comparator_with_ts(
@@ -73,8 +72,8 @@ fn kind<T>(outcome: Result<T, Error>) -> ErrorKind {
 /// A timestamp, and the value or a deletion.
 type Version = (u32, Option<Vec<u8>>);
 
-/// What was written: by key and time. Keys in the database's order are the
-/// map's, or the reverse.
+/// What was written, by key and time. Keys in the database's order are in the map's order, or in
+/// reverse.
 struct Model {
     versions: BTreeMap<Vec<u8>, Vec<Version>>,
     reverse: bool,
@@ -393,7 +392,7 @@ fn compactions_keep_the_history_down_to_its_limit() {
     drop(cf);
     drop(db);
 
-    // The limit is recorded, and outlives another manifest.
+    // The limit is recorded, and kept by another manifest.
     let db = open();
     let cf = db.cf_handle("default").expect("is there");
     assert_eq!(db.get_full_history_ts_low(&cf), Ok(le(4)));
@@ -441,7 +440,7 @@ fn misuse_is_refused() {
     let stamped = &db.cf_handle("stamped").expect("is there");
     let default = &db.cf_handle("default").expect("is there");
     let invalid = ErrorKind::InvalidArgument;
-    // Without a timestamp where there must be one.
+    // Without a timestamp where one is required.
     assert_eq!(kind(db.put_cf(stamped, "long enough", "v")), invalid);
     assert_eq!(kind(db.delete_cf(stamped, "long enough")), invalid);
     assert_eq!(kind(db.get_cf(stamped, "k")), invalid);
@@ -451,7 +450,7 @@ fn misuse_is_refused() {
     batch.put_cf_with_ts(stamped, "a", le(1), "v");
     batch.put_cf(stamped, "long enough", "v");
     assert_eq!(kind(db.write(batch)), invalid);
-    // With one where there must be none, or of another size.
+    // With a timestamp where none is allowed, or of another size.
     assert_eq!(kind(db.put_with_ts("a", le(1), "v")), invalid);
     assert_eq!(kind(db.get_opt("a", &at(le(1)))), invalid);
     assert_eq!(kind(db.put_cf_with_ts(stamped, "a", [1], "v")), invalid);
@@ -464,7 +463,7 @@ fn misuse_is_refused() {
     let mut batch = WriteBatch::default();
     batch.put_cf_with_ts(default, "a", le(1), "v");
     assert_eq!(kind(db.write(batch)), invalid);
-    // What has no form with timestamps.
+    // Operations that have no form with timestamps.
     let unsupported = ErrorKind::NotSupported;
     let mut batch = WriteBatch::default();
     batch.delete_range_cf(stamped, "aaaaaaaaaaaa", "bbbbbbbbbbbbb");
@@ -472,7 +471,7 @@ fn misuse_is_refused() {
     let mut batch = WriteBatch::default();
     batch.single_delete_cf(stamped, "aaaaaaaaaaaa");
     assert_eq!(kind(db.write(batch)), unsupported);
-    // Nothing of it was written; both families take what is theirs.
+    // None of it was written, and both families accept what they should.
     let mut batch = WriteBatch::default();
     batch.put_cf_with_ts(stamped, "a", le(2), "2");
     batch.delete_cf_with_ts(stamped, "a", le(3));
@@ -588,7 +587,7 @@ fn say_whether_persisted(path: &Path, persisted: u8) {
     (0..2).for_each(|_| _ = get_varint64(&mut handles).expect("the old metaindex"));
     bytes.push(0); // the kind of checksums
     bytes.extend_from_slice(&metaindex);
-    // That of the index, and zeros.
+    // The handle of the index, and zeros.
     bytes.extend_from_slice(&handles[..40 - metaindex.len()]);
     bytes.extend_from_slice(&footer[41..]);
     std::fs::write(path, bytes).expect("writes");
@@ -622,8 +621,8 @@ fn tables_that_lack_the_timestamps_of_their_keys_are_not_ingested() {
     }
 }
 
-/// A look-up stops where it finds the key, so that an older version must not
-/// come in above a newer one.
+/// A look-up stops where it finds the key, so an older version must not be ingested above a newer
+/// one.
 #[test]
 fn older_versions_of_keys_that_are_there_are_not_ingested() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -661,8 +660,8 @@ fn older_versions_of_keys_that_are_there_are_not_ingested() {
     ingest(vec![&other]).expect("takes it in");
 }
 
-/// A secondary takes over the tables it has open when it catches up, and with them
-/// how far back keys can be read.
+/// When a secondary catches up, it takes over the tables that it has open, and with them how far
+/// back keys can be read.
 #[test]
 fn a_secondary_knows_how_far_back_it_can_read() {
     let fs = MemFs::new();

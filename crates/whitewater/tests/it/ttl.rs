@@ -69,7 +69,7 @@ fn compactions_drop_what_is_older_than_its_family_allows() {
     };
     put("a");
     compact(&db);
-    // To the second: not yet older than it may be.
+    // To the second: just not too old yet.
     now.store(START + 60, Ordering::Relaxed);
     put("b");
     compact(&db);
@@ -93,7 +93,7 @@ fn an_expired_value_does_not_uncover_an_older_one() {
     let (mut o, now) = clocked(&fs);
     o.set_disable_auto_compactions(true);
     let db = Db::open_with_ttl(&o, DIR, HOUR).unwrap();
-    // At first it lives on in a deep level, then a newer one expires above it.
+    // At first it survives in a deep level, then a newer one expires above it.
     now.store(START + 10_000, Ordering::Relaxed);
     db.put("k", "old").unwrap();
     compact(&db);
@@ -137,7 +137,7 @@ fn every_way_to_read_hides_the_timestamp() {
             _ => compact(&db),
         }
     }
-    // What was merged has the time of the merge.
+    // A merged value has the time of the merge.
     now.store(START + 3000, Ordering::Relaxed);
     db.merge("m", "y").unwrap();
     compact(&db);
@@ -147,8 +147,8 @@ fn every_way_to_read_hides_the_timestamp() {
     assert_eq!(db.get("a").unwrap(), None);
 }
 
-/// The bytes are RocksDB's: the value, then the second as a little-endian
-/// number of 32 bits.
+/// The bytes are RocksDB's: the value, then the time in seconds as a little-endian number of 32
+/// bits.
 #[test]
 fn the_format_is_that_of_rocksdb() {
     let fs = MemFs::new();
@@ -179,8 +179,8 @@ fn the_format_is_that_of_rocksdb() {
     assert_eq!(raw.status().unwrap_err().kind(), ErrorKind::Corruption);
 }
 
-/// What expires goes without anybody asking, also where nothing is written:
-/// tables of a family whose values expire are compacted every 30 days.
+/// Expired values are dropped without a request, also if nothing is written: tables of a family
+/// whose values expire are compacted every 30 days.
 #[test]
 fn expired_values_go_by_themselves() {
     for (periodic, goes) in [(None, true), (Some(0), false)] {

@@ -1,4 +1,4 @@
-//! Code of the user that panics in a read: the call fails, the caller goes on.
+//! User code that panics in a read: the call fails, and the caller goes on.
 
 use crate::harness::tiny;
 use std::sync::Arc;
@@ -28,13 +28,13 @@ fn reads_fail_while(db: &DB, trap: &AtomicBool) {
     assert!(!fresh.valid());
     panicked(fresh.status());
     trap.store(false, Ordering::Relaxed);
-    // Where its source stands, nobody knows: it has failed for good.
+    // The position of its source is unknown, so it has failed for good.
     fresh.seek("b");
     assert!(!fresh.valid());
     panicked(fresh.status());
     fresh.next();
     panicked(fresh.status());
-    // One that was not asked meanwhile goes on, and so does everybody else.
+    // An iterator that was not used meanwhile goes on, and so do all other reads.
     kept.next();
     assert_eq!(kept.key(), Some(&b"b"[..]));
     for key in ["a", "b", "c"] {
@@ -122,7 +122,7 @@ fn a_comparator_that_panics_ends_the_table_that_is_made_outside() {
     trap.store(true, Ordering::Relaxed);
     panicked(writer.put("b", "2"));
     trap.store(false, Ordering::Relaxed);
-    // What it holds, nobody knows.
+    // The content of the file is unknown.
     assert!(writer.put("c", "3").is_err() && writer.finish().is_err());
     assert!(!path.exists());
     writer.open(&path).unwrap();

@@ -1,8 +1,7 @@
-//! Which version of a key is seen: from memtables and tables, after flushes and
-//! compactions, forward and backward, now and at snapshots.
+//! Which version of a key is seen: from memtables and tables, after flushes and compactions,
+//! forward and backward, now and at snapshots.
 //!
-//! Each test is a small case of one rule, the same each time; `model` mixes
-//! them all.
+//! Each test is a small case of one rule and is deterministic. `model` mixes them all.
 
 use crate::harness::points::Trap;
 use crate::harness::{DIR, Db, open_all, tiny_on, views_hold};
@@ -16,7 +15,7 @@ use whitewater::{
     FlushOptions, IteratorMode, Options, Point, ReadOptions, WaitForCompactOptions, WriteBatch,
 };
 
-/// Nothing is compacted unless it is asked for.
+/// Nothing is compacted unless the test asks for it.
 fn options() -> Options {
     let mut o = tiny_on(MemFs::new());
     o.set_disable_auto_compactions(true);
@@ -70,7 +69,7 @@ fn backward(db: &Db) -> String {
     scan(db, IteratorMode::End)
 }
 
-/// What is newer hides what is older, from one table of level 0 to the next.
+/// Newer entries hide older ones, from one table of level 0 to the next.
 #[test]
 fn a_newer_table_hides_an_older_one() {
     let mut o = options();
@@ -78,7 +77,7 @@ fn a_newer_table_hides_an_older_one() {
     table.set_block_cache(&Cache::new_lru_cache(1 << 20));
     o.set_block_based_table_factory(&table);
     let db = open(&o);
-    // What the first table has must not lose its number: a snapshot is older.
+    // The entries of the first table must not lose their numbers: a snapshot is older.
     let mut older = Some(db.snapshot());
     for value in ["1", "2", "3"] {
         db.put("k", value).expect("writes");
@@ -90,7 +89,7 @@ fn a_newer_table_hides_an_older_one() {
     }
 }
 
-/// What waits for its flush is seen, the newest first.
+/// Memtables that wait for their flush are read, the newest first.
 #[test]
 fn memtables_that_wait_for_their_flush_are_read_newest_first() {
     let mut o = options();
@@ -114,8 +113,8 @@ fn memtables_that_wait_for_their_flush_are_read_newest_first() {
     assert_eq!(seen, (Some("3".to_owned()), all.to_owned()));
 }
 
-/// A flush keeps what hides older tables: nobody has looked whether there is
-/// something to hide.
+/// A flush keeps what hides older tables, because it does not know whether there is something to
+/// hide.
 #[test]
 fn a_flush_keeps_what_hides_older_tables() {
     let db = open(&options());
@@ -141,8 +140,7 @@ fn a_flush_keeps_what_hides_older_tables() {
     }
 }
 
-/// Flushes and compactions keep what snapshots see, and leave what they hide
-/// from snapshots hidden.
+/// Flushes and compactions keep what snapshots see. What is hidden from snapshots stays hidden.
 #[test]
 fn snapshots_keep_what_they_see() {
     let db = open(&options());
@@ -174,7 +172,7 @@ fn snapshots_keep_what_they_see() {
     }
 }
 
-/// A snapshot may be taken twice at one moment.
+/// There may be two snapshots of one moment.
 #[test]
 fn a_snapshot_outlives_its_twin() {
     let db = open(&options());
@@ -188,8 +186,8 @@ fn a_snapshot_outlives_its_twin() {
     assert_eq!(found.as_deref(), Some(&b"1"[..]));
 }
 
-/// Range tombstones over what lies deeper, under a snapshot that does not see
-/// the newer of two.
+/// Range tombstones over entries of deeper levels, under a snapshot that does not see the newer
+/// one.
 #[test]
 fn an_older_range_tombstone_still_hides_what_lies_deeper() {
     let db = open(&options());
@@ -204,8 +202,8 @@ fn an_older_range_tombstone_still_hides_what_lies_deeper() {
     assert_eq!(snapshot.iterator(IteratorMode::Start).count(), 0);
 }
 
-/// A single deletion under a newer value of its key has yet to meet the value
-/// that it was written for, in a level deeper than that which is compacted.
+/// A single deletion under a newer value of its key has yet to meet the value that it was written
+/// for, in a level below the compaction.
 #[test]
 fn a_single_deletion_goes_down_to_its_value() {
     let mut o = options();
@@ -258,7 +256,7 @@ fn a_range_tombstone_reaches_over_all_tables_it_is_split_into() {
     assert_eq!(before.iterator(IteratorMode::Start).count(), 100);
 }
 
-/// A memtable is asked for its range tombstones, however often it was before.
+/// A memtable is asked for its range tombstones, even if it was asked before.
 #[test]
 fn range_tombstones_are_seen_as_they_come() {
     let db = open(&options());
@@ -272,8 +270,7 @@ fn range_tombstones_are_seen_as_they_come() {
     }
 }
 
-/// Keys that are written again and again, and merged down through all levels,
-/// show what was written last.
+/// Keys that are overwritten many times, and merged down through all levels, show the last value.
 #[test]
 fn compactions_leave_the_last_value_of_each_key() {
     let mut o = options();
@@ -311,7 +308,7 @@ fn compactions_leave_the_last_value_of_each_key() {
     assert!(levels.iter().any(|&level| level > 1), "{levels:?}");
 }
 
-/// Versions of a key that snapshots keep are in one table, however many.
+/// All versions of a key that snapshots keep are in one table, however many.
 #[test]
 fn versions_of_a_key_are_in_one_table() {
     let db = open(&options());
@@ -333,8 +330,8 @@ fn versions_of_a_key_are_in_one_table() {
     drop(snapshots);
 }
 
-/// A compaction of a range takes older tables of level 0 along that overlap
-/// those in the range, or what they have would hide what is newer.
+/// A compaction of a range also takes older tables of level 0 that overlap those in the range.
+/// Otherwise their entries would hide newer ones.
 #[test]
 fn a_compaction_of_a_range_leaves_nothing_older_above_it() {
     let db = open(&options());
@@ -351,7 +348,7 @@ fn a_compaction_of_a_range_leaves_nothing_older_above_it() {
     assert!(files.iter().all(|f| f.level > 0), "{files:?}");
 }
 
-/// Tables that a reader may still open are there for as long as it is.
+/// Tables that a reader may still open exist as long as the reader.
 #[test]
 fn a_reader_keeps_its_tables() {
     let mut o = options();
@@ -412,8 +409,8 @@ fn versions_above_a_snapshot_are_passed() {
     }
 }
 
-/// Both directions, and from one to the other at each key, over keys in a
-/// memtable and in tables, some of them deleted.
+/// Both directions, with a turn at each key, over keys in a memtable and in tables, some of them
+/// deleted.
 #[test]
 fn iterators_turn_around_anywhere() {
     let db = open(&options());
@@ -462,8 +459,8 @@ fn iterators_turn_around_anywhere() {
     assert!(seen.iter().eq(wanted.iter().rev()));
 }
 
-/// A seek that ends between two tables of a level shows the next one's first,
-/// also where a table reaches beyond its last entry, by a range tombstone.
+/// A seek that ends between two tables of a level shows the first entry of the second, also if a
+/// range tombstone extends the first table beyond its last entry.
 #[test]
 fn a_seek_goes_on_to_the_next_table() {
     for with_tombstone in [false, true] {
@@ -478,7 +475,7 @@ fn seek_between_tables(with_tombstone: bool) {
             .expect("writes");
     }
     db.flush().expect("flushes");
-    // Sees no tombstone, and has them keep what they delete.
+    // This snapshot sees no tombstone, and keeps what they delete.
     let snapshot = db.snapshot();
     if with_tombstone {
         delete_range(&db, "key000", "key200");

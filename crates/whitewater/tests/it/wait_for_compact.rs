@@ -1,4 +1,4 @@
-//! What is over when `wait_for_compact` returns.
+//! What is finished when `wait_for_compact` returns.
 
 use crate::harness::hooked::{HookedLogs, LogHook};
 use crate::harness::{DIR, Db, open_all, tiny_on};
@@ -7,11 +7,11 @@ use std::sync::{Arc, Condvar, Mutex};
 use whitewater::fs::Fs;
 use whitewater::{ErrorKind, WaitForCompactOptions};
 
-/// Holds up whoever removes a file with this ending.
+/// Holds up threads that remove a file with this ending.
 #[derive(Debug)]
 struct Gate {
     ending: &'static str,
-    /// Whether it is open, and who was held up.
+    /// Whether it is open, and which threads were held up.
     state: Mutex<(bool, usize)>,
     changed: Condvar,
 }

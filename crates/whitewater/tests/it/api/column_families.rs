@@ -14,7 +14,7 @@ fn handles_of_a_dropped_column_family_read_but_do_not_write() {
     let mut lenient = WriteOptions::default();
     lenient.set_ignore_missing_column_families(true);
     db.put_cf_opt(&cf, "k", "w", &lenient).unwrap();
-    // A new column family of the same name is another one.
+    // A new column family of the same name is a different one.
     db.create_cf("cf", &Options::default()).unwrap();
     let new = db.cf_handle("cf").unwrap();
     assert_eq!(db.get_cf(&new, "k").unwrap(), None);
@@ -70,7 +70,7 @@ fn files_of_a_dropped_column_family_go_with_its_last_handle() {
     }
 }
 
-/// RocksDB refuses it, too: it stands for no name where names are optional.
+/// RocksDB refuses it, too: where names are optional, it stands for no name.
 #[test]
 fn a_column_family_has_a_name() {
     let dir = tempfile::tempdir().unwrap();

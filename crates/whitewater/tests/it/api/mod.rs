@@ -1,5 +1,4 @@
-//! The public surface in both thread modes: what the `rocksdb` crate's users
-//! rely on.
+//! The public API in both thread modes: what users of the `rocksdb` crate rely on.
 //!
 //! `column_families` has what is tested in one mode: handles of dropped families, and names.
 
@@ -192,7 +191,7 @@ fn batches_are_atomic_and_ordered<T: Mode>() {
 fn column_families_are_created_listed_and_dropped<T: Mode>() {
     let dir = dir();
     let mut db = open::<T>(dir.path());
-    // Handles are kept for what was named at open or created since.
+    // Handles are kept for families that were named at open or created since.
     assert!(T::cf(&db, "default").is_none());
     T::create(&mut db, "a", &Options::default()).unwrap();
     T::create(&mut db, "b", &Options::default()).unwrap();
@@ -662,7 +661,7 @@ fn bad_calls_fail_as_they_should<T: Mode>() {
         "Sync writes has to enable WAL.",
     );
     assert_eq!(db.get("k").unwrap(), None);
-    // Without an operator, the merge or at the latest the read says so.
+    // Without an operator, the merge or at the latest the read fails and says so.
     let merged = db.merge("k", "1").and_then(|()| db.get("k"));
     let error = merged.unwrap_err();
     assert!(
@@ -756,8 +755,8 @@ fn the_order_of_keys_can_be_chosen<T: Mode>() {
     );
 }
 
-/// Keys of few letters, so that many begin with others, over several flushes
-/// and a reopening, against a map.
+/// Keys of few letters, so that many are prefixes of others, over several flushes and a reopening,
+/// against a map.
 fn reverse_bytewise_order_holds_in_every_memtable<T: Mode>() {
     for memtable in [None, Some(MemtableFactory::SkipList)] {
         let dir = dir();
