@@ -1,4 +1,4 @@
-//! What phases do while something fails.
+//! What phases do while an operation fails.
 
 use super::history::{Change, Entry, History, State, Told};
 use super::run::{Run, entry, state_of};
@@ -31,7 +31,7 @@ pub fn open_read_only(run: &mut Run) {
     run.db = run.tell("open read-only", opened);
 }
 
-/// Follows the database, which nobody writes.
+/// Follows the database, to which nothing is written.
 pub fn follow(run: &mut Run) {
     let names = run.history.visible().into_keys();
     let opened = Db::open_cf_as_secondary(&run.options, DIR, "/data/follower", names);
@@ -126,7 +126,7 @@ pub fn ingest(run: &mut Run, prefix: &str, by_move: bool) {
 
 pub const CHECKPOINT: &str = "/data/checkpoint";
 
-/// With what is in the memtables flushed, or else with a copy of the log.
+/// A checkpoint with the memtables flushed, or with a copy of the log.
 pub fn checkpoint(run: &mut Run, flushed: bool) {
     let limit = if flushed { 0 } else { u64::MAX };
     let done = Checkpoint::new(run.db())
@@ -134,8 +134,8 @@ pub fn checkpoint(run: &mut Run, flushed: bool) {
     run.tell("checkpoint", done);
 }
 
-/// A checkpoint that was made holds everything; one that failed is not there,
-/// and can be made again unless the database was stopped.
+/// A checkpoint that was made holds everything. One that failed does not exist, and can be made
+/// again unless the database was stopped.
 pub fn check_checkpoint(run: &Run, fault: Option<&Injected>) -> Result<(), String> {
     let dir = Path::new(CHECKPOINT);
     let there = run.memory.exists(dir).map_err(|e| e.to_string())?;
@@ -144,7 +144,7 @@ pub fn check_checkpoint(run: &Run, fault: Option<&Injected>) -> Result<(), Strin
         if there && fault.op != FaultOp::SyncDir {
             return Err("a failed checkpoint is there".to_owned());
         }
-        // Another parent: once it could not be synced, one is synced no more.
+        // Another parent directory: once a sync of one has failed, it is not synced again.
         let again = Checkpoint::new(run.db()).and_then(|c| c.create_checkpoint("/other"));
         return match again {
             Err(e) if !fault.path.starts_with(DIR) => Err(format!("the next checkpoint: {e}")),
@@ -174,7 +174,7 @@ pub fn delete_files(run: &mut Run) {
     }
 }
 
-/// Gets everything; what is read is right.
+/// Gets everything. What is read is right.
 pub fn get(run: &mut Run) {
     let (mut errors, mut wrong) = (Vec::new(), Vec::new());
     for (family, content) in run.history.visible() {
@@ -191,7 +191,7 @@ pub fn get(run: &mut Run) {
     run.wrong.extend(wrong);
 }
 
-/// Goes over everything, in both directions; what is read to the end is right.
+/// Iterates over everything, in both directions. What is read to the end is right.
 pub fn iterate(run: &mut Run) {
     let (mut errors, mut wrong) = (Vec::new(), Vec::new());
     for (family, content) in run.history.visible() {
@@ -221,8 +221,7 @@ pub fn iterate(run: &mut Run) {
     run.wrong.extend(wrong);
 }
 
-/// Without a fault, compactions have written tables to both levels, and moved
-/// some.
+/// Without a fault, compactions have written tables to both levels, and moved some.
 pub fn check_levels(run: &Run, fault: Option<&Injected>) -> Result<(), String> {
     if fault.is_some() {
         return Ok(());

@@ -1,10 +1,10 @@
-//! What was asked of a database, and what may be left of it.
+//! The changes that were asked of a database, and what may be left of them.
 
 use crate::harness::show;
 use crate::harness::walk::Content;
 use std::collections::BTreeMap;
 
-/// Column families and what they hold.
+/// Column families and their content.
 pub type State = BTreeMap<String, Content>;
 
 /// A column family, a key, and its value; `None` deletes.
@@ -38,14 +38,14 @@ impl Change {
     }
 }
 
-/// What the caller was told of a change.
+/// The outcome of a change, as its caller knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Told {
     /// It is there.
     Done,
-    /// It is there, and bypassed the log: it may be gone with the process.
+    /// It is there, but bypassed the log, so it may be lost with the process.
     Unlogged,
-    /// It is not there. It may turn up when the database is opened anew.
+    /// It is not there. It may appear when the database is reopened.
     Failed,
 }
 
@@ -54,15 +54,15 @@ pub enum Told {
 pub struct History {
     base: State,
     changes: Vec<(Change, Told)>,
-    /// So many changes survive a power cut.
+    /// How many changes survive a power cut.
     durable: usize,
 }
 
-/// More changes of unknown fate than this are a mistake of the script.
+/// More changes of unknown outcome than this are a mistake of the script.
 const MAX_UNCERTAIN: usize = 5;
 
 impl History {
-    /// None since `base`, which is durable.
+    /// No changes since `base`, which is durable.
     pub fn since(base: State) -> Self {
         History {
             base,
@@ -70,8 +70,8 @@ impl History {
         }
     }
 
-    /// Notes a change. One that was refused because another had failed before
-    /// is not to be noted: it is nowhere.
+    /// Records a change. A change that was refused because another had failed before must not be
+    /// recorded: it is nowhere.
     pub fn note(&mut self, change: Change, told: Told) {
         self.changes.push((change, told));
     }
@@ -81,7 +81,7 @@ impl History {
         self.changes.iter().any(|(_, told)| *told == Told::Failed)
     }
 
-    /// All that was acknowledged survives everything from here on.
+    /// Everything that was acknowledged survives a power cut from here on.
     pub fn all_durable(&mut self) {
         self.durable = self.changes.len();
         for (_, told) in &mut self.changes {
@@ -91,7 +91,7 @@ impl History {
         }
     }
 
-    /// What failed does not turn up any more.
+    /// Failed changes can no longer appear.
     pub fn forget_failed(&mut self) {
         let kept = |(_, told): &(Change, Told)| *told != Told::Failed;
         self.durable = self.changes[..self.durable]
@@ -122,8 +122,8 @@ impl History {
         self.explains(found, self.durable)
     }
 
-    /// Whether `found` is what the first changes make, at least `least` of them,
-    /// with or without those whose fate is unknown.
+    /// Whether `found` is the result of a prefix of the changes, of at least `least` of them, with
+    /// or without those whose outcome is unknown.
     fn explains(&self, found: &State, least: usize) -> Result<(), String> {
         for n in (least..=self.changes.len()).rev() {
             let changes = &self.changes[..n];
@@ -186,7 +186,7 @@ pub fn difference(found: &State, wanted: &State) -> String {
     format!("{} and {more} more", list.join("; "))
 }
 
-/// What is lost, or comes back, or is halved, is noticed.
+/// Changes that are lost, come back or are halved are noticed.
 #[test]
 fn other_states_than_the_history_allows_are_refused() {
     let put = |key: &str| {

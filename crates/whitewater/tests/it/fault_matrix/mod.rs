@@ -1,24 +1,22 @@
 //! Each operation of the file system, in each phase, fails once.
 //!
-//! A phase is a piece of a database's life with a script of its own
-//! (`phases`, `prepare`, `acts`). Run without faults, it tells which operations there are on
-//! which kinds of file; then it is run anew from the same files for each of
-//! them, for each error that makes sense there, and for each time that it
-//! happens, up to a limit (`sweep`). After each fault:
+//! A phase is a part of a database's life with a script of its own (`phases`, `prepare`, `acts`). A
+//! run without faults records the operations and the kinds of files that they are on. The phase is
+//! then run again from the same files for each of them, for each error that makes sense there, and
+//! for each time that it happens, up to a limit (`sweep`). After each fault:
 //!
-//! * every call returned, with a result or an I/O error that names the file;
-//! * everything acknowledged is there, in the same process, after the death of
-//!   the process, after a power cut, and nothing else but, in the latter two,
-//!   what had failed as a whole (`history`);
-//! * the database goes on, perhaps after a resumption or when it was opened
-//!   anew, and can be written to (`run`).
+//! * every call has returned, with a result or an I/O error that names the file;
+//! * everything acknowledged is there, in the same process, after the death of the process, and
+//!   after a power cut. Nothing else is there, except that in the latter two cases failed changes
+//!   may be there as a whole (`history`);
+//! * the database goes on, perhaps after a resumption or a reopening, and can be written to
+//!   (`run`).
 //!
-//! What became of it is the table in `docs/reliability.md` (`table`), which is
-//! written with `WHITEWATER_BLESS=1` and compared otherwise. `WHITEWATER_PHASE`
-//! runs one phase alone, without the table.
+//! The outcomes are the table in `docs/reliability.md` (`table`). `WHITEWATER_BLESS=1` writes it;
+//! otherwise it is compared. `WHITEWATER_PHASE` runs one phase alone, without the table.
 //!
-//! One memtable, one commit protocol: the defaults, whatever other tests are
-//! asked to run with.
+//! The memtable and the commit protocol are the defaults, whatever other tests are asked to run
+//! with.
 
 mod acts;
 mod history;

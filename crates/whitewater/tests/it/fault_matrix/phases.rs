@@ -17,21 +17,21 @@ use whitewater::{Options, WriteOptions};
 /// What a phase does with the database as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// It works with an open one.
+    /// It works with an open database.
     Works,
-    /// It opens one.
+    /// It opens a database.
     Opens,
-    /// It opens one, to read alone.
+    /// It opens a database only to read.
     OpensToRead,
     /// It reads, and writes nothing.
     Reads,
-    /// It closes one.
+    /// It closes a database.
     Closes,
-    /// It repairs one, and then opens it.
+    /// It repairs a database, and then opens it.
     Repairs,
 }
 
-/// A piece of a database's life.
+/// A part of a database's life.
 #[derive(Debug, Clone, Copy)]
 pub struct Phase {
     pub name: &'static str,
@@ -40,12 +40,11 @@ pub struct Phase {
     pub with: fn(&mut Options),
     /// Makes the database that every run begins with, and may leave it open.
     pub before: fn(&mut Run),
-    /// What each run does first, without faults; the database is open, unless
-    /// the phase opens it.
+    /// What each run does first, without faults. The database is open, unless the phase opens it.
     pub ready: fn(&mut Run),
     /// What each run does with a fault.
     pub act: fn(&mut Run),
-    /// What else must hold then in the same process; with the fault, if there was one.
+    /// What else must hold afterwards in the same process. It gets the fault, if there was one.
     pub then: fn(&Run, Option<&Injected>) -> Result<(), String>,
 }
 
@@ -60,7 +59,7 @@ const PLAIN: Phase = Phase {
     then: |_, _| Ok(()),
 };
 
-/// All of them, in the order of the document.
+/// All phases, in the order of the document.
 pub const PHASES: &[Phase] = &[
     Phase {
         name: "create",

@@ -13,7 +13,7 @@ pub fn large_buffer(o: &mut Options) {
     o.set_write_buffer_size(1 << 20);
 }
 
-/// Memtables are switched, and not flushed.
+/// Memtables are switched but not flushed.
 pub fn many_buffers(o: &mut Options) {
     o.set_min_write_buffer_number_to_merge(3);
     o.set_max_write_buffer_number(6);
@@ -34,8 +34,7 @@ pub fn fresh(run: &mut Run) {
     run.open();
 }
 
-/// A closed database with tables on two levels and two column families, all of
-/// which is in tables.
+/// A closed database with tables on two levels and two column families. Everything is in tables.
 pub fn filled(run: &mut Run) {
     fresh(run);
     for i in 0..20 {
@@ -55,7 +54,7 @@ pub fn filled(run: &mut Run) {
     run.close();
 }
 
-/// The same, with writes that are in logs only: two logs, one unclosed.
+/// The same, with writes that are only in logs: two logs, one of which was not closed.
 pub fn with_logs(run: &mut Run) {
     filled(run);
     run.open();
@@ -70,8 +69,7 @@ pub fn with_logs(run: &mut Run) {
     }
 }
 
-/// [`with_logs`], closed as the death of the process leaves it, and without
-/// CURRENT.
+/// [`with_logs`] as the death of the process leaves it, and without CURRENT.
 pub fn without_current(run: &mut Run) {
     with_logs(run);
     run.memory = run.memory.after_kill();
@@ -94,7 +92,7 @@ pub fn overlapping(run: &mut Run) {
     run.close();
 }
 
-/// Level 2 has a part of the keys; tables of level 0 have these and others.
+/// Level 2 has a part of the keys. Tables of level 0 have these and others.
 pub fn levels(run: &mut Run) {
     fresh(run);
     for i in 0..10 {
@@ -116,7 +114,7 @@ pub fn levels(run: &mut Run) {
     run.close();
 }
 
-/// A few writes to each column family, in the log alone.
+/// A few writes to each column family, only in the log.
 pub fn write_some(run: &mut Run) {
     for i in 0..3 {
         run.put("default", &format!("w{i}"), 150);
@@ -149,7 +147,7 @@ pub fn apart(run: &mut Run) {
     run.close();
 }
 
-/// Writes are refused since one has failed.
+/// Writes are refused because one has failed.
 pub fn stop(run: &mut Run) {
     run.put("default", "s0", 100);
     let rule = run.faults.add_rule(Rule {

@@ -1,5 +1,5 @@
-//! One run of a phase: a database over a file system that may fail, what it was
-//! asked, and what it answered.
+//! One run of a phase: a database on a file system that may fail, what it was asked, and what it
+//! answered.
 
 use super::history::{Change, Entry, History, State, Told, difference};
 use crate::harness::walk::collect;
@@ -12,8 +12,7 @@ use whitewater::{
     BlockBasedOptions, DBCompressionType, Error, ErrorKind, Options, WriteBatch, WriteOptions,
 };
 
-/// Options with which little is much, and nothing happens at a time of its own
-/// choice.
+/// Options with small limits, under which nothing happens at a time of the database's own choice.
 pub fn options() -> Options {
     let mut o = Options::default();
     o.create_if_missing(true);
@@ -44,12 +43,12 @@ pub struct Run {
     pub history: History,
     /// Errors of calls, with what was called.
     pub errors: Vec<(String, Error)>,
-    /// What must not be, whatever fails.
+    /// What must not happen, whatever fails.
     pub wrong: Vec<String>,
 }
 
 impl Run {
-    /// Of the database on `memory`, which holds `state` and is not open.
+    /// For the database on `memory`, which holds `state` and is not open.
     pub fn new(memory: MemFs, state: State, with: fn(&mut Options)) -> Self {
         let faults = FaultFs::new(Arc::new(memory.clone()));
         let mut options = options();
@@ -66,7 +65,7 @@ impl Run {
         }
     }
 
-    /// Notes an error of `what`; returns what came of it otherwise.
+    /// Records an error of `what`. Returns the result otherwise.
     pub fn tell<T>(&mut self, what: &str, result: Result<T, Error>) -> Option<T> {
         result
             .map_err(|e| self.errors.push((what.to_owned(), e)))
@@ -108,7 +107,7 @@ impl Run {
         match &done {
             Ok(()) if logged => self.history.note(change, Told::Done),
             Ok(()) => self.history.note(change, Told::Unlogged),
-            // Later ones are refused: they are nowhere.
+            // Later writes are refused: they are nowhere.
             Err(_) if self.history.has_failed() => {}
             Err(_) => self.history.note(change, Told::Failed),
         }
@@ -133,7 +132,7 @@ impl Run {
     /// Waits until background jobs have come to an end.
     pub fn settle(&self) {
         if let Some(db) = &self.db {
-            // Why it could not is found out by writing.
+            // A write will find out why it could not.
             let _ = db.wait_for_compact(&Default::default());
         }
     }
@@ -151,7 +150,7 @@ impl Run {
         }
     }
 
-    /// How many background failures there were.
+    /// The number of background failures.
     pub fn background_errors(&self) -> u64 {
         let count = self.db().property_int_value("rocksdb.background-errors");
         count.ok().flatten().unwrap_or(0)
@@ -175,7 +174,7 @@ impl Run {
             .try_for_each(|(what, e)| self.check_error(what, e))
     }
 
-    /// The same of one error.
+    /// The same for one error.
     pub fn check_error(&self, what: &str, e: &Error) -> Result<(), String> {
         let text = e.to_string();
         let faults = self.faults.injected();
@@ -196,7 +195,7 @@ pub fn entry(family: &str, key: &str, len: usize) -> Entry {
     (family.to_owned(), key.as_bytes().to_vec(), Some(value))
 }
 
-/// What `db` holds in the column families `names`.
+/// The content of `db` in the column families `names`.
 pub fn state_of<'a>(db: &Db, names: impl Iterator<Item = &'a String>) -> Result<State, String> {
     let mut state = State::new();
     for name in names {
@@ -215,13 +214,12 @@ pub fn state_of<'a>(db: &Db, names: impl Iterator<Item = &'a String>) -> Result<
     Ok(state)
 }
 
-/// Opens the database on `memory` with all column families there are; returns
-/// it with what it holds.
+/// Opens the database on `memory` with all of its column families. Returns it with its content.
 pub fn open_anew(memory: &MemFs, with: fn(&mut Options)) -> Result<(Db, State), String> {
     let mut options = options();
     with(&mut options);
     options.set_fs(Arc::new(memory.clone()));
-    // Nothing to list: opening says why, or makes a database.
+    // There is nothing to list. Opening says why, or makes a database.
     let names = Db::list_cf(&options, DIR).unwrap_or(vec!["default".to_owned()]);
     let opened = open_named(&options, Path::new(DIR), &names);
     let db = opened.map_err(|e| format!("does not open: {e}"))?;
@@ -236,7 +234,7 @@ pub fn repair(memory: &MemFs) -> Result<(), String> {
     Db::repair(&options, DIR).map_err(|e| format!("the next repair: {e}"))
 }
 
-/// Writes on, durably, and closes.
+/// Continues to write, durably, and closes.
 pub fn write_on(db: Db) -> Result<(), String> {
     let mut synced = WriteOptions::default();
     synced.set_sync(true);

@@ -11,11 +11,11 @@ use whitewater::WriteOptions;
 use whitewater::fs::fault::{Fault, FaultOp, FileKind, Injected, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
 
-/// Of the times that an operation happens on a kind of file in a phase, so many
-/// are failed: the first ones, and others spread over the rest.
+/// How many times an operation on one kind of file fails in one phase: the first ones, and others
+/// spread over the rest.
 const TIMES: u64 = 16;
 
-/// What a sweep has met.
+/// What a sweep has found.
 #[derive(Debug, Default)]
 pub struct Swept {
     pub faults: usize,
@@ -67,7 +67,7 @@ pub fn sweep(phase: Phase, table: &mut Table) -> Swept {
     swept
 }
 
-/// Which of `count` times are failed.
+/// Which of `count` times fail.
 fn times(count: u64) -> Vec<u64> {
     if count <= TIMES {
         return (1..=count).collect();
@@ -82,7 +82,7 @@ fn times(count: u64) -> Vec<u64> {
 fn faults_of(op: FaultOp) -> &'static [Fault] {
     match op {
         FaultOp::Append => &[Fault::Eio, Fault::Enospc, Fault::ShortWrite],
-        // These give room back, if they do anything.
+        // These give space back, if they do anything.
         FaultOp::Remove | FaultOp::RemoveDir | FaultOp::Truncate => &[Fault::Eio],
         _ if OpSet::WRITES.contains(op) || op == FaultOp::Lock => &[Fault::Eio, Fault::Enospc],
         _ => &[Fault::Eio],
@@ -138,7 +138,7 @@ fn dry_run(phase: Phase, base: &Base) -> Result<BTreeMap<(FaultOp, FileKind), u6
     Ok(seen)
 }
 
-/// One run; `None` when the fault was not met.
+/// One run. `None` if the fault did not happen.
 fn run(phase: Phase, base: &Base, rule: Rule) -> Result<Option<Outcome>, String> {
     let mut run = base.run(phase)?;
     let injected = run.faults.injected().len();
@@ -207,8 +207,7 @@ fn run(phase: Phase, base: &Base, rule: Rule) -> Result<Option<Outcome>, String>
     Ok(Some(outcome))
 }
 
-/// What the open database does after the fault, until it is closed; then what a
-/// next opening finds.
+/// What the open database does after the fault until it is closed, and what the next opening finds.
 fn judge(phase: Phase, mut run: Run, fault: &Injected, before: u64) -> Result<Outcome, String> {
     let visible = |run: &Run, when: &str| run.check_visible().map_err(|e| format!("{when}: {e}"));
     visible(&run, "in the process")?;

@@ -11,15 +11,15 @@ use whitewater::fs::fault::{Fault, FaultOp, FileKind};
 pub enum Outcome {
     /// No call failed.
     CarriesOn,
-    /// A background job failed and was tried again; no call failed.
+    /// A background job failed and was retried; no call failed.
     Retried,
-    /// The call failed; the next one does not.
+    /// The call failed, but the next one does not.
     Error,
     /// Writes are refused until [`whitewater::DB::resume`], which helped.
     StopsUntilResumed,
-    /// Writes are refused until the database is opened anew.
+    /// Writes are refused until the database is reopened.
     StopsUntilOpened,
-    /// It did not open; the next try did.
+    /// The opening failed, but the next one did not.
     RefusesToOpen,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Outcome {
 /// The columns.
 const FAULTS: [Fault; 3] = [Fault::Eio, Fault::Enospc, Fault::ShortWrite];
 
-/// The phase's place and name, the operation, the kind of file.
+/// The phase's place and name, the operation, and the kind of file.
 type Row = (usize, &'static str, FaultOp, FileKind);
 
 /// The outcomes of all faults.
@@ -64,7 +64,7 @@ impl Table {
         cells[column.expect("a known fault")].insert(outcome);
     }
 
-    /// Compares this with the table in the document, or puts it there.
+    /// Compares this with the table in the document, or writes it there.
     pub fn compare_or_bless(&self) {
         let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/reliability.md");
         let text = fs::read_to_string(&path).expect("docs/reliability.md");

@@ -1,4 +1,4 @@
-//! A file system in memory that counts what is read of it.
+//! An in-memory file system that counts what is read from it.
 
 use bytes::Bytes;
 use std::path::Path;
@@ -9,16 +9,15 @@ use whitewater::fs::mem::MemFs;
 use whitewater::fs::{Fs, RandomAccessFile, SequentialFile};
 use whitewater_storage::delegate_fs;
 
-/// Counts bytes that are read and files that are opened to be read. Clones count
-/// together.
+/// Counts bytes that are read and files that are opened for reading. Clones share the counts.
 #[derive(Debug, Clone)]
 pub struct CountingFs {
     fs: MemFs,
     counts: Arc<Counts>,
 }
 
-/// Written by: whoever reads files. Read by: the test (relaxed; nothing is read
-/// because of them).
+/// Written by threads that read files, and read by the test (relaxed: nothing else is read because
+/// of them).
 #[derive(Debug, Default)]
 struct Counts {
     bytes: AtomicU64,
@@ -26,7 +25,7 @@ struct Counts {
 }
 
 impl CountingFs {
-    /// One that counts what is read of `fs`.
+    /// Counts what is read from `fs`.
     pub fn new(fs: MemFs) -> Self {
         CountingFs {
             fs,
@@ -34,7 +33,7 @@ impl CountingFs {
         }
     }
 
-    /// Bytes that `work` reads, and files that it opens.
+    /// The number of bytes that `work` reads and of files that it opens.
     pub fn during(&self, work: impl FnOnce()) -> (u64, u64) {
         let now = || [&self.counts.bytes, &self.counts.opens].map(|n| n.load(Ordering::Relaxed));
         let before = now();

@@ -1,10 +1,10 @@
-//! A gate at which writers of a log can be held up between taking their place
-//! and copying their record.
+//! A gate at which writers of a log are held up between reserving their place and copying their
+//! record.
 
 use super::hooked::{HookedLogs, LogHook};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// Writers whose record holds this are held up.
+/// Writers whose record contains this are held up.
 pub const HOLD: &[u8] = b"HOLD THIS ONE UP";
 
 /// Holds writers up, and counts them.
@@ -38,7 +38,7 @@ impl Gate {
         }
     }
 
-    /// Lets them go on, and later ones pass.
+    /// Lets them and all later ones go on.
     pub fn open(&self) {
         self.state.lock().expect("nobody panics").open = true;
         self.changed.notify_all();
@@ -53,7 +53,7 @@ impl LogHook for Gate {
     }
 }
 
-/// A file system with a gate before its logs.
+/// A file system whose logs have this gate.
 pub fn gated() -> HookedLogs<Gate> {
     HookedLogs::new(Arc::default())
 }

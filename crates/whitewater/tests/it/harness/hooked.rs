@@ -1,5 +1,5 @@
-//! An in-memory file system that calls a hook where writers of a log are, and
-//! where files are removed.
+//! An in-memory file system that calls a hook when logs are written or synced, and when files are
+//! removed.
 
 use std::fmt::Debug;
 use std::path::Path;
@@ -11,17 +11,17 @@ use whitewater_storage::delegate_fs;
 
 type Result<T> = std::result::Result<T, Error>;
 
-/// Called by whoever is at the point in question; may take its time.
+/// Called by the thread that does the operation; may block it.
 pub trait LogHook: Debug + Send + Sync + 'static {
     /// `data` is about to be written to a log.
     fn writing(&self, _data: &[u8]) {}
-    /// It was.
+    /// The data was written.
     fn written(&self) {}
-    /// Space that a log gets is to be initialized, or not.
+    /// Whether space that a log gets is to be initialized.
     fn initializing(&self, _on: bool) {}
     /// A log is about to be synced.
     fn syncing(&self) {}
-    /// It was.
+    /// The log was synced.
     fn synced(&self) {}
     /// A file of any kind is about to be removed.
     fn removing(&self, _path: &Path) {}

@@ -1,9 +1,8 @@
 //! What the adversarial tests share: seeds, watchdogs, small databases.
 //!
-//! Every campaign is deterministic from its seed but for the timing of
-//! background threads. `WHITEWATER_SEED` replaces the first seed and
-//! `WHITEWATER_ROUNDS` the number of rounds (each round uses the seed after
-//! the last one), so a failure is replayed with the printed seed and one round.
+//! Every campaign is deterministic from its seed, except for the timing of background threads.
+//! `WHITEWATER_SEED` replaces the first seed and `WHITEWATER_ROUNDS` the number of rounds. Each
+//! round uses the next seed, so a failure is replayed with the printed seed and one round.
 
 pub mod counting;
 pub mod hold;
@@ -58,8 +57,8 @@ pub fn campaign(name: &str, default_seed: u64, default_rounds: u64, round: impl 
     }
 }
 
-/// Runs `work` on a thread of its own; ends the whole process when it has not
-/// ended after `seconds`, for a hung thread cannot be ended otherwise.
+/// Runs `work` on a thread of its own. If it has not ended after `seconds`, ends the whole process,
+/// because a hung thread cannot be ended otherwise.
 pub fn watched<T: Send + 'static>(
     what: &str,
     seconds: u64,
@@ -68,7 +67,7 @@ pub fn watched<T: Send + 'static>(
     let (done, ended) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         let outcome = catch_unwind(AssertUnwindSafe(work));
-        // The receiver is gone only if it gave up waiting.
+        // If the receiver is gone, it has given up waiting.
         let _ = done.send(());
         outcome
     });
@@ -82,7 +81,7 @@ pub fn watched<T: Send + 'static>(
     }
 }
 
-/// Waits for what background threads are to do.
+/// Waits until background threads have made `condition` true.
 pub fn until(what: &str, condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
@@ -91,11 +90,11 @@ pub fn until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Options that make tiny tables, many of them, and many levels. The memtable
-/// is the one that WHITEWATER_MEMTABLE names, with the Bloom filter and the
-/// checksums that WHITEWATER_MEMTABLE_BLOOM (per cent of the buffer) and
-/// WHITEWATER_PROTECTION (bytes) ask for, and the commit protocol that of
-/// WHITEWATER_PROTOCOL, so that a run can be repeated with others.
+/// Options that make tiny tables, many of them, and many levels. Environment variables choose the
+/// rest, so that a run can be repeated with other options: WHITEWATER_MEMTABLE the memtable,
+/// WHITEWATER_MEMTABLE_BLOOM the size of its Bloom filter (per cent of the buffer),
+/// WHITEWATER_PROTECTION the size of its checksums (bytes), and WHITEWATER_PROTOCOL the commit
+/// protocol.
 pub fn tiny() -> Options {
     let mut o = Options::default();
     o.create_if_missing(true);
@@ -134,23 +133,22 @@ pub fn set_protocol(o: &mut Options) {
     }
 }
 
-/// Whether batches are seen whole and snapshots stay, with the protocol that
-/// WHITEWATER_PROTOCOL names. Where they are not, unit tests of the protocol
-/// and `linearizability` show that.
+/// Whether batches are seen whole and snapshots do not move, with the protocol that
+/// WHITEWATER_PROTOCOL names. If not, unit tests of the protocol and `linearizability` show that.
 pub fn views_hold() -> bool {
     protocol() != Some(CommitProtocol::Unordered)
 }
 
-/// Sets whether writers insert beside each other, unless the protocol that
-/// WHITEWATER_PROTOCOL names needs that.
+/// Sets whether writers insert concurrently, unless the protocol that WHITEWATER_PROTOCOL names
+/// needs that.
 pub fn set_concurrent_inserts(o: &mut Options, concurrent: bool) {
     use CommitProtocol::{Ordered, Unordered};
     let needed = matches!(protocol(), Some(Ordered | Unordered));
     o.set_allow_concurrent_memtable_write(concurrent || needed);
 }
 
-/// The commit protocols that tests of the write path run with: all that there
-/// are, or the one that WHITEWATER_PROTOCOL names.
+/// The commit protocols that tests of the write path run with: all of them, or the one that
+/// WHITEWATER_PROTOCOL names.
 pub fn protocols() -> Vec<CommitProtocol> {
     use CommitProtocol::{Grouped, Ordered, Pipelined, Unordered};
     match protocol() {
@@ -166,7 +164,7 @@ pub fn strict_protocols() -> Vec<CommitProtocol> {
     protocols
 }
 
-/// The names that [`set_memtable`] knows.
+/// The names that [`set_memtable`] accepts.
 pub const MEMTABLES: [&str; 5] = [
     "skip_list",
     "art",
@@ -175,8 +173,8 @@ pub const MEMTABLES: [&str; 5] = [
     "hash_link_list",
 ];
 
-/// Sets the memtable of a name, and what it needs: a prefix extractor that
-/// leaves some keys out, for those that hash, and few buckets.
+/// Sets the memtable with this name. Memtables that hash also get few buckets and a prefix
+/// extractor, outside whose domain some keys are.
 pub fn set_memtable(o: &mut Options, name: &str) {
     let factory = match name {
         "skip_list" => MemtableFactory::SkipList,
@@ -218,7 +216,7 @@ pub fn tiny_on(fs: impl Fs) -> Options {
 pub fn open_all(options: &Options, dir: &Path) -> Result<Db, Error> {
     let names = match Db::list_cf(options, dir) {
         Ok(names) => names,
-        // Nothing there yet; if the database is damaged, opening says so.
+        // There is no database yet. If it is damaged, opening says so.
         Err(_) => vec!["default".to_owned()],
     };
     open_named(options, dir, &names)

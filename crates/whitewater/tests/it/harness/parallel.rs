@@ -1,9 +1,8 @@
-//! Batches by several writers over several column families, and the check of
-//! what a crash left of them: whole batches, of each writer the first ones.
+//! Batches of several writers over several column families, and the check of what a crash left:
+//! whole batches, and of each writer a prefix.
 //!
-//! Each writer counts its batches from 1. A batch stores its number, a key
-//! that moves, and its place in a list of all writers' batches, whose order is
-//! commit order, in every column family.
+//! Each writer counts its batches from 1. A batch stores in every column family its number, a key
+//! that moves, and an entry in a list of all writers' batches, whose order is commit order.
 
 use super::Db;
 use super::walk::collect;
@@ -19,13 +18,13 @@ pub const NUMBERS: u64 = 3 * FAMILIES.len() as u64;
 /// Batches of a writer in one list.
 const IN_A_LIST: u64 = 64;
 
-/// The names, as opening wants them.
+/// The names, as opening takes them.
 pub fn names() -> Vec<String> {
     FAMILIES.map(str::to_owned).to_vec()
 }
 
-/// What writer `w` stores about its batch `n` in every column family, the key
-/// to find its progress and a key that moves.
+/// What writer `w` stores about its batch `n` in every column family: its progress, and a key that
+/// moves.
 fn entries(w: usize, n: u64) -> [(String, String); 2] {
     let pad = "x".repeat((n * 37 % 400) as usize);
     [
@@ -44,7 +43,7 @@ pub fn batch(db: &Db, w: usize, n: u64) -> WriteBatch {
     batch
 }
 
-/// The same without the list, for readers who have no merge operator.
+/// The same without the list, for readers that have no merge operator.
 pub fn unlisted(db: &Db, w: usize, n: u64) -> WriteBatch {
     let mut batch = WriteBatch::default();
     for family in FAMILIES {
@@ -74,8 +73,7 @@ pub fn order(db: &Db) -> String {
     String::from_utf8(list).expect("ASCII")
 }
 
-/// Checks that `db` holds whole batches and no less than `least` of each
-/// writer; returns how many.
+/// Checks that `db` holds whole batches and at least `least` of each writer. Returns how many.
 pub fn check(db: &Db, least: &[u64]) -> Result<Vec<u64>, String> {
     let writers = least.len();
     let found = progress(db, writers);

@@ -1,5 +1,4 @@
-//! Hooks at the points of a write's way: traps that hold a writer up, and
-//! pauses by chance.
+//! Hooks at sync points of a write: traps that hold a writer up, and random pauses.
 
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
@@ -8,7 +7,7 @@ use std::thread;
 use std::time::Duration;
 use whitewater::{Options, Point};
 
-/// Holds up the next thread that reaches a point, once it is armed.
+/// Once armed, holds up the next thread that reaches a point.
 #[derive(Default)]
 pub struct Trap {
     state: Mutex<State>,
@@ -22,7 +21,7 @@ struct State {
     orders: Option<Orders>,
 }
 
-/// What becomes of whoever was caught.
+/// What becomes of the thread that was caught.
 #[derive(Clone, Copy)]
 enum Orders {
     GoOn,
@@ -58,14 +57,14 @@ impl Trap {
         }
     }
 
-    /// Arms the trap for the next one at `point`.
+    /// Arms the trap for the next thread at `point`.
     pub fn arm(&self, point: Point) {
         let mut state = self.state.lock();
         assert!(state.armed.is_none() && state.orders.is_none());
         state.armed = Some(point);
     }
 
-    /// Waits until somebody is caught; returns the number.
+    /// Waits until a thread is caught. Returns the number that the point passed.
     pub fn wait(&self) -> u64 {
         let mut state = self.state.lock();
         loop {
@@ -76,12 +75,12 @@ impl Trap {
         }
     }
 
-    /// Lets whoever was caught go on.
+    /// Lets the caught thread go on.
     pub fn release(&self) {
         self.order(Orders::GoOn);
     }
 
-    /// Makes whoever was caught panic.
+    /// Makes the caught thread panic.
     pub fn kill(&self) {
         self.order(Orders::Panic);
     }
@@ -92,8 +91,8 @@ impl Trap {
     }
 }
 
-/// Makes one in `one_in` arrivals at a point let others go first, so that
-/// threads meet in the middle of their writes on few cores, too.
+/// Makes one in `one_in` arrivals at a point yield, so that threads meet in the middle of their
+/// writes on few cores, too.
 pub fn shake(options: &mut Options, seed: u64, one_in: u64) {
     let count = AtomicU64::new(seed << 32);
     options.set_failpoints(move |_, _| {

@@ -1,10 +1,9 @@
-//! A run of writes, flushes, compactions, column family changes and reopenings
-//! whose every batch is journalled, and the check of what a crash or a failure
-//! left of it.
+//! A run of writes, flushes, compactions, column family changes and reopenings whose every batch is
+//! journalled, and the check of what a crash or a failure left of it.
 //!
-//! There is one writer, so commit order is the order of batches. Batch `n`
-//! stores `n` under "seq" in the default column family: from that the state's
-//! place in the order is read, and then all of it is compared.
+//! There is one writer, so commit order is the order of batches. Batch `n` stores `n` under "seq"
+//! in the default column family. The check reads the state's place in the order from that, and then
+//! compares all of the state.
 
 use super::walk::{Content, collect};
 use super::{DIR, Db, open_all, show, tiny};
@@ -27,7 +26,7 @@ enum Entry {
     Append(String, Vec<u8>, Vec<u8>),
 }
 
-/// Where a column family is in its life.
+/// The stage of a column family's life.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Life {
     Creating,
@@ -40,25 +39,25 @@ enum Life {
 #[derive(Debug, Clone, Default)]
 pub struct Journal {
     batches: Vec<Vec<Entry>>,
-    /// Batches acknowledged: they survive the death of the process.
+    /// The number of acknowledged batches: they survive the death of the process.
     pub acked: usize,
-    /// Batches that survive a power cut.
+    /// The number of batches that survive a power cut.
     pub durable: usize,
     families: BTreeMap<String, Life>,
-    /// A batch failed: later ones must fail too.
+    /// A batch failed, so later ones must fail too.
     pub failed: bool,
 }
 
-/// A journal that a sync hook looks at while the script goes on.
+/// A journal that a sync hook reads while the script goes on.
 pub type SharedJournal = Arc<Mutex<Journal>>;
 
 impl Journal {
-    /// Batches asked for.
+    /// The number of batches asked for.
     pub fn issued(&self) -> usize {
         self.batches.len()
     }
 
-    /// What `family` holds after the first `n` batches.
+    /// The content of `family` after the first `n` batches.
     fn content(&self, family: &str, n: usize) -> Content {
         let mut content = Content::new();
         for entry in self.batches[..n].iter().flatten() {
@@ -85,8 +84,8 @@ impl Journal {
         }
     }
 
-    /// Forgets batches after the first `n`, which a crash lost, and what is
-    /// not yet sure about column families; `names` are those there now.
+    /// Forgets batches after the first `n`, which a crash lost, and what is uncertain about column
+    /// families. `names` are those that exist now.
     pub fn continue_from(&mut self, n: usize, names: &[String]) {
         self.batches.truncate(n);
         (self.acked, self.durable, self.failed) = (n, n, false);
@@ -99,9 +98,9 @@ impl Journal {
     }
 }
 
-/// Checks that `db` holds a prefix of the batches of `after`, of at least
-/// `least`, and the column families it must. `before` is the journal before the
-/// moment of the crash, `after` the one after it. Returns the prefix's length.
+/// Checks that `db` holds a prefix of the batches of `after`, of at least `least`, and the column
+/// families that it must. `before` is the journal from before the crash, `after` the one from after
+/// it. Returns the prefix's length.
 pub fn check_prefix(
     db: &Db,
     names: &[String],
@@ -167,7 +166,7 @@ fn compare(name: &str, n: usize, found: &Content, wanted: &Content) -> Result<()
 /// Runs scripts on one file system and keeps the journal.
 pub struct Driver {
     pub journal: SharedJournal,
-    /// Errors met, with what was done.
+    /// Errors, with the calls that returned them.
     pub errors: Vec<(String, Error)>,
     options: Options,
     rng: StdRng,
@@ -176,7 +175,7 @@ pub struct Driver {
 }
 
 impl Driver {
-    /// A driver of the database on `fs`, which is opened by the first step.
+    /// A driver of the database on `fs`, which the first step opens.
     pub fn new(fs: Arc<dyn Fs>, journal: SharedJournal, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut options = tiny();
@@ -352,7 +351,7 @@ impl Driver {
         if self.live().len() > 3 {
             return;
         }
-        // Names are never used twice, so content belongs to one life.
+        // Names are never used twice, so content belongs to one column family.
         let name = format!("family{}", self.next_family);
         self.next_family += 1;
         self.journal
@@ -400,8 +399,8 @@ impl Driver {
     }
 }
 
-/// After opening: what failed before has turned out one way or the other, and
-/// what is there now is in tables, so it stays.
+/// After opening: the outcome of what failed before is certain, and what is there now is in tables,
+/// so it stays.
 fn resolve(db: &Db, options: &Options, journal: &mut Journal) {
     let (Ok(text), Ok(names)) = (db.get(b"seq"), Db::list_cf(options, DIR)) else {
         return;
@@ -413,8 +412,8 @@ fn resolve(db: &Db, options: &Options, journal: &mut Journal) {
     journal.continue_from(n, &names);
 }
 
-/// Opens the database on `fs` and checks what is left in it. Returns it, its
-/// column families, and the length of the prefix.
+/// Opens the database on `fs` and checks its content. Returns it, its column families, and the
+/// length of the prefix.
 pub fn reopen_and_check(
     fs: Arc<dyn Fs>,
     before: &Journal,

@@ -1,5 +1,4 @@
-//! Comparing what a database shows with a `BTreeMap`: scans, seeks and steps
-//! within bounds.
+//! Comparisons of a database with a `BTreeMap`: scans, seeks and steps within bounds.
 
 use super::{Db, show};
 use rand::Rng;
@@ -22,8 +21,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Read options with these bounds, for all keys in order whatever the
-    /// memtable.
+    /// Read options with these bounds, for all keys in order, whatever the memtable.
     pub fn read_options(&self) -> ReadOptions {
         let mut o = ReadOptions::default();
         o.set_total_order_seek(true);
@@ -42,7 +40,7 @@ impl Bounds {
     }
 }
 
-/// An iterator beside the content it must show, and where it must stand.
+/// An iterator, the content that it must show, and the position that it must have.
 pub struct Walk<'a> {
     pub iter: RawIter<'a>,
     content: Content,
@@ -96,14 +94,14 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// Goes to `key` or the next one.
+    /// Seeks `key` or the next one.
     pub fn seek(&mut self, key: &[u8]) -> Result<(), String> {
         self.iter.seek(key);
         let want = self.forward(Bound::Included(key)).map(|(k, _)| k.clone());
         self.expect(&format!("seek {}", show(key)), want)
     }
 
-    /// Goes to `key` or the one before.
+    /// Seeks `key` or the one before.
     pub fn seek_for_prev(&mut self, key: &[u8]) -> Result<(), String> {
         self.iter.seek_for_prev(key);
         let want = self.backward(Bound::Included(key)).map(|(k, _)| k.clone());
@@ -117,7 +115,7 @@ impl<'a> Walk<'a> {
         key: &dyn Fn(&mut StdRng) -> Vec<u8>,
     ) -> Result<(), String> {
         let kind = match self.at {
-            // An iterator at its end can only be seeked.
+            // An iterator at its end can only seek.
             None => rng.random_range(0..4),
             Some(_) => rng.random_range(0..20),
         };

@@ -8,7 +8,7 @@ use rand::Rng;
 use std::path::Path;
 use whitewater::{DB, DBCompressionType, Options, WaitForCompactOptions};
 
-/// The second has the name that db_bench gives it.
+/// db_bench chooses the second name.
 const FAMILIES: [&str; 2] = ["default", "column_family_name_000001"];
 
 const ROUNDS: usize = 9;
@@ -46,8 +46,7 @@ fn alternate(seed: u64) {
     content::check(&db, &work.model, "compacted at the end");
 }
 
-/// Column families are created and dropped by both engines; numbers are never
-/// used again.
+/// Both engines create and drop column families. Their numbers are never reused.
 #[test]
 fn column_families_come_and_go_in_both() {
     if !tools::available() {
@@ -102,8 +101,8 @@ fn column_families_come_and_go_in_both() {
     content::check(&content::open(dir.path()), &wanted, "at the end");
 }
 
-/// Writes with this engine: some rounds end with a flush or a compaction, the
-/// others leave the log to RocksDB.
+/// Writes with this engine. Some rounds end with a flush or a compaction; the others leave the log
+/// to RocksDB.
 fn write_here(dir: &Path, work: &mut Workload, round: usize) {
     let mut options = Options::default();
     options.create_if_missing(true);
@@ -176,7 +175,7 @@ fn operands(op: &Op) -> Vec<String> {
     }
 }
 
-/// Lets db_bench write. Its keys are its own; the others must not change.
+/// Lets db_bench write keys of its own. The others must not change.
 fn overwrite_with_db_bench(dir: &Path, work: &mut Workload, round: usize) {
     let seed = format!("--seed={}", work.rng.random_range(1..1000));
     let benchmarks = match round % 3 {

@@ -1,9 +1,9 @@
-//! Every codec, with and without a dictionary, in every format version: written
-//! here and read by RocksDB, and the other way round.
+//! Every codec, with and without a dictionary, in every format version, written here and read by
+//! RocksDB, and the reverse.
 //!
-//! The readers: ldb and sst_dump 7.8 to version 5, rocksdict (RocksDB 9.8) to
-//! version 6, rocksdbjni (RocksDB 11.8) all versions. RocksDB writes with the
-//! options in our OPTIONS file, so that it has the same codecs.
+//! The readers are ldb and sst_dump 7.8 up to version 5, rocksdict (RocksDB 9.8) up to version 6,
+//! and rocksdbjni (RocksDB 11.8) for all versions. RocksDB writes with the options in our OPTIONS
+//! file, so it has the same codecs.
 
 use super::workload::Workload;
 use super::written::compare;
@@ -16,8 +16,7 @@ use whitewater::{
     properties,
 };
 
-/// The name of a family, its codec, and its dictionary: none, samples as they
-/// are, or trained.
+/// The name of a family, its codec, and its dictionary: none, raw samples, or trained.
 type Codec = (&'static str, DBCompressionType, Dictionary);
 
 #[derive(Clone, Copy, PartialEq)]
@@ -29,7 +28,7 @@ enum Dictionary {
 
 const PLAIN: &str = "default";
 
-/// Dictionaries count only where RocksDB has them; the options are told to all.
+/// RocksDB uses dictionaries only with some codecs, but the options are set for all.
 fn codecs() -> Vec<Codec> {
     use DBCompressionType as C;
     let all = [
@@ -56,8 +55,8 @@ fn codecs() -> Vec<Codec> {
     codecs
 }
 
-/// Those that rocksdict's own RocksDB has: its zlib is built without an
-/// allocator, which RocksDB counts on, so that it reads no zlib block of anyone.
+/// The codecs of rocksdict's own RocksDB. Its zlib is built without an allocator, which RocksDB
+/// relies on, so it reads no zlib block of any engine.
 fn of_rocksdict(codec: &Codec) -> bool {
     codec.1 != DBCompressionType::Zlib
 }
@@ -87,8 +86,7 @@ fn open(dir: &Path, version: i32, codecs: &[Codec]) -> DB {
     DB::open_cf_descriptors(&options(version, codecs[0]), dir, families).expect("opens")
 }
 
-/// Writes a database with a family of each codec, the last writes of which are
-/// in its log.
+/// Writes a database with a family for each codec. The last writes are in its log.
 fn write(dir: &Path, version: i32, codecs: &[Codec], seed: u64) -> Content {
     let names: Vec<&str> = codecs.iter().map(|codec| codec.0).collect();
     let mut work = Workload::new(seed, &names, 400);
@@ -101,7 +99,7 @@ fn write(dir: &Path, version: i32, codecs: &[Codec], seed: u64) -> Content {
             .expect("flushes");
     };
     fill();
-    // Dictionaries are made by compactions.
+    // Compactions make dictionaries.
     for name in &names {
         content::compact(&db, name, true).expect("compacts");
     }
@@ -111,8 +109,8 @@ fn write(dir: &Path, version: i32, codecs: &[Codec], seed: u64) -> Content {
     work.model
 }
 
-/// Tables are smaller with a codec and have a dictionary where they should, so
-/// that the test is one of codecs.
+/// Tables are smaller with a codec and have a dictionary where they should, so this is a test of
+/// codecs.
 fn check_that_codecs_count(db: &DB, dir: &Path, codecs: &[Codec]) {
     let sizes: BTreeMap<&str, f64> = codecs
         .iter()
@@ -148,7 +146,7 @@ fn has_dictionary(db: &DB, dir: &Path, family: &str) -> bool {
     })
 }
 
-/// Bytes of data blocks for a byte of keys and values.
+/// Bytes of data blocks per byte of keys and values.
 fn shrunk(db: &DB, name: &str) -> f64 {
     let cf = content::cf(db, name);
     let text = db.property_value_cf(&cf, properties::AGGREGATED_TABLE_PROPERTIES);
@@ -223,8 +221,8 @@ fn the_newest_rocksdb_reads_and_writes_every_codec_in_every_version() {
     }
 }
 
-/// The database is read here as RocksDB left it, with its codecs in use, and
-/// once more after a compaction.
+/// The database is read here as RocksDB left it, with its codecs in use, and again after a
+/// compaction.
 fn check_here(dir: &Path, version: i32, codecs: &[Codec], model: &Content, what: &str) {
     let db = open(dir, version, codecs);
     content::check(&db, model, what);
@@ -235,8 +233,8 @@ fn check_here(dir: &Path, version: i32, codecs: &[Codec], model: &Content, what:
     content::check(&db, model, &format!("{what}, compacted here"));
 }
 
-/// A packaged RocksDB can lack a codec that it says it has. What it does with
-/// a table of RocksDB 7.8 tells whose fault an unreadable table is.
+/// A packaged RocksDB can lack a codec that it claims to have. What it does with a table of RocksDB
+/// 7.8 tells which engine is at fault for an unreadable table.
 #[test]
 fn rocksdict_reads_zlib_of_ours_if_it_reads_zlib_of_rocksdb() {
     let Some(python) = python::python() else {

@@ -28,8 +28,7 @@ fn bench(runs: &[&[&str]]) -> TempDir {
     dir
 }
 
-/// Checks that this engine reads what db_bench wrote as RocksDB does, and that
-/// it stays so when compacted here.
+/// Checks that this engine reads what db_bench wrote as RocksDB does, also after a compaction here.
 fn check(runs: &[&[&str]]) {
     check_with(runs, Options::default);
 }
@@ -196,7 +195,7 @@ fn last(_key: &[u8], existing: Option<&[u8]>, operands: &MergeOperands<'_>) -> O
         .map(<[u8]>::to_vec)
 }
 
-/// Codecs of RocksDB's that compress with dictionaries, and others.
+/// RocksDB's codecs, with dictionaries and without.
 #[test]
 fn every_codec_is_read() {
     if !tools::available() {

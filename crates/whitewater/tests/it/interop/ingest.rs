@@ -66,7 +66,7 @@ fn what_rocksdb_makes_is_ingested_here() {
             db.put(format!("k{i:04}"), format!("theirs {i}")).unwrap();
         }
     }
-    // Writes what it reads from the standard input; a shell gives it that.
+    // `write_extern_sst` reads entries from standard input; a shell gives it those of `scan`.
     let command = format!(
         "/usr/bin/ldb --db={0} scan | sed 's/ : / ==> /' | \
          /usr/bin/ldb --db={0} write_extern_sst {1}",

@@ -1,5 +1,4 @@
-//! The newest RocksDB that can be had, with every codec, through its Java
-//! package rocksdbjni.
+//! The newest released RocksDB, with every codec, through its Java package rocksdbjni.
 //!
 //! `WHITEWATER_ROCKSDBJNI` is the path of its jar.
 
@@ -29,8 +28,8 @@ pub fn scan(jar: &str, db: &Path) -> Content {
     run(jar, &["scan", tools::path(copy.path())])
 }
 
-/// Has RocksDB edit the database and write its tables anew, with the options in
-/// its OPTIONS file; returns what it must hold.
+/// Makes RocksDB edit the database and rewrite its tables, with the options in its OPTIONS file.
+/// Returns the content that it must have.
 pub fn rewrite(jar: &str, db: &Path, seed: u64) -> Content {
     run(jar, &["rewrite", tools::path(db), &seed.to_string()])
 }

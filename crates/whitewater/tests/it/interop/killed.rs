@@ -1,10 +1,9 @@
-//! RocksDB on what a killed process left, whose threads were in the middle of
-//! writes: it opens it, and finds what was acknowledged.
+//! RocksDB opens what a process left that was killed in the middle of writes, and finds what was
+//! acknowledged.
 //!
-//! Where a writer was killed between taking its place in the log and filling
-//! it, the log has a hole of zeros. This engine stops there. RocksDB skips
-//! zeros to the end of the block, so it may show later writes, too, which
-//! nobody was told of.
+//! If a writer was killed between reserving its place in the log and filling it, the log has a hole
+//! of zeros. This engine stops there. RocksDB skips zeros to the end of the block, so it may also
+//! show later writes, which were never acknowledged.
 
 use super::{java, python, tools};
 use crate::content::{Content, Pairs};
@@ -20,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use whitewater::{CommitProtocol, Options, Point};
 
-/// What this engine shows of a copy of the database.
+/// The content of a copy of the database, as this engine reads it.
 fn ours(options: &Options, db: &Path) -> (Content, Vec<u64>) {
     let copy = tools::copied(db);
     let db = open_named(options, copy.path(), &parallel::names()).expect("opens");
@@ -44,8 +43,8 @@ fn batch_of(key: &[u8], value: &[u8]) -> (usize, u64) {
     (w, number(text(value), 0).parse().expect("a number"))
 }
 
-/// Entries of `theirs` that are of batches beyond `ours`, of which there are
-/// `found` of each writer; all others must be the same.
+/// Entries of `theirs` of batches beyond `ours`, which has `found` batches of each writer. All
+/// other entries must be the same.
 fn beyond(theirs: &Pairs, ours: &Pairs, found: &[u64]) -> Result<usize, String> {
     for key in ours.keys() {
         if !theirs.contains_key(key) {
@@ -77,9 +76,9 @@ fn rocksdb_opens_what_a_killed_process_left() {
         for protocol in protocols() {
             let dir = tempfile::tempdir().expect("a temporary directory");
             let db = dir.path().join("db");
-            // With its column families, however early it is killed.
-            // Without tracked logs: a read-only RocksDB of 7.8 stops at an
-            // assertion of its own when it meets some and was not told to track.
+            // All column families exist, however early the process is killed. Logs are not tracked:
+            // a read-only RocksDB 7.8 fails an assertion of its own when it finds tracked logs and
+            // was not told to track.
             let mut options = options(protocol, seed);
             options.set_track_and_verify_wals_in_manifest(false);
             drop(open_named(&options, &db, &parallel::names()).expect("opens"));
@@ -121,8 +120,8 @@ fn rocksdb_opens_what_a_killed_process_left() {
     });
 }
 
-/// A hole, made on purpose: a writer stops before it has logged, others log
-/// behind it, one of them into the next block.
+/// A hole made on purpose: a writer stops before it has logged, and others log behind it, one of
+/// them into the next block.
 #[test]
 fn rocksdb_shows_no_more_than_what_lies_behind_a_hole() {
     if !tools::available() {

@@ -1,10 +1,9 @@
 //! Compressed logs, and what RocksDB before 8.0 makes of them.
 //!
-//! The reader of RocksDB 7.4 to 7.10 tells a new fragment from the rest of the one
-//! before by its address in a buffer of one block: of two fragments of a record that
-//! follow each other at the same offset of their blocks it takes the second for a
-//! rest of nothing, and leaves it out (mended in 8.0, pull request 11198). RocksDB
-//! itself writes such records, rarely; this engine writes none.
+//! The reader of RocksDB 7.4 to 7.10 tells a new fragment from the rest of the previous one by its
+//! address in a buffer of one block. If two fragments of one record follow each other at the same
+//! offset of their blocks, the reader takes the second for an empty rest and skips it (fixed in
+//! 8.0, pull request 11198). RocksDB itself rarely writes such records, and this engine never does.
 
 use super::written::compare;
 use super::{java, python, tools};
@@ -16,12 +15,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use whitewater::{DB, DBCompressionType, Options};
 
-/// Bytes that do not get smaller.
+/// Bytes that do not compress.
 fn noise(rng: &mut StdRng, len: usize) -> Vec<u8> {
     (0..len).map(|_| rng.random()).collect()
 }
 
-/// Whether `ldb dump_wal` reads the newest log to its end; what it says if not.
+/// Whether `ldb dump_wal` reads the newest log to its end. Returns its message if not.
 fn ldb_reads(db: &Path) -> Result<(), String> {
     let log = tools::files(db, "log").pop().expect("a log");
     let output = Command::new("/usr/bin/ldb")
@@ -46,7 +45,7 @@ fn check_newer(db: &Path, wanted: &Content, what: &str) {
     }
 }
 
-/// Has ldb write `pairs`, with the options of the database.
+/// Makes ldb write `pairs`, with the options of the database.
 fn load(db: &Path, pairs: &[(&str, Vec<u8>)]) {
     let mut ldb = Command::new("/usr/bin/ldb")
         .args(["load", "--hex", "--try_load_options"])
@@ -69,7 +68,7 @@ fn ldb_does_not_read_all_compressed_records_of_its_own_rocksdb() {
         return;
     }
     let mut rng = StdRng::seed_from_u64(1);
-    // The second record begins with a block, or not.
+    // Whether the second record begins at the start of a block.
     for (first, readable) in [(32_706, false), (20_000, true)] {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let flags = ["--benchmarks=fillseq", "--num=0", "--wal_compression=zstd"];
@@ -89,7 +88,7 @@ fn ldb_does_not_read_all_compressed_records_of_its_own_rocksdb() {
     }
 }
 
-/// Records of many lengths, at many places of their blocks.
+/// Records of many lengths, at many offsets of their blocks.
 #[test]
 fn every_rocksdb_reads_compressed_records_of_every_length() {
     if !tools::available() {

@@ -1,10 +1,10 @@
-//! Tables of every layout that can be written, for RocksDB's tools, for a recent
-//! RocksDB and for the newest one. Codecs have their own tests.
+//! Tables of every layout that can be written, for RocksDB's tools, for a recent RocksDB and for
+//! the newest one. Codecs have their own tests.
 //!
-//! What a build can write is in the lists below; a new compression type or
-//! filter is one entry more. A database has a column family for each layout:
-//! these are as many as it takes for every two values of different options to
-//! meet. Tables made outside of databases come in all layouts there are.
+//! The lists below have everything that a build can write; a new compression type or filter is one
+//! more entry. A database has a column family for each layout, and as many layouts as are needed
+//! for every two values of different options to meet. Tables made outside of databases have all
+//! possible layouts.
 
 use super::workload::Workload;
 use super::written::compare;
@@ -53,7 +53,7 @@ const FILTERS: [Filter; 5] = [
         t.set_partition_filters(true);
     },
 ];
-/// How many values each of these has, and hashed data blocks, or not.
+/// How many values each of these has, and whether data blocks have hash indexes.
 const SIZES: [usize; 5] = [
     COMPRESSIONS.len(),
     CHECKSUMS.len(),
@@ -62,7 +62,7 @@ const SIZES: [usize; 5] = [
     2,
 ];
 
-/// A place in each list.
+/// An index into each list.
 type Layout = [usize; 5];
 
 /// Options that make tables of a layout and format version.
@@ -125,8 +125,8 @@ fn all() -> Vec<Layout> {
     layouts
 }
 
-/// Writes a database with a family of each layout, the last writes of which
-/// are in its log; returns the model.
+/// Writes a database with a family for each layout. The last writes are in its log. Returns the
+/// model.
 fn write(dir: &Path, version: i32, seed: u64) -> Workload {
     let layouts = pairwise();
     let names = (0..layouts.len()).map(|n| format!("layout{n}"));
@@ -145,7 +145,7 @@ fn write(dir: &Path, version: i32, seed: u64) -> Workload {
         db.flush_cfs_opt(&families, &FlushOptions::default())
             .unwrap();
     }
-    // Half of the families have one table, with what is left.
+    // Half of the families have one table, with everything that is left.
     for name in names.iter().step_by(2) {
         content::compact(&db, name, true).unwrap();
     }

@@ -13,7 +13,7 @@ fn load(path: &Path, ignore: bool) -> Result<(Options, Vec<ColumnFamilyDescripto
     Options::load_latest(path, Env::new()?, ignore, cache)
 }
 
-/// Options of which many are not the default.
+/// Options, many of which are not the default.
 fn options() -> Options {
     let mut opts = Options::default();
     opts.create_if_missing(true);
@@ -125,7 +125,7 @@ fn options_files_follow_what_happens() {
     assert!(newest().contains("\n  write_buffer_size=131072\n"));
     db.set_db_options(&[("max_open_files", "333")]).unwrap();
     assert!(newest().contains("\n  max_open_files=333\n"));
-    // What is refused leaves no trace.
+    // A refused change leaves no trace.
     let before = files(path);
     db.set_options(&[("write_buffer_size", "99"), ("num_levels", "3")])
         .unwrap_err();

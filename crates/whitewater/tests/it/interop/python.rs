@@ -54,7 +54,7 @@ pub fn scan(python: &str, db: &Path) -> Content {
     script(python, &["scan", tools::path(copy.path())])
 }
 
-/// As [`scan`], for what rocksdict may not be able to read: what it said then.
+/// Like [`scan`], for what rocksdict may not be able to read. It then returns rocksdict's message.
 pub fn try_scan(python: &str, db: &Path) -> Result<Content, String> {
     let script = tools::script("interop.py");
     let output = Command::new(python)
@@ -67,8 +67,8 @@ pub fn try_scan(python: &str, db: &Path) -> Result<Content, String> {
     Err(String::from_utf8_lossy(&output.stderr).into_owned())
 }
 
-/// Has rocksdict edit the database and write its tables anew, with the options
-/// in its OPTIONS file; returns what it must hold.
+/// Makes rocksdict edit the database and rewrite its tables, with the options in its OPTIONS file.
+/// Returns the content that it must have.
 pub fn rewrite(python: &str, db: &Path, seed: u64) -> Content {
     script(python, &["rewrite", tools::path(db), &seed.to_string()])
 }

@@ -9,7 +9,7 @@ use std::process::Command;
 use tempfile::TempDir;
 use whitewater::{DB, Options};
 
-/// Whether the tools are here; where they must be, they are or this fails.
+/// Whether the tools are installed. If they must be and are not, this fails.
 pub fn available() -> bool {
     let missing = |tool: &&str| !Path::new("/usr/bin").join(tool).is_file();
     let missing: Vec<_> = ["ldb", "sst_dump", "db_bench"]
@@ -23,7 +23,7 @@ pub fn available() -> bool {
     false
 }
 
-/// Runs a program to its success and returns what it printed.
+/// Runs a program, which must succeed, and returns what it printed.
 pub fn run<S: AsRef<OsStr>>(program: &str, arguments: &[S]) -> String {
     let output = Command::new(program)
         .args(arguments)
@@ -80,7 +80,7 @@ pub fn copied(db: &Path) -> TempDir {
     dir
 }
 
-/// The content of a copy of a database as `ldb scan` sees it.
+/// The content of a copy of a database as `ldb scan` prints it.
 pub fn scan(db: &Path) -> Content {
     let copy = copied(db);
     let names = DB::list_cf(&Options::default(), db).expect("can be listed");
@@ -117,8 +117,8 @@ pub fn hex(bytes: &[u8]) -> String {
     format!("0x{}", content::hex(bytes).to_uppercase())
 }
 
-/// Has RocksDB check a copy of the database: files against manifest, and every
-/// block of every table.
+/// Makes RocksDB check a copy of the database: its files against the manifest, and every block of
+/// every table.
 pub fn check(db: &Path) {
     let copy = copied(db);
     let out = ldb(copy.path(), &["checkconsistency"]);
@@ -150,10 +150,10 @@ fn tables(db: &Path) -> Vec<PathBuf> {
     files(db, "sst")
 }
 
-/// A table as the manifest has it: level and number.
+/// A table in the manifest: level and number.
 pub type Placed = (i32, u64);
 
-/// The tables of each family as `ldb manifest_dump` sees them.
+/// The tables of each family as `ldb manifest_dump` prints them.
 pub fn manifest_tables(db: &Path) -> BTreeMap<String, Vec<Placed>> {
     let out = ldb(db, &["manifest_dump"]);
     let mut families = BTreeMap::new();
@@ -190,8 +190,8 @@ pub fn log_operations(log: &Path) -> Vec<String> {
     operations
 }
 
-/// The keys and values in the tables as `sst_dump` scans them, by table
-/// number. Fails on anything but values.
+/// The keys and values in the tables as `sst_dump` prints them, by table number. Fails if there is
+/// anything but values.
 pub fn table_values(db: &Path) -> BTreeMap<u64, Pairs> {
     let dir = format!("--file={}", path(db));
     let out = run(

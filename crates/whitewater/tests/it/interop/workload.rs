@@ -1,4 +1,4 @@
-//! Random operations with a model of what they leave.
+//! Random operations with a model of their result.
 
 use super::tools;
 use crate::content::{self, Content};
@@ -6,8 +6,8 @@ use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use whitewater::{DB, WriteBatch};
 
-/// One operation. Families are given by their place in
-/// [`Workload::families`], which is their number too.
+/// One operation. A family is given by its index in [`Workload::families`], which is also its
+/// number.
 #[derive(Debug, Clone)]
 pub enum Op {
     Put(usize, Vec<u8>, Vec<u8>),
@@ -34,7 +34,7 @@ impl Op {
 /// A source of operations.
 pub struct Workload {
     pub families: Vec<String>,
-    /// What the operations so far leave.
+    /// The result of the operations so far.
     pub model: Content,
     pub rng: StdRng,
     /// Most bytes of a value.
@@ -47,8 +47,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// A source of its own for each `seed`; `WHITEWATER_SEED`, a number, is
-    /// added to it, for campaigns.
+    /// A generator for each `seed`. The number in `WHITEWATER_SEED` is added to it, for campaigns.
     pub fn new(seed: u64, families: &[&str], keys: u32) -> Workload {
         let more = std::env::var("WHITEWATER_SEED").unwrap_or_default();
         let more: u64 = more.parse().unwrap_or(0);
@@ -68,7 +67,7 @@ impl Workload {
         }
     }
 
-    /// Makes up operations of one batch and applies them to the model.
+    /// Makes the operations of one batch and applies them to the model.
     pub fn batch(&mut self, length: usize) -> Vec<Op> {
         (0..length)
             .map(|_| {
@@ -79,7 +78,7 @@ impl Workload {
             .collect()
     }
 
-    /// Writes a batch that was made up.
+    /// Writes a batch that was made.
     pub fn write(&self, db: &DB, operations: &[Op]) {
         let mut batch = WriteBatch::default();
         for op in operations {
@@ -98,7 +97,7 @@ impl Workload {
         db.write(batch).unwrap();
     }
 
-    /// Makes up and writes batches.
+    /// Makes and writes batches.
     pub fn run(&mut self, db: &DB, batches: usize) -> Vec<Vec<Op>> {
         (0..batches)
             .map(|_| {
@@ -139,7 +138,7 @@ impl Workload {
         ordinary(self.rng.random_range(0..self.keys))
     }
 
-    /// Any bytes below the ordinary keys, none among them.
+    /// Any bytes, or none, that sort below the ordinary keys.
     fn binary_key(&mut self) -> Vec<u8> {
         let length = self.rng.random_range(0..12);
         let mut key: Vec<u8> = (0..length).map(|_| self.rng.random()).collect();
@@ -149,7 +148,8 @@ impl Workload {
         key
     }
 
-    /// A value: half of it noise, some empty, a few longer than a log's block.
+    /// A value. Half of its bytes are random. Some values are empty, and a few are longer than a
+    /// block of a log.
     pub fn value(&mut self) -> Vec<u8> {
         let length = match self.rng.random_range(0..200) {
             0..5 => 0,

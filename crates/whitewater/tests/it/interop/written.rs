@@ -47,7 +47,7 @@ fn tools_read_zstd() {
     check_compression(DBCompressionType::Zstd);
 }
 
-/// Memtables by prefix, and tables that say so.
+/// Memtables that group keys by prefix, and tables that record the prefix extractor.
 #[test]
 fn tools_read_what_has_prefixes() {
     if !tools::available() {
@@ -132,8 +132,8 @@ fn check_database(seed: u64, options: &Options) {
     for name in FAMILIES {
         content::compact(&db, name, true).unwrap();
     }
-    // A manual compaction may leave a level fuller than automatic ones allow,
-    // which move its tables on.
+    // A manual compaction may leave a level fuller than automatic ones allow, which then move its
+    // tables on.
     db.wait_for_compact(&WaitForCompactOptions::default())
         .unwrap();
     content::check(&db, &work.model, "compacted");
@@ -151,7 +151,7 @@ fn check_database(seed: u64, options: &Options) {
     check_upkeep(dir.path(), &work.model);
 }
 
-/// Checks that what RocksDB makes of copies of the database is whole too.
+/// Checks that what RocksDB writes to copies of the database is sound, too.
 fn check_upkeep(dir: &Path, model: &Content) {
     let copy = tools::copied(dir);
     let checkpoint = copy.path().join("checkpoint");
@@ -173,8 +173,8 @@ fn check_upkeep(dir: &Path, model: &Content) {
     content::check(&content::open(copy.path()), model, "repaired by RocksDB");
 }
 
-/// Writes a database of several levels with a live tail in the log; returns
-/// its tables and the tail.
+/// Writes a database of several levels, with the last writes in the log. Returns its tables and
+/// those writes.
 fn write(
     dir: &Path,
     options: &Options,
@@ -236,7 +236,7 @@ fn table_content(dir: &Path, tables: &BTreeMap<String, Vec<Placed>>) -> Content 
         .collect()
 }
 
-/// Checks that the logs end with `tail`, one line each batch.
+/// Checks that the logs end with `tail`, one line for each batch.
 fn check_log(dir: &Path, tail: &[Vec<Op>]) {
     let logs = tools::files(dir, "log");
     let found: Vec<String> = logs
@@ -252,7 +252,7 @@ fn check_log(dir: &Path, tail: &[Vec<Op>]) {
     );
 }
 
-/// Compares contents, naming the first difference.
+/// Compares contents and names the first difference.
 pub fn compare(found: &Content, wanted: &Content, when: &str) {
     assert!(found.keys().eq(wanted.keys()), "{when}: {:?}", found.keys());
     for (name, wanted) in wanted {

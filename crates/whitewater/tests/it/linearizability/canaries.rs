@@ -1,4 +1,4 @@
-//! The checks can fail: histories that are bad, and stores that are.
+//! The checks can fail: bad histories and bad stores are noticed.
 
 use super::faults::{FAULTS, Fault, Faulty};
 use super::history::{History, Kind, Op, Read, What};
@@ -9,7 +9,7 @@ use super::{LONG, Round, SLOTS, Setup, Tally, WHOLE, must_detect, rules, search}
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-/// A call from `call` to `end`, of which nobody knows the sequence number.
+/// A call from `call` to `end` with unknown sequence numbers.
 fn op(call: u64, end: u64, what: What) -> Op {
     Op {
         thread: 0,
@@ -146,7 +146,7 @@ fn bad_histories_are_rejected() {
     }
 }
 
-/// What only the search can tell: three reads in a circle.
+/// What only the search can find: three reads in a circle.
 #[test]
 fn the_search_sees_longer_circles() {
     let circle = history(&[
@@ -165,7 +165,7 @@ fn the_search_sees_longer_circles() {
     }
 }
 
-/// What only sequence numbers and second readings tell.
+/// What only sequence numbers and second readings show.
 #[test]
 fn bad_snapshots_are_rejected() {
     let one = numbered(write(1, 20, &[(0, 1)]), 10, 11);
@@ -191,7 +191,7 @@ fn bad_snapshots_are_rejected() {
         let found = rules::check(&history(&[one.clone(), two.clone(), snapshot])).expect_err(name);
         assert_eq!(found.kind, kind, "{name}: {found}");
     }
-    // Of which the numbers are not known.
+    // A call whose numbers are unknown.
     let (one, two) = (write(1, 20, &[(0, 1)]), write(2, 21, &[(0, 2)]));
     let with = |a, b| history(&[one.clone(), two.clone(), a, b]);
     let same = with(snapshot(3, 4, 12, &[(0, 1)]), snapshot(5, 6, 12, &[(0, 2)]));
@@ -216,7 +216,7 @@ fn bad_snapshots_are_rejected() {
     );
 }
 
-/// Some history of few calls: values are guessed, so that most are bad.
+/// A random history of few calls. Values are guessed, so most histories are bad.
 fn random_history(rng: &mut StdRng) -> History {
     let calls = rng.random_range(2..=6u32);
     let mut ops = Vec::new();
@@ -242,7 +242,7 @@ fn random_history(rng: &mut StdRng) -> History {
     }
     let mut history = history(&ops);
     history.initial.truncate(2);
-    // Make most reads see what somebody wrote.
+    // Makes most reads see a value that was written.
     let written: Vec<Op> = history
         .ops
         .iter()
@@ -287,8 +287,8 @@ fn some_order_explains(history: &History) -> bool {
     go(&history.initial, &history.ops.iter().collect::<Vec<_>>())
 }
 
-/// The checker is right about small histories, and the rules never reject
-/// what has an order.
+/// The checker is right about small histories, and the rules never reject a history that has an
+/// order.
 #[test]
 fn the_checker_agrees_with_trying_all_orders() {
     let mut rng = StdRng::seed_from_u64(1);
@@ -324,13 +324,13 @@ fn the_checker_agrees_with_trying_all_orders() {
     );
 }
 
-/// Records until `fault` is noticed by `round`'s check, and says by what.
+/// Records until the check of `round` notices `fault`. Returns its complaint.
 fn detect(round: Round, fault: Fault, one_in: u64) -> Kind {
     let protocol = protocols()[0];
     let what = format!("{fault:?} by {}", round.test);
     let found = must_detect(&what, 1..60, |seed| {
         let plan = Plan {
-            // Several threads and something to be torn, or the fault is none.
+            // With several threads and something to be torn. Otherwise the fault has no effect.
             threads: 4,
             batches: 60,
             pairs: 10,
@@ -349,8 +349,7 @@ fn detect(round: Round, fault: Fault, one_in: u64) -> Kind {
     found.kind
 }
 
-/// Every fault is found in a store that has it once in a thousand calls of its
-/// kind.
+/// Every fault is found in a store that has it once in a thousand calls of its kind.
 #[test]
 fn bad_stores_are_noticed_by_the_rules() {
     for fault in FAULTS {
@@ -358,7 +357,7 @@ fn bad_stores_are_noticed_by_the_rules() {
     }
 }
 
-/// And by the search alone in shorter runs, in which it is more frequent.
+/// The search alone finds it in shorter runs, in which it is more frequent.
 #[test]
 fn bad_stores_are_noticed_by_the_search() {
     let whole = Round {
@@ -373,7 +372,7 @@ fn bad_stores_are_noticed_by_the_search() {
     }
 }
 
-/// Where nothing is wrong, looking for it must not find anything.
+/// Nothing is found where nothing is wrong.
 #[test]
 #[should_panic(expected = "nothing was detected")]
 fn a_good_store_is_not_suspected() {

@@ -1,6 +1,6 @@
-//! Ways to be slow at bad moments: logs whose writes and syncs let other
-//! threads go first, and a comparator that does so in the middle of inserts
-//! and look-ups. On few cores threads otherwise meet only where they block.
+//! Delays at bad moments: logs whose writes and syncs yield to other threads, and a comparator that
+//! yields in the middle of inserts and look-ups. Without them, threads on few cores meet only where
+//! they block.
 
 use crate::harness::hooked::LogHook;
 use std::cmp::Ordering as Order;
@@ -9,12 +9,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// Lets others go first, at random.
+/// Yields to other threads, at random.
 #[derive(Debug)]
 pub struct Dice {
-    /// One in so many throws is a pause.
+    /// One in this many throws is a pause.
     one_in: u64,
-    /// Counts throws; whoever throws changes it. Publishes nothing.
+    /// Counts throws. Every thread that throws changes it. Publishes nothing.
     thrown: AtomicU64,
 }
 

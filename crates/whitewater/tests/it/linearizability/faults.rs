@@ -1,4 +1,4 @@
-//! A store that breaks its promises now and then, to see that it is noticed.
+//! A store that sometimes breaks its promises, to see that it is noticed.
 
 use super::history::Slots;
 use super::store::{Manner, Store, View};
@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
 
-/// What is wrong once in a while.
+/// What goes wrong once in a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
-    /// A get returns what some writes ago was in its slot.
+    /// A get returns what was in its slot some writes ago.
     StaleGet,
     /// A write is acknowledged and dropped.
     LostWrite,
@@ -30,16 +30,16 @@ pub const FAULTS: [Fault; 5] = [
     Fault::MovingSnapshot,
 ];
 
-/// How many writes of its slot ago a stale value is from.
+/// How many writes of its slot a stale value is old.
 const AGE: usize = 8;
 
-/// `store`, but one call in `one_in` of the fault's kind goes wrong.
+/// `store`, in which one call in `one_in` of the fault's kind goes wrong.
 pub struct Faulty<S> {
     store: S,
     fault: Fault,
     one_in: u64,
     slots: usize,
-    /// Calls of the fault's kind, counted by all threads; publishes nothing.
+    /// Calls of the fault's kind, counted by all threads. Publishes nothing.
     calls: AtomicU64,
     /// What was written, by slot.
     written: Mutex<Vec<Vec<u32>>>,

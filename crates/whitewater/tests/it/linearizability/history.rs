@@ -1,11 +1,10 @@
-//! What was called, when, and what came back.
+//! What was called, when, and what it returned.
 //!
-//! A *slot* is one key of one column family. Every write has a number that no
-//! other write has, and puts it into each slot it writes; 0 stands for a slot
-//! that is absent, so a delete writes 0. Times are tickets of one [`Clock`]:
-//! what ended with a smaller ticket than another call began with was over
-//! before. A read's times are those of the call that chose its moment: for a
-//! snapshot or an iterator the call that made it, however late it is read.
+//! A *slot* is one key of one column family. Every write has a number that no other write has, and
+//! stores it in each slot that it writes. 0 stands for an absent slot, so a delete writes 0. Times
+//! are tickets of one [`Clock`]: a call that ended with a smaller ticket than another call began
+//! with was over before it. The times of a read are those of the call that chose its moment. For a
+//! snapshot or an iterator that is the call that made it, however late it is read.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,10 +12,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Slots and the values in them, each slot at most once.
 pub type Slots = Vec<(usize, u32)>;
 
-/// Gives tickets. Taken by every thread before and after each call. AcqRel
-/// pairs with itself: a call stays between its tickets, and tickets order the
-/// calls for real. That adds nothing to what a locked instruction does anyway
-/// on x86-64; orderings too weak for other machines are for the model checkers.
+/// Gives tickets. Every thread takes one before and after each call. AcqRel pairs with itself: a
+/// call stays between its tickets, and tickets order the calls. On x86-64 a locked instruction does
+/// that anyway. Orderings that are too weak for other machines are for the model checkers to find.
 #[derive(Default)]
 pub struct Clock(AtomicU64);
 
@@ -40,7 +38,7 @@ pub struct Read {
     /// The call, for messages.
     pub how: &'static str,
     pub seen: Slots,
-    /// The sequence number, of a snapshot.
+    /// The sequence number of a snapshot.
     pub sequence: Option<u64>,
     /// What was seen when a snapshot or an iterator was read again.
     pub again: Vec<(&'static str, Slots)>,
@@ -59,7 +57,7 @@ pub struct Op {
 }
 
 impl Op {
-    /// What the op says about each of its slots.
+    /// What the operation says about each of its slots.
     pub fn slots(&self) -> &Slots {
         match &self.what {
             What::Write(slots) => slots,
@@ -78,14 +76,14 @@ impl Op {
         matches!(self.what, What::Read(_))
     }
 
-    /// What the op writes to or saw in `slot`.
+    /// What the operation writes to `slot`, or saw in it.
     pub fn at(&self, slot: usize) -> Option<u32> {
         let found = self.slots().iter().find(|(s, _)| *s == slot);
         found.map(|(_, value)| *value)
     }
 }
 
-/// All calls from a moment at which nothing was going on.
+/// All calls since a moment at which no call was running.
 #[derive(Debug, Clone)]
 pub struct History {
     /// What was in each slot at that moment.
@@ -94,8 +92,8 @@ pub struct History {
 }
 
 impl History {
-    /// The part about `slots`, the others' values unknown. A linearizable
-    /// history has only linearizable parts.
+    /// The part about `slots`, with unknown values of the others. All parts of a linearizable
+    /// history are linearizable.
     pub fn of_slots(&self, keep: impl Fn(usize) -> bool) -> History {
         let mut part = self.clone();
         for op in &mut part.ops {
@@ -105,7 +103,7 @@ impl History {
         part
     }
 
-    /// How many calls another thread's write overlaps.
+    /// The number of calls that overlap a write of another thread.
     pub fn overlapping(&self) -> usize {
         let mut ops: Vec<&Op> = self.ops.iter().collect();
         ops.sort_by_key(|op| op.call);
@@ -179,7 +177,7 @@ impl fmt::Display for History {
 /// How a history is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A value nobody wrote.
+    /// A value that was never written.
     Unknown,
     /// A write that began after the read had ended, or after its snapshot.
     Future,
@@ -187,11 +185,11 @@ pub enum Kind {
     Stale,
     /// A part of a batch.
     Torn,
-    /// Two reads put writes into opposite orders.
+    /// Two reads that put writes into opposite orders.
     Disagree,
-    /// A snapshot or an iterator read twice.
+    /// A snapshot or an iterator that shows two states.
     Moved,
-    /// No total order explains it: the checker's word.
+    /// No total order explains it, says the checker.
     Order,
 }
 

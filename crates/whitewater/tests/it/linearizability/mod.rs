@@ -1,16 +1,15 @@
 //! Recorded histories of concurrent calls, checked for linearizability.
 //!
-//! Two to eight threads put, delete, write batches over column families, get,
-//! scan, take snapshots and read them again, on few hot keys, while memtables
-//! are switched, flushed and compacted. What each call saw is recorded with
-//! the time of the call, and must be explained by one total order:
-//! `search` asks an established checker, exactly, of short histories;
-//! `rules` checks what follows for one or two reads, of long ones, too.
-//! `canaries` shows that bad histories and bad stores are noticed.
+//! Two to eight threads put, delete, write batches over column families, get, scan, take snapshots
+//! and read them again, on few hot keys, while memtables are switched, flushed and compacted. What
+//! each call saw is recorded with the time of the call, and one total order must explain all of it.
+//! `search` asks an established checker, which is exact, about short histories. `rules` checks what
+//! follows for one or two reads, of long histories, too. `canaries` shows that bad histories and
+//! bad stores are noticed.
 //!
-//! A round is a seed; `WHITEWATER_PROTOCOL` picks a commit protocol,
-//! `WHITEWATER_MEMTABLE` a memtable. Threads' timing is not the seed's, so a
-//! failure's seed may take some rounds to fail again.
+//! A round is a seed. `WHITEWATER_PROTOCOL` chooses a commit protocol, and `WHITEWATER_MEMTABLE` a
+//! memtable. The seed does not determine the timing of threads, so a seed that failed may need some
+//! rounds to fail again.
 
 mod canaries;
 mod delay;
@@ -39,14 +38,14 @@ use whitewater::MemtableFactory;
 use whitewater::fs::mem::MemFs;
 use workload::{Plan, record};
 
-/// Seconds after which a round hangs.
+/// Seconds after which a round counts as hung.
 const HANGS: u64 = 300;
 
-/// How a database is set up for a round, besides the plan.
+/// The settings of a round's database, besides the plan.
 #[derive(Debug, Clone)]
 struct Setup {
     slow_logs: bool,
-    /// Only with skip lists: radix trees have no comparator.
+    /// Only with skip lists: radix trees call no comparator.
     slow_inserts: bool,
     one_in: u64,
     concurrent_inserts: bool,
@@ -91,7 +90,7 @@ impl Setup {
 }
 
 impl Plan {
-    /// A plan of a seed, with `calls` in each of `episodes`, by all threads.
+    /// The plan of a seed, with `calls` calls of all threads together in each of `episodes`.
     fn new(seed: u64, episodes: usize, calls: usize) -> Plan {
         let mut rng = StdRng::seed_from_u64(seed);
         let threads = *[2, 3, 4, 6, 8].choose(&mut rng).expect("some");
@@ -127,8 +126,8 @@ struct Round {
     test: &'static str,
     plan: fn(u64) -> Plan,
     check: Check,
-    /// The check that a protocol must fail which promises slots only; `None`
-    /// if it must pass `check`, too.
+    /// The check that a protocol must fail if it promises only slots. `None` if it must pass
+    /// `check`, too.
     must_fail: Option<Check>,
 }
 
@@ -165,7 +164,7 @@ const LONG: Round = Round {
     must_fail: Some(rules::views_stay),
 };
 
-/// That a campaign was one: rounds, calls, how many met a write, and table files.
+/// Shows that a campaign was one: rounds, calls, how many met a write, and table files.
 #[derive(Debug, Clone, Copy, Default)]
 struct Tally {
     rounds: usize,
@@ -178,7 +177,7 @@ impl Round {
     fn once(&self, protocol: Protocol, seed: u64) -> Result<Tally, String> {
         let mut plan = (self.plan)(seed);
         if protocol.promise == Promise::SlotsOnly {
-            // Half a batch may be seen, so these may.
+            // Half a batch may be seen, so these may fail.
             plan.decoys = 0;
         }
         let setup = Setup::new(seed);
@@ -248,8 +247,7 @@ impl Round {
 
 /// Runs rounds until one is bad, and returns what was found.
 ///
-/// # Panics
-/// When none is: then the check sees nothing, or there is nothing to see.
+/// # Panics If none is bad: then the check sees nothing, or there is nothing to see.
 fn must_detect<T, E>(what: &str, seeds: Range<u64>, round: impl Fn(u64) -> Result<T, E>) -> E {
     let found = seeds.clone().find_map(|seed| round(seed).err());
     found.unwrap_or_else(|| panic!("{what}: nothing was detected with seeds {seeds:?}"))

@@ -1,5 +1,4 @@
-//! The commit protocols, and what each promises. A new one is one line of
-//! [`PROTOCOLS`].
+//! The commit protocols, and what each promises. A new one is one more line of [`PROTOCOLS`].
 
 use crate::harness::tiny;
 use whitewater::{CommitProtocol, Options};
@@ -9,8 +8,8 @@ use whitewater::{CommitProtocol, Options};
 pub enum Promise {
     /// Batches and snapshots are linearizable.
     Everything,
-    /// Each slot is; batches may be seen in part and snapshots may move, and
-    /// the checks must be able to see that they do.
+    /// Each slot is linearizable. Batches may be seen in part and snapshots may move, and the
+    /// checks must be able to see that they do.
     SlotsOnly,
 }
 

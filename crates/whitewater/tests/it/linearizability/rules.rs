@@ -14,11 +14,11 @@
 use super::history::{History, Kind, Op, Read, Slots, Violation, What};
 use std::collections::HashMap;
 
-/// Reads are compared with this many that began after them.
+/// The number of later reads that each read is compared with.
 const NEIGHBOURS: usize = 16;
 
-/// Where a value can come from: when that write was called and ended, in
-/// tickets and in sequence numbers.
+/// Where a value can come from: when its write was called and ended, in tickets and in sequence
+/// numbers.
 #[derive(Debug, Clone, Copy)]
 struct Source<'a> {
     call: u64,
@@ -26,7 +26,7 @@ struct Source<'a> {
     /// Its number is above this, and at most that.
     above: u64,
     most: u64,
-    /// `None`: it was there at first.
+    /// `None`: the value was there at first.
     op: Option<&'a Op>,
 }
 
@@ -49,7 +49,7 @@ const INITIAL: Source<'_> = Source {
 /// Writes by slot and value.
 struct Sources<'a> {
     by_value: HashMap<(usize, u32), Vec<Source<'a>>>,
-    /// By slot: (end, highest call among those that ended by then).
+    /// By slot: the end of a write, and the latest call among writes that ended by then.
     ended: Vec<Vec<(u64, u64)>>,
     /// The same in sequence numbers.
     numbered: Vec<Vec<(u64, u64)>>,
@@ -108,16 +108,15 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// The highest beginning among those that ended before `moment`.
+/// The latest beginning among those that ended before `moment`.
 fn begun(list: &[(u64, u64)], moment: u64) -> Option<u64> {
     let n = list.partition_point(|(end, _)| *end < moment);
     n.checked_sub(1).map(|last| list[last].1)
 }
 
-/// Checks the last rule only.
+/// Checks only the last rule.
 ///
-/// # Errors
-/// The first view that shows two things.
+/// # Errors The first view that shows two states.
 pub fn views_stay(history: &History) -> Result<(), Violation> {
     history.ops.iter().try_for_each(|op| match &op.what {
         What::Read(read) => {
@@ -152,8 +151,8 @@ pub fn check(history: &History) -> Result<(), Violation> {
 
 type Finding = Result<(), (Kind, String)>;
 
-/// The reads, and the writes of what they saw and of what is in their slots
-/// otherwise, as far as they were about at the time.
+/// The reads, the writes of what they saw, and the writes of what was in their slots otherwise at
+/// about that time.
 fn violation(history: &History, reads: &[&Op], kind: Kind, text: String) -> Violation {
     let mut ops: Vec<Op> = reads.iter().map(|op| (*op).clone()).collect();
     for op in history.ops.iter().filter(|op| !op.is_read()) {
@@ -232,9 +231,9 @@ fn values_are_current(sources: &Sources<'_>, op: &Op, read: &Read) -> Finding {
     Ok(())
 }
 
-/// Who sees a batch in one slot sees in its other slots that batch, or what
-/// can be later: not what was over before, nor what the read shows to be
-/// earlier because the batch replaced it.
+/// A read that sees a batch in one slot sees in the batch's other slots that batch, or what can be
+/// later. It does not see what was over before, nor what the read shows to be earlier because the
+/// batch replaced it.
 fn batches_are_whole(sources: &Sources<'_>, read: &Read) -> Finding {
     for (slot, value) in read.seen.iter().filter(|(_, value)| *value != 0) {
         let Some(batch) = sources.only(*slot, *value) else {
@@ -293,8 +292,8 @@ fn one_order(
     Ok(())
 }
 
-/// With their sequence numbers snapshots see more and more: no slot goes back
-/// to what it had left, and at one number all see the same.
+/// Snapshots in the order of their sequence numbers see more and more: no slot goes back to an
+/// earlier value, and snapshots at one number see the same.
 fn order_of_snapshots(history: &History, reads: &[(&Op, &Read)]) -> Result<(), Violation> {
     let mut snapshots: Vec<(u64, &Op, &Read)> = Vec::new();
     for (op, read) in reads {
@@ -302,7 +301,7 @@ fn order_of_snapshots(history: &History, reads: &[(&Op, &Read)]) -> Result<(), V
     }
     snapshots.sort_by_key(|(sequence, ..)| *sequence);
     for slot in 0..history.initial.len() {
-        // Values that were left, with the snapshot that saw the next.
+        // Values that were replaced, with the snapshot that saw the next one.
         let mut left: HashMap<u32, &Op> = HashMap::new();
         let mut last: Option<(u64, u32)> = None;
         for (sequence, op, read) in &snapshots {

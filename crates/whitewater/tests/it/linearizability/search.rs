@@ -1,13 +1,12 @@
-//! Is there a total order? Asked of an established checker.
+//! Is there a total order? An established checker answers that.
 //!
-//! `todc-utils` has Wing and Gong's search with Lowe's memoization, the
-//! algorithm of Porcupine. The object is the whole store: a batch writes
-//! several slots at one moment, a snapshot reads several at one moment, so
-//! the answer is exact for them, too. Histories of single slots are parts of
-//! the whole one ([`History::of_slots`]) and can be longer.
+//! `todc-utils` has Wing and Gong's search with Lowe's memoization, which is the algorithm of
+//! Porcupine. The object is the whole store: a batch writes several slots at one moment and a
+//! snapshot reads several at one moment, so the answer is exact for them, too. Histories of single
+//! slots are parts of the whole one ([`History::of_slots`]) and can be longer.
 //!
-//! The cost grows with what is in flight at once, not with the length; it is
-//! square in the length, so histories are kept to some hundred calls.
+//! The cost grows with the number of calls in flight at once. It is quadratic in the length, so
+//! histories are limited to some hundred calls.
 
 use super::history::{History, Kind, Op, Violation, What};
 use std::rc::Rc;
@@ -16,7 +15,7 @@ use todc_utils::linearizability::history::Action::{Call, Response};
 use todc_utils::linearizability::history::History as Actions;
 use todc_utils::specifications::Specification;
 
-/// Most slots that a history may have.
+/// The most slots that a history may have.
 pub const MAX_SLOTS: usize = 16;
 
 #[derive(Debug, Clone)]
@@ -53,10 +52,10 @@ impl Specification for Registers {
     }
 }
 
-/// Whether some total order of the calls, which keeps the order of calls that
-/// did not overlap, explains what was read.
+/// Whether what was read is explained by some total order of the calls that keeps the order of
+/// calls that did not overlap.
 pub fn is_linearizable(history: &History) -> bool {
-    // The checker's stores start empty: what was there is written first.
+    // The checker's stores start empty, so what was there is written first.
     let initial: Rc<[_]> = history.initial.iter().copied().enumerate().collect();
     let first = Step::Write(initial);
     let mut actions = vec![(0, Call(first.clone())), (0, Response(first))];
@@ -85,8 +84,8 @@ fn step_of(op: &Op) -> Step {
 
 /// Checks the whole history.
 ///
-/// # Errors
-/// What is left of it when all that is not needed to be wrong is gone.
+/// # Errors A part of the history that is still wrong, without the calls that are not needed for
+/// that.
 pub fn check(history: &History) -> Result<(), Violation> {
     if is_linearizable(history) {
         return Ok(());
@@ -113,10 +112,9 @@ pub fn check_slots(history: &History) -> Result<(), Violation> {
     (0..history.initial.len()).try_for_each(|slot| check(&history.of_slots(|s| s == slot)))
 }
 
-/// Drops calls as long as what is left is not linearizable. Only such are
-/// dropped as a linearizable history could do without: all after some moment,
-/// slots, reads, and writes that no read saw. So what is left is wrong only if
-/// the whole was.
+/// Drops calls as long as what is left is not linearizable. Only those are dropped that a
+/// linearizable history could do without: all calls after some moment, slots, reads, and writes
+/// that no read saw. So what is left is wrong only if the whole was.
 pub fn shrink(history: &History) -> History {
     let mut least = shortest_prefix(history);
     for slot in 0..history.initial.len() {
@@ -149,8 +147,8 @@ pub fn shrink(history: &History) -> History {
     }
 }
 
-/// Adds the writes of what `least` sees and nobody wrote by then: they began
-/// after its last moment, which is why it is wrong, and tell the rest.
+/// Adds writes of values that `least` sees and that had not been written by then. They began after
+/// its last moment, which is why it is wrong, and complete the picture.
 fn add_sources(least: &mut History, whole: &History) {
     let in_least = |slot| least.ops.iter().any(|op| op.at(slot).is_some());
     let seen = |(slot, value): &(usize, u32)| {
@@ -171,16 +169,15 @@ fn add_sources(least: &mut History, whole: &History) {
     least.ops.extend(added);
 }
 
-/// Whether no read can have seen `write`. A read of an absent slot may have
-/// seen any delete.
+/// Whether no read can have seen `write`. A read of an absent slot may have seen any delete.
 fn unseen(history: &History, write: &Op) -> bool {
     let reads = || history.ops.iter().filter(|op| op.is_read());
     let seen = |(slot, value): &(usize, u32)| reads().any(|r| r.at(*slot) == Some(*value));
     !write.slots().iter().any(seen)
 }
 
-/// The calls up to the first moment at which they are wrong. A read that had
-/// not ended then says nothing; a write may or may not have happened.
+/// The calls up to the first moment at which they are wrong. A read that had not ended then says
+/// nothing. A write may or may not have happened.
 fn shortest_prefix(history: &History) -> History {
     let until = |moment: u64| {
         let mut prefix = history.clone();

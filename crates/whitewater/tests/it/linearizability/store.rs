@@ -1,5 +1,5 @@
-//! What histories are recorded of: a store of numbered slots, which is a
-//! database's public API, or a wrapper that breaks it on purpose.
+//! The store whose histories are recorded: numbered slots over a database's public API, or a
+//! wrapper that breaks it on purpose.
 
 use super::history::Slots;
 use crate::harness::Db;
@@ -10,7 +10,7 @@ use whitewater::{
     WriteOptions,
 };
 
-/// The column families that slots are dealt to in turn.
+/// The column families over which slots are distributed in turn.
 pub const FAMILIES: [&str; 3] = ["default", "a", "b"];
 
 /// How a batch is written.
@@ -18,34 +18,34 @@ pub const FAMILIES: [&str; 3] = ["default", "a", "b"];
 pub struct Manner {
     pub sync: bool,
     pub disable_wal: bool,
-    /// Bytes of each value, 8 at least.
+    /// Bytes of each value, at least 8.
     pub value_len: usize,
-    /// Each slot is first given a value that the batch itself replaces.
+    /// Each slot first gets a value that the batch itself replaces.
     pub decoys: bool,
 }
 
 /// A store that several threads use at once. Absent values are 0.
 pub trait Store: Sync {
-    /// Writes `slots` as one batch; a single one by a call of its own.
+    /// Writes `slots` as one batch, or a single slot by a call of its own.
     fn write(&self, slots: &Slots, manner: Manner);
     fn get(&self, slot: usize) -> u32;
-    /// `slots` as of one moment.
+    /// `slots` at one moment.
     fn multi_get(&self, slots: &[usize]) -> Slots;
-    /// All slots of this moment, to be read later.
+    /// All slots at this moment, to be read later.
     fn snapshot(&self) -> Box<dyn View + '_>;
-    /// The slots of one column family of this moment, to be read later.
+    /// The slots of one column family at this moment, to be read later.
     fn iterator(&self, family: usize) -> Box<dyn View + '_>;
     fn latest_sequence(&self) -> u64;
     fn flush(&self);
     fn compact(&self);
 }
 
-/// Some slots as of the moment at which the view was made.
+/// Some slots at the moment at which the view was made.
 pub trait View {
     /// The snapshot's number.
     fn sequence(&self) -> Option<u64>;
-    /// Reads it all by the way of that number, modulo their count, and names
-    /// the way.
+    /// Reads everything in the way with this number, modulo the number of ways. Returns the name of
+    /// the way, too.
     fn read(&mut self, way: usize) -> (&'static str, Slots);
 }
 
@@ -94,7 +94,7 @@ fn decode(slot: usize, bytes: Option<&[u8]>) -> u32 {
     }
 }
 
-/// Numbers of decoys, which nobody may see.
+/// Numbers of decoys, which no read may see.
 const DECOY: u32 = 1 << 31;
 
 impl Store for DbStore<'_> {
@@ -184,7 +184,7 @@ impl Store for DbStore<'_> {
     }
 }
 
-/// What an iterator shows of `slots`, which are all it may show.
+/// The content of `slots` that an iterator shows. It may show no other slots.
 fn scan(iter: &mut RawIter<'_>, slots: &[usize], backward: bool) -> Slots {
     let mut found: Slots = slots.iter().map(|slot| (*slot, 0)).collect();
     let mut next = 0;

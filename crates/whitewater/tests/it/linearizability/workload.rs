@@ -1,10 +1,9 @@
 //! Threads over a store, and the histories of what they did.
 //!
-//! A run is some *episodes*. In each all threads start together and each
-//! makes its calls; then all wait, and the recorder reads every slot: that
-//! read ends one history and begins the next, so each is whole by itself.
-//! Snapshots and iterators are held over episodes, flushes and compactions
-//! and read again and again.
+//! A run has some *episodes*. In each episode all threads start together and each makes its calls.
+//! Then all wait, and the recorder reads every slot. That read ends one history and begins the
+//! next, so each history is complete by itself. Snapshots and iterators are held over episodes,
+//! flushes and compactions, and read again and again.
 
 use super::history::{Clock, History, Op, Read, What};
 use super::store::{FAMILIES, Manner, Store, View};
@@ -25,37 +24,34 @@ pub struct Plan {
     pub episodes: usize,
     /// Calls of each thread in each episode.
     pub calls: usize,
-    /// Threads that only read go on while others write, up to so many times
-    /// that number of calls.
+    /// Threads that only read go on while others write, up to this multiple of that number of
+    /// calls.
     pub patience: usize,
-    /// Per cent of writes that sync.
+    /// Per cent of writes that are synced.
     pub sync: u32,
     /// Per cent of writes that bypass the log.
     pub no_wal: u32,
     pub value_len: usize,
-    /// Whether there are deletes. Without, every value has one source, and
-    /// the rules see most.
+    /// Whether there are deletes. Without them every value has one source, so the rules see most.
     pub deletes: bool,
     /// Per cent of writes that are batches of several slots.
     pub batches: u32,
-    /// Per cent of writes that give their slots a value first that they
-    /// themselves replace.
+    /// Per cent of writes that first give their slots a value that they replace themselves.
     pub decoys: u32,
-    /// Per cent of calls that write, of the first thread, the second, and so
-    /// on in turn.
+    /// Per cent of calls that write, for the first thread, the second, and so on in turn.
     pub writes: [u32; 2],
     /// Per cent of calls after which a thread yields.
     pub yields: u32,
-    /// Per cent of reads that are of two slots in a hurry: then a thread is
-    /// most often interrupted while it chooses its moment.
+    /// Per cent of reads of two slots in quick succession. A thread is then most often interrupted
+    /// while it chooses its moment.
     pub pairs: u32,
-    /// Reads of several slots, too, or only gets.
+    /// Whether there are reads of several slots besides gets.
     pub views: bool,
-    /// One call in so many is a flush or a compaction.
+    /// One call in this many is a flush or a compaction.
     pub maintenance: u32,
 }
 
-/// Views a thread holds at most.
+/// The most views that a thread holds.
 const HELD: usize = 3;
 
 /// A view that was read, and where that is recorded.
@@ -69,7 +65,7 @@ struct Worker<'a, S> {
     plan: &'a Plan,
     store: &'a S,
     clock: &'a Clock,
-    /// The next write's number. Taken by all threads; publishes nothing.
+    /// The number of the next write. All threads take numbers from it. Publishes nothing.
     numbers: &'a AtomicU32,
     thread: usize,
     rng: StdRng,
@@ -106,7 +102,7 @@ pub fn record(plan: &Plan, store: &impl Store) -> Vec<History> {
                     let mut panicked = None;
                     for episode in 0..plan.episodes {
                         together.wait();
-                        // Who panics still meets the others at the barriers.
+                        // A thread that panics still meets the others at the barriers.
                         if panicked.is_none() {
                             let calls = || worker.calls(episode, writing);
                             panicked = catch_unwind(AssertUnwindSafe(calls)).err();
@@ -167,9 +163,9 @@ impl<S: Store> Worker<'_, S> {
         self.rng.random_range(0..100) < percent
     }
 
-    /// The calls of an episode. Who only reads goes on while others write.
-    /// `writing` counts those: set before the episode, lowered by each writer
-    /// at its end, and nothing depends on when that is seen.
+    /// The calls of an episode. A thread that only reads goes on while others write. `writing`
+    /// counts those: it is set before the episode and lowered by each writer at its end. Nothing
+    /// depends on when that is seen.
     fn calls(&mut self, episode: usize, writing: &AtomicUsize) {
         (0..self.plan.calls).for_each(|_| self.call(episode));
         for _ in 0..self.plan.calls * self.plan.patience {
@@ -223,7 +219,7 @@ impl<S: Store> Worker<'_, S> {
         }
     }
 
-    /// Makes a call and records it; `made` says what it was.
+    /// Makes a call and records it. `made` returns what it was.
     fn op<T>(
         &mut self,
         episode: usize,
@@ -270,7 +266,7 @@ impl<S: Store> Worker<'_, S> {
             value_len: self.rng.random_range(8..=self.plan.value_len),
             decoys: self.chance(self.plan.decoys),
         };
-        // RocksDB refuses the two together, and so does this.
+        // RocksDB refuses the two together, and so does this engine.
         let manner = Manner {
             sync: manner.sync && !manner.disable_wal,
             ..manner

@@ -1,4 +1,4 @@
-//! Rounds of a campaign: a failing case is cut down and printed.
+//! Rounds of a campaign. A failing case is reduced and printed.
 
 use super::lives::{Failure, run};
 use super::opening::Case;
@@ -8,7 +8,7 @@ use rand::rngs::StdRng;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Runs at most while a failure is cut down.
+/// The most runs while a failure is reduced.
 const RUNS: u32 = 400;
 
 /// [`run`] with panics as failures.
@@ -30,7 +30,7 @@ fn fails(case: &Case, steps: &[Step]) -> Option<Failure> {
     Some(failure)
 }
 
-/// Background threads have a say too: a few tries each.
+/// Failures also depend on background threads, so each case gets a few tries.
 fn still_fails(case: &Case, steps: &[Step], runs: &mut u32) -> Option<Failure> {
     *runs += 1;
     (0..2).find_map(|_| fails(case, steps))

@@ -1,5 +1,5 @@
-//! Options by chance. Every value is drawn by name, so that a failing case
-//! can say what it had and try again with the first value of each list.
+//! Random options. Every value is drawn by name, so that a failing case can report its values and
+//! try again with the first value of each list.
 
 use super::model::Order;
 use crate::harness::{append, set_memtable};
@@ -27,11 +27,11 @@ const CODECS: [DBCompressionType; 4] = [
     DBCompressionType::Zstd,
 ];
 
-/// Values by chance, with names.
+/// Draws values, with names.
 pub struct Draw<'a> {
     rng: StdRng,
     plain: &'a BTreeSet<String>,
-    /// What was drawn and is not the first of its list.
+    /// The drawn values that are not the first of their list.
     pub drawn: Vec<(&'static str, String)>,
 }
 
@@ -44,8 +44,7 @@ impl<'a> Draw<'a> {
         }
     }
 
-    /// One of `choices`, the first if `name` is to be plain. What else is
-    /// drawn does not depend on that.
+    /// One of `choices`, the first if `name` is to be plain. Other draws do not depend on that.
     fn one<T: Clone + Debug>(&mut self, name: &'static str, choices: &[T]) -> T {
         let at = self.rng.random_range(0..choices.len());
         if at == 0 || self.plain.contains(name) {
@@ -95,7 +94,7 @@ impl Nature {
     }
 }
 
-/// The time that databases see. Seconds.
+/// The time that databases see, in seconds.
 pub type Now = Arc<AtomicU64>;
 
 /// Options of the database.
@@ -145,13 +144,13 @@ pub fn database(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature, fs: &MemF
         _ => {}
     }
     let behind = draw.one("allow_ingest_behind", &[false, false, false, true]);
-    // What the last level has stays there then, and would not expire.
+    // Entries of the last level would stay there and not expire.
     o.set_allow_ingest_behind(behind && nature.expiry.is_none());
     o.set_max_write_batch_group_size_bytes(draw.one("max_write_batch_group_size", &[1 << 20, 1]));
 }
 
-/// Options of one column family; what the database has drawn rules some out.
-/// Returns the length of its prefixes.
+/// Options of one column family. The options drawn for the database rule some out. Returns the
+/// length of its prefixes.
 pub fn family(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature) -> Option<usize> {
     o.set_merge_operator_associative("append", append);
     match nature.order {
@@ -228,7 +227,7 @@ fn style(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature) {
     }
 }
 
-/// Options of memtables, with the prefix extractor, which some need.
+/// Options of memtables, with the prefix extractor that some of them need.
 fn memory(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature) -> Option<usize> {
     let memtable = draw.one(
         "memtable",
@@ -307,8 +306,7 @@ fn files(o: &mut Options, draw: &mut Draw<'_>, has_prefix: bool) {
     o.set_block_based_table_factory(&t);
 }
 
-/// Where the blocks of tables are kept: everything that was read, hardly
-/// anything, or nothing.
+/// Where blocks of tables are cached: everything that was read, hardly anything, or nothing.
 fn cache(t: &mut BlockBasedOptions, draw: &mut Draw<'_>) {
     let ratio = draw.one("high_pri_pool_ratio", &[0.5, 0.0, 1.0]);
     let held = draw.flag("cache_index_and_filter_blocks");
@@ -323,7 +321,7 @@ fn cache(t: &mut BlockBasedOptions, draw: &mut Draw<'_>) {
             t.set_block_cache(&Cache::new_lru_cache_opts(&lru));
         }
         "strict" => {
-            // With room for all that is in use, or reads would fail.
+            // With room for all blocks in use. Otherwise reads would fail.
             let mut cache = Cache::new_lru_cache(64 << 20);
             cache.set_strict_capacity_limit(true);
             t.set_block_cache(&cache);
@@ -345,7 +343,7 @@ fn cache(t: &mut BlockBasedOptions, draw: &mut Draw<'_>) {
     ));
 }
 
-/// Changes at run time, of a column family.
+/// Changes of a column family's options at run time.
 pub const CHANGES: [(&str, &str); 22] = [
     ("write_buffer_size", "65536"),
     ("write_buffer_size", "131072"),
@@ -380,7 +378,7 @@ pub const CHANGES: [(&str, &str); 22] = [
     ),
 ];
 
-/// Changes at run time, of the database.
+/// Changes of the database's options at run time.
 pub const DB_CHANGES: [(&str, &str); 6] = [
     ("max_background_jobs", "4"),
     ("max_background_jobs", "2"),
@@ -390,8 +388,8 @@ pub const DB_CHANGES: [(&str, &str); 6] = [
     ("wal_bytes_per_sync", "1000"),
 ];
 
-/// The constraint between options of the database and of a family: what is
-/// stored as a value must be visible to be read.
+/// The constraint between options of the database and of a family: a value can be stored only if it
+/// is visible to be read.
 pub fn may_limit_merges(o: &mut Options, draw: &mut Draw<'_>, unordered: bool) {
     let limit = draw.one("max_successive_merges", &[0, 1, 3]);
     o.set_max_successive_merges(if unordered { 0 } else { limit });

@@ -9,18 +9,18 @@ use crate::harness::Db;
 pub struct History {
     pub base: State,
     pub since: Vec<Vec<Change>>,
-    /// How many of these a crash cannot undo either.
+    /// The number of these writes that a crash cannot undo either.
     pub synced: usize,
 }
 
 impl History {
-    /// All that there is stays.
+    /// Everything up to now stays.
     pub fn settle(&mut self, state: &State) {
         (self.base, self.synced) = (state.clone(), 0);
         self.since.clear();
     }
 
-    /// What was written to `cf` stays, and all before it.
+    /// The writes to `cf` stay, and all before them.
     pub fn flushed(&mut self, cf: &str) {
         let touches = |batch: &Vec<Change>| batch.iter().any(|c| family(c.family()) == cf);
         let last = self.since.iter().rposition(touches);
@@ -28,8 +28,8 @@ impl History {
     }
 }
 
-/// Finds which of the states that a crash may leave is there, and makes it the
-/// present one.
+/// Finds which of the states that a crash may leave the database is in, and makes it the present
+/// one.
 pub fn recovered(
     db: &Db,
     state: &mut State,

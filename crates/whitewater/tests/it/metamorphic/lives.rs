@@ -1,4 +1,4 @@
-//! Running a script, which is a life of a database from opening to opening.
+//! Runs a script, which is a life of a database from opening to opening.
 
 use super::draw::Now;
 use super::history::{History, recovered};
@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicU64;
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 
-/// What is told about a failure.
+/// What is reported about a failure.
 pub struct Failure {
     pub why: String,
     /// Options of the last opening.
@@ -24,7 +24,7 @@ pub struct Failure {
     pub names: BTreeSet<String>,
 }
 
-/// Runs a script. What it did last is left in `failure` when it panics.
+/// Runs a script. If it panics, `failure` holds what it did last.
 pub fn run(case: &Case, steps: &[Step], failure: &mut Failure) -> Outcome {
     let mut fs = MemFs::new();
     said("create_dir_all", fs.create_dir_all(Path::new(OUTSIDE)))?;
@@ -89,7 +89,7 @@ pub fn run(case: &Case, steps: &[Step], failure: &mut Failure) -> Outcome {
         };
         if let Some(cut) = cut {
             fs = cut;
-            // A copy may have been half made.
+            // A copy may be incomplete.
             files += 1_000;
             said("create_dir_all", fs.create_dir_all(Path::new(OUTSIDE)))?;
         }

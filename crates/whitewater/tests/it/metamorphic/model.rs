@@ -1,4 +1,4 @@
-//! What a database should hold, and an iterator beside it.
+//! The content that a database should have, and an iterator to compare with it.
 
 use crate::harness::walk::{Content, RawIter};
 use crate::harness::{Db, show};
@@ -14,7 +14,7 @@ use whitewater::{ReadOptions, WriteBatch};
 pub enum Order {
     Bytewise,
     Reverse,
-    /// As `Reverse`, by a function.
+    /// Like `Reverse`, by a function.
     OwnReverse,
 }
 
@@ -37,7 +37,7 @@ impl Order {
     }
 }
 
-/// Column families that scripts use; "default" is always there.
+/// Column families that scripts use; "default" always exists.
 pub const FAMILIES: [&str; 4] = ["default", "one", "two", "three"];
 
 /// The name of a family in a script.
@@ -53,11 +53,11 @@ pub type State = BTreeMap<&'static str, Content>;
 pub enum Change {
     Put(u8, Vec<u8>, Vec<u8>),
     Delete(u8, Vec<u8>),
-    /// Of a key in the "s" part of the key space, which sees nothing but one
-    /// put and one single delete in turn.
+    /// A key in the "s" part of the key space, to which a put and a single delete are applied in
+    /// turn, and nothing else.
     SingleDelete(u8, Vec<u8>),
     Merge(u8, Vec<u8>, Vec<u8>),
-    /// From the first in the order of keys to before the second.
+    /// From the one that is first in the order of keys to before the other.
     DeleteRange(u8, Vec<u8>, Vec<u8>),
 }
 
@@ -87,7 +87,7 @@ impl Change {
         *cf
     }
 
-    /// Changes `state`; `None` when that is not allowed now.
+    /// Changes `state`. `None` if that is not allowed now.
     pub fn apply(&self, order: Order, state: &mut State) -> Option<()> {
         let content = state.get_mut(family(self.family()))?;
         match self {
@@ -146,12 +146,12 @@ impl Bounds {
     }
 }
 
-/// Whether compactions may have dropped `key` at any time: with a filter.
+/// Whether compactions may have dropped `key` at any time, because of a filter.
 pub fn loose(filter: bool, key: &[u8]) -> bool {
     filter && key.first() == Some(&b'f')
 }
 
-/// An iterator beside the rows that it must show, and where it must stand.
+/// An iterator, the rows that it must show, and the position that it must have.
 pub struct Cursor<'a> {
     pub iter: RawIter<'a>,
     rows: Vec<(Vec<u8>, Vec<u8>)>,
@@ -196,7 +196,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Compares the position after `step`, past rows that may be missing.
+    /// Compares the position after `step`, skipping rows that may be missing.
     fn expect(&mut self, step: &str, want: Option<usize>, forward: bool) -> Outcome {
         let got = loop {
             let status = self.iter.status();
@@ -270,7 +270,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The rows of `range` and no more, forwards only, from a seek to `key`.
+    /// The rows of `range` and no more, only forward, from a seek to `key`.
     pub fn ahead(&mut self, key: &[u8], range: Range<usize>) -> Outcome {
         self.iter.seek(key);
         for at in range.map(Some).chain([None]) {
@@ -282,7 +282,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// The rows that begin with the first `length` bytes of `key`, from it on.
+    /// The rows that begin with the first `length` bytes of `key`, from `key` on.
     pub fn with_prefix(&mut self, key: &[u8], length: usize) -> Outcome {
         let from = (self.rows).partition_point(|row| self.order.before(&row.0, key));
         let same = |row: &(Vec<u8>, Vec<u8>)| row.0.starts_with(&key[..length]);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use whitewater::fs::mem::MemFs;
 use whitewater::{ColumnFamilyDescriptor, Options};
 
-/// A case, but for its script.
+/// A case without its script.
 pub struct Case {
     pub seed: u64,
     pub nature: Nature,
@@ -22,9 +22,9 @@ pub struct Opening {
     pub families: BTreeMap<&'static str, Options>,
     pub prefixes: BTreeMap<&'static str, Option<usize>>,
     pub manual_wal_flush: bool,
-    /// What was drawn, for people.
+    /// The drawn options, as text for people.
     pub text: String,
-    /// The names of that.
+    /// Their names.
     pub names: BTreeSet<String>,
 }
 
@@ -87,8 +87,8 @@ impl Opening {
         names.iter().map(of).collect()
     }
 
-    /// Opens the database, or a copy of it, with `options` for itself; values
-    /// expire after so many seconds.
+    /// Opens the database, or a copy of it, with `options`. Values expire after the given number of
+    /// seconds.
     pub fn open(
         &self,
         options: &Options,

@@ -1,5 +1,5 @@
-//! Scripts: steps by chance. Numbers pick modulo what there is, so a script
-//! still runs when steps are taken away.
+//! Scripts of random steps. Numbers select modulo the number of choices, so a script still runs
+//! when steps are removed.
 
 use super::draw::Nature;
 use super::model::{Bounds, Change};
@@ -13,7 +13,7 @@ pub enum End {
     Closed,
     /// The process dies.
     Killed,
-    /// The power goes; of what was not synced this share is kept, in per cent.
+    /// The power goes. This share, in per cent, of what was not synced is kept.
     PowerCut(u8),
 }
 
@@ -36,15 +36,15 @@ pub enum Step {
     UseIter(u8, u64),
     Check(u8, Option<u8>, u64),
     PrefixScan(u8, Option<u8>, Vec<u8>),
-    /// A table of these changes, one for each key, and how it is brought in.
+    /// A table with these changes, one for each key, and how it is ingested.
     Ingest(u8, Vec<Change>, u64),
     Checkpoint(bool),
     ReadOnly,
     Secondary,
     Wait(u64),
-    /// All values are older than they may be, and compacted.
+    /// All values become older than allowed, and are compacted.
     Expire,
-    /// With options of this seed.
+    /// With options drawn from this seed.
     Reopen(u64, End),
 }
 
@@ -69,7 +69,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// A key that anything may happen to.
+/// A key to which any change may be applied.
 pub fn key(rng: &mut StdRng) -> Vec<u8> {
     match rng.random_range(0..40) {
         0 => Vec::new(),
@@ -93,7 +93,7 @@ fn value(rng: &mut StdRng) -> Vec<u8> {
     tag.bytes().cycle().take(len).collect()
 }
 
-/// Both ends of a range that touches no key of single deletes.
+/// Both ends of a range that contains no key of single deletes.
 fn range(rng: &mut StdRng, nature: &Nature) -> (Vec<u8>, Vec<u8>) {
     let low = |k: Vec<u8>| if k[..] >= b"s"[..] { b"kz".to_vec() } else { k };
     nature.order.sort(low(key(rng)), low(key(rng)))
@@ -109,7 +109,7 @@ fn change(rng: &mut StdRng, nature: &Nature) -> Change {
         58..=63 => Change::Put(cf, filtered(rng), value(rng)),
         64..=69 => Change::Put(cf, single(rng), value(rng)),
         70..=75 => Change::SingleDelete(cf, single(rng)),
-        // Operands that nothing has combined do not expire.
+        // Operands that were never combined do not expire.
         76..=91 if nature.expiry.is_none() => Change::Merge(cf, key(rng), value(rng)),
         92..=98 => {
             let (a, b) = range(rng, nature);
@@ -125,17 +125,17 @@ fn bounds(rng: &mut StdRng) -> Bounds {
     Bounds { lower, upper }
 }
 
-/// What bounds and keys a check draws for itself.
+/// The bounds and keys that a check draws for itself.
 pub fn check_bounds(rng: &mut StdRng) -> Bounds {
     bounds(rng)
 }
 
-/// Changes of one family, each of another key, in order, and at most one range.
+/// Changes of one family in order, each of a different key, with at most one range.
 fn table(rng: &mut StdRng, nature: &Nature, cf: u8) -> Vec<Change> {
     let count = rng.random_range(1..30);
     let mut keys: Vec<Vec<u8>> = (0..count).map(|_| key(rng)).collect();
     if rng.random_bool(0.5) {
-        // Near each other, so that deep levels have room for it.
+        // The keys are near each other, so that deep levels have room for the table.
         let first = rng.random_range(0..200);
         let near = |i: usize| format!("k{first:03}.{i:02}").into_bytes();
         keys = (0..count).map(near).collect();

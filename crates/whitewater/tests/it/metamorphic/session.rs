@@ -26,11 +26,11 @@ pub type Outcome = Result<(), String>;
 
 pub const OUTSIDE: &str = "/data/outside";
 
-/// One opening of the database: what lives no longer than it.
+/// What lives no longer than one opening of the database.
 pub struct Session<'a> {
     pub case: &'a Case,
     pub opening: &'a Opening,
-    /// Lengths of prefixes by now.
+    /// The present lengths of prefixes.
     pub prefixes: BTreeMap<&'static str, Option<usize>>,
     pub db: &'a Db,
     pub fs: &'a MemFs,
@@ -40,7 +40,7 @@ pub struct Session<'a> {
     pub snapshots: Vec<(SnapshotWithThreadMode<'a, Db>, State)>,
     pub cursors: Vec<Cursor<'a>>,
     pub secondary: Option<Db>,
-    /// Families of this session, whose values do not expire in it.
+    /// Families that were created in this session. Their values do not expire in it.
     pub created: BTreeSet<&'static str>,
     pub files: u32,
 }
@@ -189,7 +189,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// After everything was compacted: the filter has seen all keys.
+    /// After a compaction of everything: the filter has seen all keys.
     fn forget_filtered(&mut self, name: &'static str) -> Outcome {
         let cf = self.db.cf_handle(name).expect("a live family");
         for n in 0..30 {
@@ -254,7 +254,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Before what is durable at once and not in the log.
+    /// To be called before changes that are durable at once and not in the log.
     fn barrier(&mut self) -> Outcome {
         self.secondary = None;
         said("flush_wal", self.db.flush_wal(true))
@@ -289,7 +289,7 @@ impl<'a> Session<'a> {
         let cf = self.db.cf_handle(name).expect("a live family");
         let done = (self.db).ingest_external_file_cf_opts(&cf, &options, vec![&path]);
         said("ingest_external_file", done)?;
-        // Range deletions of a table delete nothing in it.
+        // Range deletions of a table delete nothing in the same table.
         for change in changes {
             change.apply(order, self.state);
         }
@@ -320,8 +320,8 @@ impl<'a> Session<'a> {
         self.compare("checkpoint", &said("open checkpoint", copy)?, self.state)
     }
 
-    /// Options of a reader beside this database, which deletes tables: it has
-    /// to open all of them.
+    /// Options of a reader that runs while this database deletes tables, so it has to open all of
+    /// them.
     fn reader(&self) -> Options {
         let mut options = self.opening.database.clone();
         options.set_max_open_files(-1);
@@ -364,7 +364,7 @@ impl<'a> Session<'a> {
         let Some(ttl) = self.case.nature.expiry else {
             return Ok(());
         };
-        // The values of families of this session are old once it is reopened.
+        // Values of families created in this session are old once the database is reopened.
         if self.case.nature.fifo || !self.created.is_empty() {
             return Ok(());
         }

@@ -1,4 +1,4 @@
-//! Steps that look, now or at a snapshot.
+//! Steps that read, now or at a snapshot.
 
 use super::{Outcome, Session, pick, said};
 use crate::harness::walk::Content;
@@ -11,7 +11,7 @@ use rand::{Rng, SeedableRng};
 use whitewater::ReadOptions;
 
 impl<'a> Session<'a> {
-    /// The content of `name` in a view, and read options that select it.
+    /// The content of `name` in a view, and the read options for that view.
     fn view(
         &self,
         name: &str,
