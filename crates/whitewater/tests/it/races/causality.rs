@@ -1,5 +1,5 @@
-//! What was acknowledged is seen: by the writer, by whoever it tells, and by
-//! snapshots taken afterwards.
+//! An acknowledged write is seen by its writer, by any thread that learns of it, and by snapshots
+//! taken afterwards.
 
 use super::{open, options};
 use crate::harness::points::shake;
@@ -11,7 +11,7 @@ use whitewater::fs::mem::MemFs;
 
 const PAIRS: u64 = 4;
 
-/// Of all pairs, in a round, with each protocol.
+/// The number of writes of all pairs together in a round, with each protocol.
 const WRITES: u64 = 100_000;
 
 #[test]

@@ -1,6 +1,6 @@
-//! A log write, a sync or a writer fails with others in flight: whoever is at
-//! or behind it fails, none of that is seen or flushed, readers go on, and the
-//! database opens again.
+//! A log write, a sync or a writer fails while others are in flight. Every writer at or behind the
+//! failure fails, and nothing of that is seen or flushed. Readers go on, and the database opens
+//! again.
 
 use super::{logs_side_by_side, open, options};
 use crate::harness::parallel::{NUMBERS, batch, check};
@@ -84,8 +84,8 @@ fn fail(protocol: CommitProtocol, seed: u64, op: FaultOp, fault: Fault) {
     let seen = check(&db, &acked).unwrap_or_else(|e| panic!("{what}: {e}"));
     assert_eq!(seen, acked, "{what}");
     drop(db);
-    // What failed may be there after a restart: whole, and with all before it.
-    // (After a failed sync the file system may lose what it has not synced.)
+    // Failed writes may be there after a restart: whole, and with everything before them. (After a
+    // failed sync the file system may lose what it has not synced.)
     let killed = mem.crash_clone(1.0, seed);
     let mut left = vec![(mem, "closed")];
     if op != FaultOp::Sync {
@@ -105,9 +105,9 @@ fn fail(protocol: CommitProtocol, seed: u64, op: FaultOp, fault: Fault) {
     }
 }
 
-/// A writer panics in the middle, with others finished behind it, and a flush
-/// of what they wrote asked for. Only of writers without a leader: a leader's
-/// panic ends the process.
+/// A writer panics in the middle of a write. Others have finished behind it, and a flush of their
+/// writes was requested. This is only for writers without a leader: a leader's panic ends the
+/// process.
 #[test]
 fn a_flush_waits_for_a_writer_and_fails_with_it() {
     for protocol in protocols().into_iter().filter(|p| logs_side_by_side(*p)) {
@@ -136,8 +136,8 @@ fn panic_at(protocol: CommitProtocol, point: Point) {
         let behind: Vec<_> = (1..6)
             .map(|w| scope.spawn(move || db.write(batch(db, w, 1))))
             .collect();
-        // They are past the log when the current one has grown no more; a
-        // flush of whatever they have done by now is as good.
+        // They are past the log when the current one no longer grows. If they are not, a flush of
+        // what they have done so far does as well.
         let mut nowait = FlushOptions::default();
         nowait.set_wait(false);
         for family in ["one", "default"] {

@@ -1,5 +1,5 @@
-//! A writer is held up in the middle of a write: the others sleep, what they
-//! wrote is not seen, readers go on, and all come to an end when it goes on.
+//! A writer is held up in the middle of a write. The others sleep, their writes are not seen,
+//! readers go on, and all writers end once it goes on.
 
 #![cfg(target_os = "linux")]
 
@@ -16,10 +16,10 @@ use whitewater::{CommitProtocol, Point, WriteOptions};
 
 const OTHERS: usize = 16;
 
-/// Milliseconds that writers are watched while one is held up.
+/// Milliseconds for which writers are watched while one is held up.
 const WATCHED: u64 = 150;
 
-/// Milliseconds of CPU that they may take together meanwhile.
+/// Milliseconds of CPU time that they may use together meanwhile.
 const IDLE: u64 = 15;
 
 #[test]
@@ -61,7 +61,7 @@ fn freeze(protocol: CommitProtocol, point: Point, synced: usize) {
                 db.put_opt(format!("other-{w}"), "1", &options)
                     .expect("writes");
                 let found = db.get("frozen").expect("readable").is_some();
-                // Unordered, it may be on its way into the memtable still.
+                // With unordered commit, it may still be on its way into the memtable.
                 assert!(found || protocol == CommitProtocol::Unordered, "order");
             });
         }

@@ -1,5 +1,5 @@
-//! The disk is full when the log is to grow: those writers fail before they
-//! have taken anything, so the others go on, and all do when there is room.
+//! The disk is full when the log has to grow. Those writers fail before they have taken anything
+//! that others wait for, so the others go on. All go on once there is room.
 
 use super::{open, options};
 use crate::harness::parallel::{NUMBERS, batch, check};
@@ -23,7 +23,7 @@ fn full(protocol: CommitProtocol) {
     let mem = MemFs::new();
     let faulty = FaultFs::new(Arc::new(mem.clone()));
     let mut options = options(protocol, faulty.clone());
-    // One log, which grows by the least there is.
+    // One log, which grows by the smallest step.
     options.set_write_buffer_size(1 << 20);
     let db = open(&options);
     let acked: &[AtomicU64; WRITERS] = &Default::default();

@@ -1,5 +1,5 @@
-//! A switch panics when the old generation is closed and no other is there:
-//! whoever waits for it is told, and the database can be resumed.
+//! A switch panics after the old generation was closed and before there is a new one. Threads that
+//! wait for it get an error, and the database can be resumed.
 
 #![cfg(target_os = "linux")]
 
@@ -16,7 +16,7 @@ use std::thread;
 use whitewater::fs::mem::MemFs;
 use whitewater::{CommitProtocol, Error, Options, Point, Severity};
 
-/// What is done to a database when its switch panics, by the caller's thread.
+/// What the caller's thread does to a database when its switch panics.
 type Switch = fn(&Db) -> Result<(), Error>;
 
 const SWITCHES: [(&str, Switch); 3] = [
@@ -29,7 +29,7 @@ fn panics(db: &Db, switch: Switch) -> bool {
     catch_unwind(AssertUnwindSafe(|| switch(db))).is_err()
 }
 
-/// Every writer who comes gets an error of the switch; none spins.
+/// Every writer that comes gets an error of the switch. None spins.
 fn assert_refused(db: &Db, what: &str) {
     for _ in 0..3 {
         let e = db.put("late", "").expect_err("refused");
@@ -82,7 +82,7 @@ fn told(protocol: CommitProtocol, name: &str, switch: Switch) {
     assert_eq!(left.cf_handle("more").is_some(), name == "create", "{what}");
 }
 
-/// Those who wait for the switch when it panics.
+/// Writers that wait for the switch when it panics.
 #[test]
 fn writers_who_sleep_are_told_of_a_switch_that_panics() {
     for protocol in protocols() {

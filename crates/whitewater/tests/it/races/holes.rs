@@ -1,6 +1,6 @@
-//! Holes in the log, with records behind them that look good: of writers that
-//! were never acknowledged, or of the file's former life. They do not count,
-//! and no later write, crash or recovery brings them back.
+//! Holes in the log, with records behind them that look valid: of writers that were never
+//! acknowledged, or of the file's former life. These do not count, and no later write, crash or
+//! recovery brings them back.
 
 #![cfg(target_os = "linux")]
 
@@ -30,7 +30,7 @@ fn keys(db: &Db) -> Vec<String> {
         .collect()
 }
 
-/// Whether any log has `text` in it.
+/// Whether any log contains `text`.
 fn logs_hold(fs: &MemFs, text: &str) -> bool {
     let dir = Path::new(DIR);
     let mut names = fs.list(dir).expect("listed");
@@ -48,8 +48,8 @@ fn open(options: &Options, fs: &MemFs) -> Db {
     open_all(&options, Path::new(DIR)).expect("opens")
 }
 
-/// Kills a process whose writer was held up before it had logged, with
-/// `behind` others behind it; returns what is left.
+/// Kills a process whose writer is held up before it has logged, with `behind` others behind it.
+/// Returns what is left.
 fn hole(options: &mut Options, fs: &MemFs, first: usize, behind: usize) -> MemFs {
     let trap = Trap::set(options);
     let db = &open_all(options, Path::new(DIR)).expect("opens");
@@ -113,8 +113,8 @@ fn double_crash(protocol: CommitProtocol, recycled: usize, behind: usize) {
         wanted.extend((0..first).map(|n| format!("old{life}{n:04}")));
     }
     wanted.sort();
-    // Records of the same length, written and killed again and again; without
-    // and with a switch to a file that was used before.
+    // Records of the same length are written and killed again and again, without and with a switch
+    // to a recycled file.
     for crash in 0..6 {
         let db = open(&options, &left);
         assert_eq!(keys(&db), wanted, "{what}, crash {crash}");

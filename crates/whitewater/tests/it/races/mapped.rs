@@ -1,4 +1,4 @@
-//! Logs written through a mapping and by calls are the same.
+//! Logs written through a mapping and by system calls are the same.
 
 use crate::content::copy_dir;
 use crate::harness::parallel::{FAMILIES, batch, check, names};
@@ -13,7 +13,7 @@ use whitewater::{CommitProtocol, Options, WalAccess, WriteBatch, WriteOptions};
 
 const BOTH: [WalAccess; 2] = [WalAccess::Mapped, WalAccess::Positioned];
 
-/// A directory in which logs can be mapped.
+/// A directory on whose file system logs can be mapped.
 fn mappable() -> tempfile::TempDir {
     let dir = tempfile::tempdir().expect("a temporary directory");
     let probe = dir.path().join("probe");
@@ -47,7 +47,7 @@ fn logs(dir: &Path) -> Vec<(String, Vec<u8>)> {
     names.into_iter().map(read).collect()
 }
 
-/// One writer, so that the order is the same: the files are, to the byte.
+/// One writer, so that the order is the same. The files are equal to the byte.
 #[test]
 fn the_same_writes_make_the_same_logs() {
     for protocol in protocols() {
@@ -85,8 +85,8 @@ fn the_same_writes_make_the_same_logs() {
     }
 }
 
-/// Many writers, memtables and logs that change, and a kill: content of whole
-/// batches, all of them.
+/// Many writers, switches of memtables and logs, and a kill: all batches are there, and each is
+/// whole.
 #[test]
 fn the_same_batches_are_there_after_a_kill() {
     const WRITERS: usize = 8;

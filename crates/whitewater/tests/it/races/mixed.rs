@@ -1,5 +1,5 @@
-//! Writes with all kinds of options in flight together: synced or not, without
-//! the log, refused rather than slowed down.
+//! Writes with all kinds of options in flight together: synced or not, without the log, or refused
+//! rather than slowed down.
 
 use super::{open, options};
 use crate::harness::points::shake;
@@ -14,7 +14,7 @@ use whitewater::fs::mem::MemFs;
 use whitewater::fs::{Fs, read_file};
 use whitewater::{CommitProtocol, ErrorKind, WriteBatch, WriteOptions};
 
-/// Writers that log and do not sync, sync, do not log, and are in a hurry.
+/// Writers that log and do not sync, that sync, that do not log, and that must not wait.
 const KINDS: [&str; 4] = ["plain", "synced", "unlogged", "hurried"];
 const EACH: usize = 4;
 const WRITERS: usize = KINDS.len() * EACH;
@@ -43,7 +43,7 @@ fn check_logs(fs: &MemFs, what: &str) {
     let dir = Path::new(DIR);
     let names = fs.list(dir).expect("listed");
     for name in names.iter().filter(|n| n.ends_with(".log")) {
-        // It may have been given up meanwhile.
+        // It may have been dropped meanwhile.
         let Ok(log) = read_file(fs, &dir.join(name), u64::MAX) else {
             continue;
         };
@@ -68,7 +68,7 @@ fn mixed(protocol: CommitProtocol, seed: u64) {
     options.set_recycle_log_file_num((seed % 2) as usize);
     shake(&mut options, seed, 32);
     let db = open(&options);
-    // Writes that must be there after a power cut, but those without log.
+    // Writes that must survive a power cut, except those without a log.
     let acked: &[AtomicU64; WRITERS] = &Default::default();
     let counts = |kinds: &[&str]| -> Vec<u64> {
         let of = |(w, n): (usize, &AtomicU64)| match kinds.contains(&kind(w)) {
@@ -101,8 +101,8 @@ fn mixed(protocol: CommitProtocol, seed: u64) {
                     }
                     assert!(db.get(key(w, n)).expect("readable").is_some());
                     if kind(w) == "synced" && rng.random_bool(0.05) {
-                        // What was acknowledged before a synced write began is
-                        // as durable as that.
+                        // What was acknowledged before a synced write began is as durable as that
+                        // write.
                         let mut least = logged;
                         least[w] = n;
                         let mut cut = opened.clone();

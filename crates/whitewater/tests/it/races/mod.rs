@@ -1,10 +1,10 @@
-//! The races of the write path, one file for each kind: writers that are held
-//! up in the middle of a write, switches, failures, holes in the log, power
-//! cuts, stalls, more threads than cores. `docs/testing.md` has the list.
+//! The races of the write path, one file for each kind: writers that are held up in the middle of a
+//! write, switches, failures, holes in the log, power cuts, stalls, and more threads than cores.
+//! `docs/testing.md` has the list.
 //!
-//! All run with every commit protocol, but where one of them promises less (an
-//! unordered write is visible before it is inserted). What cannot happen with
-//! one (a leader leaves no hole in the log) is said where it is tested.
+//! All run with every commit protocol, unless one of them promises less (an unordered write is
+//! visible before it is inserted). If something cannot happen with a protocol (a leader leaves no
+//! hole in the log), the test says so.
 
 mod causality;
 mod failures;
@@ -41,8 +41,7 @@ fn open(options: &Options) -> Db {
     open_named(options, Path::new(DIR), &names()).expect("opens")
 }
 
-/// Whether writers beside one that is held up get into the log: leaders do not
-/// let them.
+/// Whether other writers get into the log while one is held up: leaders do not let them.
 fn logs_side_by_side(protocol: CommitProtocol) -> bool {
     protocol == CommitProtocol::Ordered
 }

@@ -1,5 +1,5 @@
-//! Who waits for whom: writers who are held up at one place, and those who must
-//! not pass them, or must fail with them.
+//! Which writers wait for which: some are held up at one place, and others must not pass them, or
+//! must fail with them.
 
 #![cfg(target_os = "linux")]
 
@@ -17,7 +17,7 @@ use whitewater::fs::fault::{FaultFs, FaultOp, OpSet, PathMatch, Rule};
 use whitewater::fs::mem::MemFs;
 use whitewater::{CommitProtocol, MemtableFactory, Point, WriteBatch, WriteOptions};
 
-/// Runs `work` on a thread of its own, and returns when that sleeps.
+/// Runs `work` on a thread of its own, and returns once that thread sleeps.
 fn until_it_sleeps<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 's) {
     let (tell, id) = mpsc::channel();
     scope.spawn(move || {
@@ -32,8 +32,8 @@ fn get(db: &Db, key: &str) -> Option<String> {
     found.map(|v| String::from_utf8(v).expect("text"))
 }
 
-/// Neither a batch whose second half is still to come, nor what is behind a
-/// write that is held up.
+/// Readers see neither a batch whose second half is still to come, nor writes behind one that is
+/// held up.
 #[test]
 fn nothing_is_seen_of_what_is_not_finished() {
     for protocol in strict_protocols() {
@@ -66,7 +66,7 @@ fn held_up(protocol: CommitProtocol, point: Point) {
     assert_eq!(db.latest_sequence_number(), 3);
 }
 
-/// Two that wait for the same leader, one of which is not to be logged.
+/// Two writes wait for the same leader, and one of them is not to be logged.
 #[test]
 fn a_write_with_a_log_joins_no_group_without() {
     for protocol in protocols() {
@@ -105,8 +105,7 @@ fn mixed_group(protocol: CommitProtocol, unlogged_first: bool) {
     assert_eq!(found, [true, true, false], "{protocol}");
 }
 
-/// A merge that is stored as a value reads what comes before it: not only what
-/// is there already.
+/// A merge that is stored as a value reads everything before it, not only what is already there.
 #[test]
 fn a_merge_in_order_waits_for_what_is_before_it() {
     for protocol in strict_protocols() {
@@ -128,8 +127,7 @@ fn a_merge_in_order_waits_for_what_is_before_it() {
     }
 }
 
-/// An insert that fails, in the middle of a group or alone, fails its write and
-/// stops the database.
+/// An insert that fails, in the middle of a group or alone, fails its write and stops the database.
 #[test]
 fn a_failed_insert_is_told() {
     for protocol in protocols() {
@@ -184,8 +182,8 @@ fn failed_insert(protocol: CommitProtocol, group: bool) {
     assert_eq!(get(db, "bad"), None, "{what}");
 }
 
-/// A write that had its entries in the memtables when one before it failed is
-/// not there after a resumption, and its number is not given out again.
+/// A write had its entries in the memtables when an earlier one failed. After a resumption it is
+/// not there, and its number is not given out again.
 #[test]
 fn a_write_behind_a_failed_one_stays_hidden() {
     for protocol in protocols().into_iter().filter(|p| logs_side_by_side(*p)) {
@@ -229,7 +227,7 @@ fn behind_a_failure(protocol: CommitProtocol) {
 /// Where inserts of the key "held" wait.
 #[derive(Default)]
 struct Gate {
-    /// Whether somebody waits, and whether it is open.
+    /// Whether a thread waits, and whether the gate is open.
     state: Mutex<(bool, bool)>,
     changed: Condvar,
 }
@@ -253,8 +251,8 @@ impl Gate {
     }
 }
 
-/// A write whose insert is under way, visible or not, is in what a flush makes
-/// of its memtable.
+/// A write whose insert is under way, visible or not, is in the table that a flush makes of its
+/// memtable.
 #[test]
 fn a_flush_waits_for_inserts_under_way() {
     for protocol in protocols() {
@@ -283,7 +281,7 @@ fn insert_under_way(protocol: CommitProtocol) {
         let writer = scope.spawn(|| db.put("held", "1").expect("writes"));
         gate.await_somebody();
         let flush = scope.spawn(|| db.flush().expect("flushes"));
-        // Time for a flush that does not wait to be done, and its log deleted.
+        // Time for a flush that does not wait to end, and for its log to be deleted.
         let begun = Instant::now();
         while !flush.is_finished() && begun.elapsed() < Duration::from_millis(300) {
             thread::sleep(Duration::from_millis(2));

@@ -1,10 +1,9 @@
 //! Power cuts at every sync of parallel writers.
 //!
-//! At each point where the engine makes something durable, before and after,
-//! the file system is cloned as a power cut might leave it. Each clone must
-//! open and hold, of all batches in commit order, the first ones: at least
-//! those that were acknowledged when a synced write began which has been
-//! acknowledged since. Some are written to and cut again.
+//! At each point where the engine makes something durable, before and after, the file system is
+//! cloned as a power cut might leave it. Each clone must open and hold a prefix of all batches in
+//! commit order. If a synced write has been acknowledged, the prefix has at least what was
+//! acknowledged when that write began. Some clones are written to and cut again.
 
 use super::{open, options};
 use crate::harness::parallel::{batch, check, order, progress};
@@ -19,10 +18,10 @@ use whitewater::fs::mem::{MemFs, SyncPoint};
 use whitewater::{CommitProtocol, Options, WriteOptions};
 
 const WRITERS: usize = 6;
-/// Of each writer: all of them are in one list.
+/// Batches of each writer. All of them are in one list.
 const WRITES: u64 = 30;
 
-/// Per writer, how many batches.
+/// The number of batches of each writer.
 #[derive(Clone, Default)]
 struct Counts {
     issued: [u64; WRITERS],
@@ -48,7 +47,7 @@ impl Cut {
             fs,
             at: at.clone(),
             keep,
-            // With everything kept, only the process died.
+            // If everything is kept, only the process died.
             least: if keep == 1.0 {
                 before.acked
             } else {
@@ -58,7 +57,7 @@ impl Cut {
         }
     }
 
-    /// Opens what is left; returns the batches found and their order.
+    /// Opens what is left. Returns the batches found and their order.
     fn check(&self, options: &Options) -> Result<(Vec<u64>, String), String> {
         let (at, keep) = (&self.at, self.keep);
         let fail = |e: String| format!("{at:?}, keep {keep}: {e}");
@@ -73,7 +72,7 @@ impl Cut {
     }
 }
 
-/// Whether `list` is of the first items of `whole`.
+/// Whether `list` is a prefix of `whole`.
 fn is_prefix(list: &str, whole: &str) -> bool {
     let rest = whole.strip_prefix(list);
     rest.is_some_and(|rest| list.is_empty() || rest.is_empty() || rest.starts_with(','))
@@ -148,7 +147,7 @@ fn cut_everywhere(protocol: CommitProtocol, seed: u64) -> usize {
         let salt = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (at.index * 8 + u64::from(at.done));
         let keeps = [0.0, 0.5, 0.9, 1.0];
         for (keep, salt) in keeps.into_iter().zip(salt..) {
-            // The checker is gone only if it has panicked, which is reported.
+            // If the checker is gone, it has panicked, which is reported.
             let _ = send.send(Cut::take(&hooked, &at, keep, salt, &seen));
         }
     }));
@@ -182,7 +181,7 @@ fn cut_everywhere(protocol: CommitProtocol, seed: u64) -> usize {
     cuts
 }
 
-/// Writes on where the power was cut, and cuts again.
+/// Continues to write where the power was cut, and cuts again.
 fn cut_again(options: &Options, cut: &Cut, seed: u64) -> Result<(), String> {
     let mut options = options.clone();
     options.set_fs(Arc::new(cut.fs.clone()));

@@ -1,5 +1,5 @@
-//! Stalls: writers that are stopped sleep and own nothing, those in a hurry
-//! are refused at once, all go on when the stall ends, and closing ends it.
+//! Stalls: stopped writers sleep and own nothing, those that must not wait are refused at once, all
+//! go on when the stall ends, and closing ends it.
 
 #![cfg(target_os = "linux")]
 
@@ -16,7 +16,7 @@ use whitewater::{CommitProtocol, ErrorKind, Options, Point, WriteOptions};
 
 const WRITERS: u64 = 12;
 
-/// Of each writer, of a kilobyte each.
+/// Writes of each writer, of one kilobyte each.
 const WRITES: u64 = 120;
 
 /// Options under which writers are stopped while a flush is held up.
@@ -29,8 +29,7 @@ fn stalling(protocol: CommitProtocol, fs: &MemFs) -> (Options, Arc<Trap>) {
     (options, trap)
 }
 
-/// Writes far more than the memtables take, until a write fails; counts what
-/// was acknowledged.
+/// Writes far more than the memtables hold, until a write fails. Counts what was acknowledged.
 fn write(db: &Db, w: u64, round: u64, acked: &AtomicU64) {
     for n in 0..WRITES {
         if let Err(e) = db.put(format!("{w}-{round}-{n}"), [1; 1_000]) {
@@ -107,7 +106,7 @@ fn closing_ends_a_stall() {
                 trap.wait();
                 let ids: Vec<u64> = ids.iter().take(WRITERS as usize).collect();
                 kernel::wait_until_asleep(&ids);
-                // The flush is still held up when the writers come to an end.
+                // The flush is still held up when the writers end.
                 db.cancel_all_background_work(false);
             });
             trap.release();

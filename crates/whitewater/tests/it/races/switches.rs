@@ -1,6 +1,6 @@
-//! Switches of memtables and logs while writers are in the middle of a write:
-//! each write goes wholly to one side, nothing is flushed before those before
-//! it are finished, and nobody waits but those who come in between.
+//! Switches of memtables and logs while writers are in the middle of a write. Each write goes
+//! wholly to one side, nothing is flushed before the writes before it are finished, and only
+//! writers that come during the switch wait.
 
 #![cfg(target_os = "linux")]
 
@@ -24,7 +24,7 @@ fn flush_all(db: &Db, wait: bool) {
     db.flush_cfs_opt(&cfs, &options).expect("flushes");
 }
 
-/// A switch does not wait for a writer that is held up; a flush does.
+/// A switch does not wait for a writer that is held up, but a flush does.
 #[test]
 fn a_writer_may_be_held_up_over_switches() {
     for protocol in strict_protocols() {
@@ -76,7 +76,8 @@ fn held_up(protocol: CommitProtocol, point: Point, recycled: usize) {
         }
         let rest = OTHERS - (OTHERS / 2 - 1);
         kernel::wait_until_asleep(&ids.iter().take(rest).collect::<Vec<_>>());
-        // Nothing of it is seen, or in a table; and killed now, it never was.
+        // Nothing of it is seen or in a table. If the process is killed now, the write never
+        // happened.
         assert_eq!(db.latest_sequence_number(), before, "{what}");
         assert_eq!(db.live_files().expect("known").len(), 0, "{what}");
         let mut killed = options.clone();
@@ -103,8 +104,8 @@ fn held_up(protocol: CommitProtocol, point: Point, recycled: usize) {
     check(&open(&killed), &least).unwrap_or_else(|e| panic!("{what}, killed: {e}"));
 }
 
-/// Whoever switches is held up when no generation is open: writers who come
-/// sleep, and go on in the next one.
+/// The switching thread is held up while no generation is open. Writers that come sleep, and go on
+/// in the next one.
 #[test]
 fn writers_sleep_while_a_switch_is_held_up() {
     for protocol in protocols() {
@@ -146,8 +147,8 @@ fn writers_sleep_while_a_switch_is_held_up() {
     }
 }
 
-/// Writers go on in a full memtable while its switch is prepared, which may
-/// take long, but not for ever.
+/// Writers go on in a full memtable while its switch is prepared, which may take long, but not
+/// without limit.
 #[test]
 fn memtables_do_not_grow_without_bound_while_a_switch_is_held_up() {
     const WRITERS: u64 = 8;
@@ -171,7 +172,7 @@ fn memtables_do_not_grow_without_bound_while_a_switch_is_held_up() {
                 }
                 trap.wait();
                 kernel::wait_until_asleep(&ids.iter().take(WRITERS as usize).collect::<Vec<_>>());
-                // 64 KiB twice, and what is in the tree besides.
+                // Twice 64 KiB, and the tree's overhead.
                 let written = db.latest_sequence_number();
                 assert!(written < 200, "{protocol}: {written} KB in one memtable");
                 trap.release();
@@ -181,8 +182,8 @@ fn memtables_do_not_grow_without_bound_while_a_switch_is_held_up() {
     }
 }
 
-/// An empty log stays the current one when memtables are switched; it must not
-/// when somebody gets to write to it just before.
+/// An empty log stays the current one when memtables are switched. It must not if a writer gets
+/// into it just before.
 #[test]
 fn a_log_that_was_empty_is_not_replayed_onto_its_tables() {
     for protocol in protocols() {
@@ -192,7 +193,7 @@ fn a_log_that_was_empty_is_not_replayed_onto_its_tables() {
             let trap = Trap::set(&mut options);
             let db = &open(&options);
             db.write(batch(db, 0, 1)).expect("writes");
-            // A new log, which the other families' memtables are older than.
+            // A new log, which is newer than the other families' memtables.
             let one = db.cf_handle("one").expect("opened");
             db.flush_cf(&one).expect("flushes");
             trap.arm(Point::Closing);
@@ -211,8 +212,8 @@ fn a_log_that_was_empty_is_not_replayed_onto_its_tables() {
     }
 }
 
-/// Switches all the time, by full memtables and by flushes, and kills all the
-/// time: at no moment is a log gone that is needed.
+/// Constant switches, by full memtables and by flushes, and constant kills: a log that is needed is
+/// never gone.
 #[test]
 fn no_log_is_given_up_early_in_a_storm_of_switches() {
     const TEST: &str = "no_log_is_given_up_early_in_a_storm_of_switches";

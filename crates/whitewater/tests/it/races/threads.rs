@@ -1,5 +1,5 @@
-//! More threads than cores: any number of writers comes to an end, and the
-//! system is not asked to switch threads more than a few times per write.
+//! More threads than cores: any number of writers ends, and the system has to switch threads only a
+//! few times per write.
 
 use super::{open, options};
 use crate::harness::{protocols, watched};
@@ -7,12 +7,12 @@ use std::sync::Barrier;
 use std::thread;
 use whitewater::fs::mem::MemFs;
 
-/// What the kernel counts of threads of this process.
+/// What the kernel counts for threads of this process.
 #[cfg(target_os = "linux")]
 pub mod kernel {
     use std::fs::{read_link, read_to_string};
 
-    /// The number of the calling thread.
+    /// The id of the calling thread.
     pub fn id() -> u64 {
         let link = read_link("/proc/thread-self").expect("Linux has it");
         let name = link.file_name().and_then(|n| n.to_str());
@@ -23,7 +23,7 @@ pub mod kernel {
         read_to_string(format!("/proc/self/task/{thread}/{name}")).ok()
     }
 
-    /// Nanoseconds that a thread has run.
+    /// Nanoseconds for which a thread has run.
     pub fn cpu_nanos(thread: u64) -> u64 {
         let text = file(thread, "schedstat").expect("a thread that lives");
         let first = text.split(' ').next().expect("numbers");
@@ -32,7 +32,7 @@ pub mod kernel {
 
     /// Whether a thread sleeps.
     ///
-    /// A thread that ended does not run either.
+    /// A thread that has ended does not run either.
     pub fn is_asleep(thread: u64) -> bool {
         let Some(text) = file(thread, "stat") else {
             return true;
@@ -41,7 +41,7 @@ pub mod kernel {
         state.starts_with('S')
     }
 
-    /// Times that the calling thread went to sleep.
+    /// How many times the calling thread went to sleep.
     pub fn sleeps() -> u64 {
         let text = file(id(), "status").expect("a thread that lives");
         let count = text
@@ -50,7 +50,7 @@ pub mod kernel {
         count.and_then(|c| c.trim().parse().ok()).expect("a number")
     }
 
-    /// Returns when all of `threads` have been asleep for a while.
+    /// Returns once all of `threads` have been asleep for a while.
     pub fn wait_until_asleep(threads: &[u64]) {
         let mut quiet = 0;
         while quiet < 10 {
@@ -96,7 +96,7 @@ fn any_number_of_threads_comes_to_an_end() {
             });
             let each = sleeps as f64 / WRITES as f64;
             println!("{protocol}, {threads} threads: {each:.3} sleeps per write");
-            // A follower of a group sleeps for its turn and for the end.
+            // A follower of a group sleeps until its turn, and until the end.
             assert!(sleeps <= 6 * WRITES, "{protocol}, {threads}: {each}");
         }
     }

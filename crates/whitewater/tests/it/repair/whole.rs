@@ -1,5 +1,4 @@
-//! A repair of a database that lacks nothing changes no value, and where one
-//! must guess it says so.
+//! A repair of an undamaged database changes no value. Where it has to guess, it says so.
 
 use super::{Content, bytes, content, files, reopened, replace};
 use crate::harness::{DIR, Db, campaign, open_all, open_named, tiny_on};
@@ -10,7 +9,7 @@ use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{BottommostLevelCompaction, CompactOptions, IteratorMode, Options, WriteOptions};
 
-/// Options of a database whose flushes and compactions are those asked for.
+/// Options of a database that flushes and compacts only on request.
 fn calm(fs: &MemFs) -> Options {
     let mut o = tiny_on(fs.clone());
     o.set_disable_auto_compactions(true);
@@ -22,8 +21,7 @@ fn names() -> Vec<String> {
     ["default", "other"].map(str::to_owned).to_vec()
 }
 
-/// A new database with two column families; what is logged for the second one
-/// keeps the log.
+/// A new database with two column families. What is logged for the second one keeps the log.
 fn opened(fs: &MemFs) -> Db {
     let db = open_named(&calm(fs), Path::new(DIR), &names()).unwrap();
     db.put_cf(&db.cf_handle("other").unwrap(), "keeps", "the log")
@@ -43,7 +41,7 @@ fn compact(db: &Db) {
     db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &options);
 }
 
-/// Repairs a copy of the files; returns what it holds then, and what LOG says.
+/// Repairs a copy of the files. Returns its content and what LOG says.
 fn repaired(fs: &MemFs) -> (Content, String) {
     let fs = fs.crash_clone(1.0, 0);
     let o = calm(&fs);
@@ -54,7 +52,7 @@ fn repaired(fs: &MemFs) -> (Content, String) {
     (reopened(&o), lines.collect::<Vec<_>>().join("\n"))
 }
 
-/// What an opening finds in a copy of the files.
+/// The content that an opening finds in a copy of the files.
 fn found(fs: &MemFs) -> Content {
     reopened(&calm(&fs.crash_clone(1.0, 0)))
 }
@@ -78,7 +76,7 @@ fn merge_operands_that_a_flush_put_together_count_once() {
     assert_eq!(before["default"][&b"k"[..]], b"a,b,c,d");
     assert_eq!(found(&fs), before);
     check_whole(&fs);
-    // Without the manifest nobody knows what was flushed.
+    // Without the manifest it is unknown what was flushed.
     files(&fs, "MANIFEST")
         .iter()
         .for_each(|f| fs.remove(f).unwrap());
@@ -96,7 +94,7 @@ fn a_logged_value_does_not_replace_a_newer_one_that_was_flushed_without_a_log() 
     db.put_opt("k", "new", &unlogged()).unwrap();
     db.delete_opt("gone", &unlogged()).unwrap();
     db.flush().unwrap();
-    // It has the number 0 then, and the deletion has done its work.
+    // It has the number 0 by then, and the deletion has done its work.
     compact(&db);
     let before = content(&db, &names());
     assert_eq!(before["default"][&b"k"[..]], b"new");
@@ -138,8 +136,8 @@ fn tables_of_a_flush_or_compaction_that_did_not_end_do_not_count() {
     assert_eq!(found(&before_compaction), content(&db, &names()));
 }
 
-/// The manifest in force does not say that they were given up: it begins with the
-/// tables that there were when it was begun.
+/// The manifest in force does not say that they were given up: it begins with the tables that
+/// existed when it was begun.
 #[test]
 fn tables_that_were_given_up_before_the_manifest_was_begun_do_not_count() {
     let fs = MemFs::new();
@@ -152,7 +150,7 @@ fn tables_that_were_given_up_before_the_manifest_was_begun_do_not_count() {
     db.merge("k", "b").unwrap();
     db.delete("gone").unwrap();
     db.flush().unwrap();
-    // Keeps the files.
+    // This keeps the files.
     let iter = db.iterator(IteratorMode::Start);
     compact(&db);
     db.put("later", "v").unwrap();
@@ -180,8 +178,8 @@ fn a_manifest_that_was_never_finished_is_not_taken_for_the_old_one() {
         db.merge("k", operand).unwrap();
         db.merge_cf(&other, "k", operand).unwrap();
     }
-    // The two operands are one value there, with the number 0, and the log has them still,
-    // for the other family.
+    // There the two operands are one value with the number 0. The log still has them, for the other
+    // family.
     db.flush().unwrap();
     compact(&db);
     let before = fs.crash_clone(1.0, 0);
@@ -197,7 +195,7 @@ fn a_manifest_that_was_never_finished_is_not_taken_for_the_old_one() {
         let (content, log) = repaired(&before);
         assert_eq!(content, wanted, "{end} bytes\n{log}");
     }
-    // Nor do tables of a compaction count that was under way.
+    // Tables of a compaction that was under way do not count either.
     db.merge("k", "c").unwrap();
     db.flush().unwrap();
     let flushed = fs.crash_clone(1.0, 0);
@@ -215,8 +213,7 @@ fn a_manifest_that_was_never_finished_is_not_taken_for_the_old_one() {
     }
 }
 
-/// A manifest that has lost its end, as nobody can see, does not cost what was
-/// flushed after that.
+/// A manifest has lost its end, which cannot be seen. What was flushed after that is not lost.
 #[test]
 fn tables_that_hold_what_nothing_else_holds_count_and_log_says_so() {
     for logged in [true, false] {
@@ -278,7 +275,7 @@ fn a_family_that_was_dropped_does_not_come_back_out_of_a_log() {
     assert!(log.contains("1 writes of column family "), "{log}");
 }
 
-/// One of many operations.
+/// A random operation.
 fn step(db: &Db, rng: &mut StdRng) {
     let family = db.cf_handle(&names()[rng.random_range(0..2)]).unwrap();
     let key = format!("k{:02}", rng.random_range(0..30));
@@ -299,8 +296,7 @@ fn step(db: &Db, rng: &mut StdRng) {
     }
 }
 
-/// Whatever was flushed, compacted, logged and not logged, and whenever the
-/// process dies.
+/// Whatever was flushed, compacted, logged or not logged, and whenever the process dies.
 #[test]
 fn a_repair_changes_no_value_of_a_database_that_an_opening_would_read() {
     const TEST: &str = "a_repair_changes_no_value_of_a_database_that_an_opening_would_read";

@@ -1,4 +1,4 @@
-//! Writers go on after something of the log has failed.
+//! Writers go on after an operation on the log has failed.
 
 use super::{PROTOCOLS, Told, batches, open, options, rule};
 use crate::harness::watched;
@@ -7,7 +7,7 @@ use whitewater::fs::fault::{Fault, FaultFs, FaultOp};
 use whitewater::fs::mem::MemFs;
 use whitewater::{CommitProtocol, ErrorKind, Severity};
 
-/// Fails something of the log under 16 writers; resumes, twice; reopens.
+/// Fails an operation on the log under 16 writers, resumes twice, and reopens.
 fn fail_and_resume(protocol: CommitProtocol, op: FaultOp, fault: Fault, n: u64) {
     let mem = MemFs::new();
     let faulty = FaultFs::new(Arc::new(mem.clone()));
@@ -22,7 +22,7 @@ fn fail_and_resume(protocol: CommitProtocol, op: FaultOp, fault: Fault, n: u64) 
         let met = !faulty.injected().is_empty();
         assert!(met, "{what}");
         told.check(&db, &format!("{what}: frozen"));
-        // A log that cannot grow may have room for some more.
+        // A log that cannot grow may still have some room.
         let mut more = (0..10_000).map(|_| told.write(&db, false));
         let refused = more.find_map(Result::err).expect("refused at last");
         let frozen = db.latest_sequence_number();

@@ -1,8 +1,8 @@
-//! Failures of writes with many in flight, and going on after them.
+//! Failures of writes with many in flight, and resumptions after them.
 //!
-//! Writers write batches over three column families. Whatever fails, every
-//! call returns; a batch whose write failed is nowhere, before a resumption,
-//! after it, and at the next open; one that was acknowledged is everywhere.
+//! Writers write batches over three column families. Whatever fails, every call returns. A batch
+//! whose write failed is nowhere: not before a resumption, not after it, and not at the next open.
+//! One that was acknowledged is everywhere.
 
 mod failed_logs;
 mod retries;
@@ -109,7 +109,7 @@ impl Told {
         assert_eq!(batches(db), *self.acked.lock().unwrap(), "{what}");
     }
 
-    /// Writers that go on until they meet a failure, and once more.
+    /// Writers that go on until they meet a failure, and write once more.
     fn storm(&self, db: &Db, sync: impl Fn(usize, u64) -> bool + Sync) {
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -140,8 +140,8 @@ fn rule(op: FaultOp, end: &str, n: u64, fault: Fault, sticky: bool) -> Rule {
     }
 }
 
-/// All of them: with unordered writes, too, nothing of a write is seen whose
-/// log write failed, and no write is under way when the tests look.
+/// All protocols: with unordered writes, too, nothing of a write is seen whose log write failed,
+/// and no write is under way when the tests look.
 const PROTOCOLS: [CommitProtocol; 4] = [
     CommitProtocol::Ordered,
     CommitProtocol::Grouped,

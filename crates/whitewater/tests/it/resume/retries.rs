@@ -1,4 +1,4 @@
-//! What is tried again by itself, what stops writes, and what is refused.
+//! Which failures are retried automatically, which stop writes, and which calls are refused.
 
 use super::{FAMILIES, PROTOCOLS, Told, open, options, rule};
 use crate::harness::{DIR, watched};
@@ -8,8 +8,8 @@ use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, Whe
 use whitewater::fs::mem::MemFs;
 use whitewater::{CommitProtocol, ErrorKind, Severity, WriteOptions};
 
-/// Full disks do not stop the database: flushes are tried again; a writer that
-/// would have to wait for them is told.
+/// A full disk does not stop the database: flushes are retried. A writer that would have to wait
+/// for them gets an error.
 #[test]
 fn flushes_are_tried_again_when_there_is_room() {
     watched("retries", 60, || {
@@ -36,7 +36,7 @@ fn flushes_are_tried_again_when_there_is_room() {
         let live = db.live_files().unwrap().len();
         faulty.clear_rules();
         db.resume().unwrap();
-        // A family whose flush has just failed once more would stall the write.
+        // The write would stall on a family whose flush has just failed again.
         for family in FAMILIES {
             db.flush_cf(&db.cf_handle(family).unwrap()).unwrap();
         }
@@ -55,7 +55,7 @@ fn flushes_are_tried_again_when_there_is_room() {
     });
 }
 
-/// As where tables are on another file system than the log.
+/// As if tables were on another file system than the log.
 #[test]
 fn a_resumption_of_failed_flushes_has_ended_the_failure_or_fails() {
     for protocol in PROTOCOLS {
@@ -130,7 +130,7 @@ fn what_is_not_safe_is_refused_with_the_reason() {
     assert_eq!(e.kind(), ErrorKind::ShutdownInProgress);
 }
 
-/// Writers are stalled, the log fails, the database is resumed or closed.
+/// Writers are stalled, the log fails, and the database is resumed or closed.
 #[test]
 fn stalled_writers_outlive_failures_resumptions_and_the_end() {
     for resumes in [true, false] {
@@ -145,14 +145,14 @@ fn stalled_writers_outlive_failures_resumptions_and_the_end() {
             options.set_hard_pending_compaction_bytes_limit(0);
             let db = open(&options);
             let told = Told::default();
-            // Every flush fails for a while: memtables fill up, writers wait.
+            // Every flush fails for a while: memtables become full, and writers wait.
             faulty.add_rule(rule(FaultOp::Create, ".sst", 1, Fault::Enospc, true));
             told.storm(&db, |_, _| false);
             assert_eq!(
                 db.property_int_value("rocksdb.is-write-stopped"),
                 Ok(Some(1))
             );
-            // Any of the families may have been the one that was full.
+            // Any of the families may have been the full one.
             let stops = |family: &&str| -> u64 {
                 let cf = db.cf_handle(family).unwrap();
                 let stats = db.property_map_value_cf(&cf, "rocksdb.cf-write-stall-stats");

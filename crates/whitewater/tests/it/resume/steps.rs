@@ -1,5 +1,4 @@
-//! A resumption may fail or be killed at each of its steps, and leaves what it
-//! has to.
+//! A resumption may fail or be killed at each of its steps, and leaves what it must.
 
 use super::{PROTOCOLS, Told, batches, open, options, rule, write};
 use crate::harness::{DIR, open_all, watched};
@@ -11,8 +10,7 @@ use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, Whe
 use whitewater::fs::mem::MemFs;
 use whitewater::{CommitProtocol, DBRecoveryMode, Severity, SstFileWriter, WriteOptions};
 
-/// A resumption that fails leaves the database as it was, and the next one
-/// finishes it.
+/// A failed resumption leaves the database as it was, and the next one succeeds.
 #[test]
 fn a_resumption_may_fail_anywhere_and_be_repeated() {
     watched("resumptions", 120, || {
@@ -43,7 +41,7 @@ fn a_resumption_may_fail_anywhere_and_be_repeated() {
                 Err(e) => assert!(e.severity() >= Severity::FatalError, "{n}: {e}"),
             }
             told.check(&db, &format!("after operation {n}, twice"));
-            // What happens to unsynced writes at a power cut is not said here.
+            // What a power cut does to unsynced writes is not tested here.
             drop(db);
             let db = open(&options);
             let found = batches(&db);
@@ -61,7 +59,7 @@ fn a_resumption_may_fail_anywhere_and_be_repeated() {
     });
 }
 
-/// Memtables that wait for more to be flushed with.
+/// Memtables wait until more can be flushed with them.
 #[test]
 fn a_resumption_makes_tables_of_all_memtables() {
     let mem = MemFs::new();
@@ -87,8 +85,8 @@ fn a_resumption_makes_tables_of_all_memtables() {
     }
 }
 
-/// A resumption that is killed when its log is there, but not yet recorded,
-/// leaves what opens as it did without it.
+/// A resumption is killed when its log exists, but is not recorded yet. What it leaves opens as it
+/// would without the resumption.
 #[test]
 fn a_killed_resumption_is_no_obstacle() {
     for mode in MODES {
@@ -125,7 +123,7 @@ fn tracked_logs_that_a_resumption_replaced_are_not_missed() {
         let mut o = options(fs.clone(), protocol);
         o.set_track_and_verify_wals_in_manifest(true);
         let db = open(&o);
-        // Closed logs that are tracked, and needed.
+        // Closed logs that are tracked and needed.
         for n in 0..10 {
             write(&db, n, true).unwrap();
             if n % 3 == 0 {
@@ -145,8 +143,8 @@ fn tracked_logs_that_a_resumption_replaced_are_not_missed() {
     }
 }
 
-/// A dropped family was the only one to need the oldest logs, which the
-/// manifest does not know yet: a resumption that gets no further leaves them.
+/// Only a dropped family needed the oldest logs, which the manifest does not know yet. A resumption
+/// that gets no further leaves them.
 #[test]
 fn a_resumption_that_fails_keeps_the_logs_that_the_manifest_names() {
     for protocol in PROTOCOLS {
@@ -185,7 +183,7 @@ fn a_resumption_that_fails_keeps_the_logs_that_the_manifest_names() {
     }
 }
 
-/// The last number may be that of a write which failed.
+/// The last number may belong to a failed write.
 #[test]
 fn the_first_after_a_resumption_may_be_no_write() {
     for protocol in PROTOCOLS {

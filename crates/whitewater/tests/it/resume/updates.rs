@@ -1,4 +1,4 @@
-//! Readers of the logs over a resumption.
+//! Readers of the logs across a resumption.
 
 use super::{options, rule};
 use crate::harness::{DIR, watched};
@@ -9,7 +9,7 @@ use whitewater::fs::fault::{Fault, FaultFs, FaultOp};
 use whitewater::fs::mem::MemFs;
 use whitewater::{CommitProtocol, Point, WriteOptions};
 
-/// Whoever follows the logs over a resumption misses nothing in silence, and
+/// A reader that follows the logs across a resumption never misses a write without an error, and
 /// sees nothing of failed writes.
 #[test]
 fn updates_over_a_resumption_go_on_or_say_that_some_are_missing() {
@@ -49,8 +49,7 @@ fn updates_over_a_resumption_go_on_or_say_that_some_are_missing() {
     }
 }
 
-/// A log that was replaced and is still there at the next open does not go to
-/// the archive.
+/// A log that was replaced and still exists at the next open is not archived.
 #[test]
 fn updates_of_a_later_life_have_no_failed_writes() {
     let faulty = Arc::new(FaultFs::new(Arc::new(MemFs::new())));
@@ -78,7 +77,7 @@ fn updates_of_a_later_life_have_no_failed_writes() {
     }
 }
 
-/// Updates are read on behind a hole that a writer who panicked has left.
+/// Updates are read beyond a hole that a panicking writer has left.
 #[test]
 fn updates_go_on_over_a_hole_that_was_given_up() {
     watched("a writer that panics", 60, || {

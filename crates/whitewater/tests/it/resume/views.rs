@@ -1,4 +1,4 @@
-//! What was pinned before a failure shows nothing of it later.
+//! What was pinned before a failure never shows anything of it.
 
 use super::{FAMILIES, PROTOCOLS, Told, batches, open, options, rule};
 use crate::harness::points::shake;
@@ -50,7 +50,7 @@ struct Seen {
     found: BTreeSet<u64>,
 }
 
-/// The batches that an iterator shows from where it is.
+/// The batches that an iterator shows from its position on.
 fn rest(it: &mut DBRawIterator<'_, Db>) -> BTreeSet<u64> {
     let mut found = BTreeSet::new();
     while it.valid() {
@@ -61,9 +61,9 @@ fn rest(it: &mut DBRawIterator<'_, Db>) -> BTreeSet<u64> {
     found
 }
 
-/// Readers pin views all the time while writes fail, are hidden and given up,
-/// and later ones take numbers above theirs; some use their views only then.
-/// None shows a failed write, or lacks an earlier one.
+/// Readers pin views all the time while writes fail, are hidden and given up, and later writes take
+/// higher numbers. Some use their views only then. No view shows a failed write or lacks an earlier
+/// one.
 #[test]
 fn no_view_from_before_a_failure_shows_it_later() {
     for protocol in PROTOCOLS {

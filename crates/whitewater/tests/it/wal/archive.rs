@@ -1,4 +1,4 @@
-//! Logs that are not needed go to the archive, and leave it by age and size.
+//! Logs that are no longer needed go to the archive, and leave it by age and size.
 
 use super::{archiving, await_logs, check_all, logs, put_all, updates};
 use crate::harness::{DIR, Db, open_all, tiny_on};
@@ -18,11 +18,11 @@ fn await_archived(fs: &dyn Fs, count: usize) {
     await_logs(fs, "/data/db/archive", count);
 }
 
-/// A clock ahead of the system's, by more at each look if it is told to run.
+/// A clock ahead of the system's. If it is told to run, it gains time with each look.
 ///
-/// An archive is looked at by whoever is first after some time: a flush that
-/// has moved its log there, or a compaction just before. While the clock runs,
-/// whoever has moved a log looks, too.
+/// The first thread that comes after some time looks at the archive: a flush that has moved its log
+/// there, or a compaction just before. While the clock runs, a thread that has moved a log looks,
+/// too.
 #[derive(Clone, Default)]
 struct Ahead {
     seconds: Arc<AtomicU64>,
@@ -44,7 +44,7 @@ impl Ahead {
         self.seconds.store(seconds, Ordering::Relaxed);
     }
 
-    /// So many seconds more at each look.
+    /// How many seconds it gains at each look.
     fn run(&self, pace: u64) {
         self.pace.store(pace, Ordering::Relaxed);
     }
@@ -66,13 +66,14 @@ fn obsolete_logs_go_to_the_archive_and_leave_it_by_age() {
     assert_eq!(logs(&fs, DIR).len(), 1);
     assert_eq!(updates(&db, 0).len(), 30);
 
-    // Not looked at before half the time has passed, and not old then.
+    // The archive is not looked at before half the time has passed, and the log is not too old
+    // then.
     ahead.set(60);
     put_all(&db, 30..40);
     db.flush().unwrap();
     await_archived(&fs, 4);
 
-    // Recovery ignores the archive and archives what it has replayed.
+    // Recovery ignores the archive, and archives logs that it has replayed.
     put_all(&db, 40..50);
     drop(db);
     let damaged = filename(&archived(&fs)[0]);
@@ -125,7 +126,7 @@ fn power_cuts_leave_an_archive_without_gaps() {
     for seed in 0..12 {
         let fs = MemFs::new();
         let mut o = archiving(fs.clone());
-        // A compaction would record how far the numbers got that are lost here.
+        // A compaction would record the last of the numbers that are lost here.
         o.set_disable_auto_compactions(true);
         if seed % 2 == 0 {
             o.set_wal_compression_type(DBCompressionType::Zstd);

@@ -35,7 +35,7 @@ fn compressed_logs_are_read_back() {
             db.flush().unwrap();
             put_all(&db, 200..300);
             db.put("large", vec![b'x'; 60_000]).unwrap();
-            // The last log is no longer than its records: compressed ones.
+            // The last log is no longer than its records, which are compressed.
             let killed = after_kill(&o, &fs);
             check_all(&killed, 0..300);
             assert_eq!(killed.get("large").unwrap(), Some(vec![b'x'; 60_000]));
@@ -52,7 +52,7 @@ fn compressed_logs_are_read_back() {
             let last = Path::new(DIR).join(logs(&fs, DIR).pop().unwrap());
             assert!(fs.file_size(&last).unwrap() > 150_000);
 
-            // And by a database that writes plain ones.
+            // And by a database that writes plain records.
             o.set_wal_compression_type(DBCompressionType::None);
             let db = open_all(&o, Path::new(DIR)).unwrap();
             check_all(&db, 0..300);
@@ -63,7 +63,7 @@ fn compressed_logs_are_read_back() {
     }
 }
 
-/// As RocksDB, which has a streaming form of zstd alone.
+/// Only zstd has a streaming form in RocksDB.
 #[test]
 fn logs_are_not_compressed_with_a_codec_that_logs_do_not_have() {
     let fs = MemFs::new();
@@ -96,9 +96,9 @@ fn rocksdb_reads_compressed_logs() {
                 scope.spawn(move || put_all(db, w * 500..w * 500 + 500));
             }
         });
-        // A frame of several blocks of its own, but less than one of the
-        // log's: RocksDB 7.8 takes a fragment where the one before it was in
-        // its block for the rest of that one, and loses what it holds.
+        // A frame of several blocks of its own, but of less than one block of the log. RocksDB 7.8
+        // takes a fragment at the place in its block where the previous one was for the rest of
+        // that one, and loses its content.
         let mut large = noise(20_000);
         large.resize(300_000, b'x');
         db.put("large", &large).unwrap();

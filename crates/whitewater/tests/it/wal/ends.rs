@@ -1,4 +1,4 @@
-//! Where a log ends: at a hole, before what is missing, or with damage.
+//! Where a log ends: at a hole, before a missing log, or at damage.
 
 use super::{check_all, logs, put_all, updates};
 use crate::harness::hold::{HOLD, gated};
@@ -14,7 +14,7 @@ fn a_hole_that_a_killed_writer_left_is_the_end_of_the_log() {
     watched("a writer held up", 60, || {
         let fs = gated();
         let mut o = tiny_on(fs.clone());
-        // A leader that is held up holds up all behind it, and leaves no hole.
+        // A leader that is held up holds up all writers behind it, and leaves no hole.
         o.set_commit_protocol(CommitProtocol::Ordered);
         let db = open_all(&o, Path::new(DIR)).unwrap();
         put_all(&db, 0..3);
@@ -43,8 +43,8 @@ fn a_hole_that_a_killed_writer_left_is_the_end_of_the_log() {
             check_all(&db, 0..3);
             assert_eq!(db.get("held").unwrap(), None);
             assert_eq!(db.get("k00003").unwrap(), None);
-            // The numbers behind the hole are used again, and the archive has
-            // nothing of what was dropped.
+            // The numbers behind the hole are used again, and the archive has nothing of what was
+            // dropped.
             put_all(&db, 7..9);
             let keys: Vec<_> = updates(&db, 0)
                 .into_iter()

@@ -27,7 +27,7 @@ fn records_stay_in_memory_until_they_are_flushed() {
     check_all(&after, 0..10);
     assert_eq!(after.get("k00010").unwrap(), None);
 
-    // A synced write makes all before it durable.
+    // A synced write makes everything before it durable.
     let mut synced = WriteOptions::default();
     synced.set_sync(true);
     db.put_opt("synced", "1", &synced).unwrap();
@@ -35,12 +35,12 @@ fn records_stay_in_memory_until_they_are_flushed() {
     cut.set_fs(Arc::new(fs.crash_clone(0.0, 0)));
     check_all(&open_all(&cut, Path::new(DIR)).unwrap(), 0..20);
 
-    // A switch writes out what there is.
+    // A switch writes out the records in memory.
     put_all(&db, 20..30);
     db.flush().unwrap();
     check_all(&after_kill(&o, &fs), 0..30);
 
-    // More than a megabyte does not stay.
+    // More than a megabyte does not stay in memory.
     put_all(&db, 30..31);
     db.put("large", vec![b'x'; 1_100_000]).unwrap();
     check_all(&after_kill(&o, &fs), 0..31);

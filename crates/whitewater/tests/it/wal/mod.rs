@@ -1,5 +1,5 @@
-//! The log's options: the archive, updates since a number, manual flushes,
-//! compression, tracking, recycling, and what a killed process leaves.
+//! The log's options: the archive, updates since a number, manual flushes, compression, tracking,
+//! recycling, and what a killed process leaves.
 
 mod archive;
 mod compressed;
@@ -36,7 +36,7 @@ fn archiving(fs: impl Fs) -> Options {
     o
 }
 
-/// Keys put, as text, and what else there is.
+/// The keys of puts, and all other operations, as text.
 #[derive(Default)]
 struct Keys(Vec<String>);
 
@@ -49,7 +49,7 @@ impl WriteBatchIterator for Keys {
     }
 }
 
-/// Number and keys of each batch since `since`.
+/// The number and the keys of each batch since `since`.
 fn updates(db: &Db, since: u64) -> Vec<(u64, Vec<String>)> {
     let updates = db.get_updates_since(since).unwrap();
     updates
@@ -62,8 +62,8 @@ fn updates(db: &Db, since: u64) -> Vec<(u64, Vec<String>)> {
         .collect()
 }
 
-/// Waits until there are so many logs in a directory: a flush returns before
-/// it has moved or deleted old ones.
+/// Waits until a directory has the given number of logs: a flush returns before it has moved or
+/// deleted old ones.
 fn await_logs(fs: &dyn Fs, dir: &str, count: usize) {
     let mut names = logs(fs, dir);
     for _ in 0..20_000 {

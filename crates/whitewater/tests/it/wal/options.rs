@@ -1,4 +1,4 @@
-//! Options of the log by themselves, and all of them at once.
+//! Each option of the log by itself, and all of them at once.
 
 use super::{check_all, put_all};
 use crate::harness::hooked::{HookedLogs, LogHook};

@@ -1,4 +1,4 @@
-//! Logs that the manifest knows of.
+//! Logs that are tracked in the manifest.
 
 use super::{check_all, logs, put_all};
 use crate::harness::{DIR, open_all, tiny_on};
@@ -58,8 +58,8 @@ fn tracked_logs_must_be_there() {
         assert!(e.to_string().contains("Size mismatch: WAL"), "{e}");
         assert_eq!(e.file(), Some(path.as_path()));
     }
-    // The option is not sticky, and what was tracked is forgotten when it is
-    // off, and when the logs go.
+    // The option is not sticky. What was tracked is forgotten when it is off, and when the logs are
+    // deleted.
     let db = open(&fs, &untracked).unwrap();
     check_all(&db, 0..30);
     drop(db);

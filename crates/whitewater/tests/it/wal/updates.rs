@@ -1,4 +1,4 @@
-//! Updates since a number, from logs old and new, beside those who write.
+//! Updates since a number, from old and new logs, while writers write.
 
 use super::{archiving, await_logs, put_all, updates};
 use crate::harness::hold::{HOLD, gated};
@@ -47,7 +47,7 @@ fn updates_come_from_archived_and_live_logs_in_order() {
     };
     assert_eq!(text(0), "1:k00000 2:k00001 3:k00002 4:a,b 7: 8:-a");
     assert_eq!(text(3), "4:a,b 7: 8:-a");
-    // As in the rocksdb crate: a batch counts by its first number.
+    // As in the `rocksdb` crate, a batch counts by its first number.
     assert_eq!(text(4), "7: 8:-a");
     assert_eq!(text(6), "7: 8:-a");
     assert_eq!(text(8), "");
@@ -58,7 +58,7 @@ fn updates_come_from_archived_and_live_logs_in_order() {
     assert_eq!(e.kind(), ErrorKind::NotFound);
     assert!(e.to_string().contains("not yet written"), "{e}");
 
-    // An iterator outlives what it reads.
+    // An iterator outlives the logs that it reads.
     let mut iter = db.get_updates_since(0).unwrap();
     assert_eq!(iter.next().unwrap().unwrap().0, 1);
     drop(db);
@@ -73,7 +73,7 @@ fn a_log_deleted_under_an_iterator_is_an_error_unless_it_is_open() {
     let mut first = db.get_updates_since(0).unwrap();
     assert_eq!(first.next().unwrap().unwrap().0, 1);
     db.flush().unwrap();
-    // The log it reads is deleted, but open; the next one is there.
+    // The log that it reads is deleted but open, and the next one exists.
     await_logs(&fs, DIR, 1);
     put_all(&db, 10..12);
     let mut second = db.get_updates_since(10).unwrap();
@@ -81,7 +81,7 @@ fn a_log_deleted_under_an_iterator_is_an_error_unless_it_is_open() {
     assert_eq!(numbers, (2..=12).collect::<Vec<_>>());
     first.status().unwrap();
 
-    // Here it is not.
+    // Here it does not.
     assert_eq!(second.next().unwrap().unwrap().0, 11);
     let mut third = db.get_updates_since(10).unwrap();
     db.flush().unwrap();
@@ -145,7 +145,7 @@ fn what_is_not_visible_is_not_shown() {
             let before = db.latest_sequence_number();
             scope.spawn(|| put_all(&db, 3..4));
             scope.spawn(|| put_all(&db, 4..5));
-            // They have logged what they put soon, behind the hole.
+            // They log their writes soon, behind the hole.
             for _ in 0..50 {
                 assert_eq!(updates(&db, 0).len(), 3);
                 thread::sleep(Duration::from_millis(1));
@@ -159,7 +159,7 @@ fn what_is_not_visible_is_not_shown() {
     });
 }
 
-/// Eight writers, logged and not, while others flush and one reads updates.
+/// Eight writers, logged and not, while other threads flush and one reads updates.
 fn read_beside_writers(options: &Options, dir: &Path, unlogged: bool) {
     const WRITERS: u32 = 8;
     const WRITES: u32 = 1_500;
@@ -268,9 +268,8 @@ fn updates_with_manual_flushes() {
     });
 }
 
-/// A change of the files records the last number, of writes that were not
-/// synced, too: after a power cut nobody gets it again, and readers of the
-/// logs go on behind it.
+/// A change of the files records the last number, including numbers of writes that were not synced.
+/// After a power cut no later write gets such a number, and readers of the logs go on behind it.
 #[test]
 fn numbers_that_a_power_cut_took_are_not_used_again() {
     let fs = MemFs::new();
