@@ -154,7 +154,7 @@ fn campaign_on(protocol: CommitProtocol, dir: &Path, first_seed: u64, kills: u64
         // Short ones hit the recovery from the kill before.
         crash(protocol, seed, true, dir, rng.random_range(4..90));
         if rng.random_bool(0.2) && seed + 1 < first_seed + kills {
-            continue; // a second crash before anybody looks
+            continue; // a second crash before the check
         }
         let (acked, told) = Acks::open(dir).read();
         let db = open_all(&options(protocol, seed), dir).expect("opens after the crash");

@@ -455,7 +455,7 @@ fn every_bug_has_a_finder() {
 #[test]
 fn every_bug_is_found() {
     if std::env::var_os(BUG).is_some() {
-        return; // somebody looks for that one
+        return; // this process looks for one bug
     }
     let (next, results) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {

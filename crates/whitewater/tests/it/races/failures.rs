@@ -136,8 +136,8 @@ fn panic_at(protocol: CommitProtocol, point: Point) {
         let behind: Vec<_> = (1..6)
             .map(|w| scope.spawn(move || db.write(batch(db, w, 1))))
             .collect();
-        // They are past the log when the current one no longer grows. If they are not, a flush of
-        // what they have done so far does as well.
+        // The writers may not be past the log yet. A flush of what they have done so far does as
+        // well.
         let mut nowait = FlushOptions::default();
         nowait.set_wait(false);
         for family in ["one", "default"] {

@@ -27,7 +27,7 @@ fn writers_sleep_while_one_is_held_up_and_readers_go_on() {
     for protocol in strict_protocols() {
         for point in [Point::Reserved, Point::Appended, Point::Inserted] {
             if point == Point::Inserted && protocol == CommitProtocol::Unordered {
-                continue; // visible before that, and nobody waits for it
+                continue; // visible before that, and no writer waits for it
             }
             for synced in [0, 4] {
                 watched("a frozen writer", 60, move || {

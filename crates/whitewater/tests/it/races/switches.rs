@@ -30,7 +30,7 @@ fn a_writer_may_be_held_up_over_switches() {
     for protocol in strict_protocols() {
         for point in [Point::Reserved, Point::Appended, Point::Inserted] {
             if point == Point::Inserted && protocol == CommitProtocol::Unordered {
-                continue; // visible before that, and nobody waits for it
+                continue; // visible before that, and no writer waits for it
             }
             for recycled in [0, 2] {
                 watched("a switch beside a frozen writer", 60, move || {

@@ -36,7 +36,7 @@ fn archiving(fs: impl Fs) -> Options {
     o
 }
 
-/// The keys of puts, and all other operations, as text.
+/// Keys of puts as text, and those of deletions after a `-`.
 #[derive(Default)]
 struct Keys(Vec<String>);
 
