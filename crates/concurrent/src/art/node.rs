@@ -197,14 +197,32 @@ impl Prefix {
 }
 
 /// The length of the longest common prefix.
+///
+/// From eight bytes on, the last word overlaps the one before it, so that no bytes are left
+/// to compare one by one.
 #[inline]
 pub(super) fn common_len(a: &[u8], b: &[u8]) -> usize {
     let len = a.len().min(b.len());
     let (a, b) = (&a[..len], &b[..len]);
-    let words = a.chunks_exact(8).zip(b.chunks_exact(8));
-    let same = words.take_while(|(a, b)| a == b).count() * 8;
-    let rest = a[same..].iter().zip(&b[same..]);
-    same + rest.take_while(|(a, b)| a == b).count()
+    let (Some((_, last_a)), Some((_, last_b))) =
+        (a.split_last_chunk::<8>(), b.split_last_chunk::<8>())
+    else {
+        return a.iter().zip(b).take_while(|(a, b)| a == b).count();
+    };
+    let words = a.as_chunks::<8>().0.iter().zip(b.as_chunks::<8>().0);
+    for (i, (a, b)) in words.enumerate() {
+        if a != b {
+            return 8 * i + same_bytes(*a, *b);
+        }
+    }
+    len - 8 + same_bytes(*last_a, *last_b)
+}
+
+/// How many bytes are equal before the first that differs.
+#[inline]
+fn same_bytes(a: [u8; 8], b: [u8; 8]) -> usize {
+    let differing = u64::from_le_bytes(a) ^ u64::from_le_bytes(b);
+    (differing.trailing_zeros() / 8) as usize
 }
 
 #[repr(C)]
