@@ -19,9 +19,19 @@ impl Framing {
         header_size(self.recyclable)
     }
 
+    /// Appends a logical record that is one physical record to `dst`: `parts`, which are `length`
+    /// bytes.
+    #[inline]
+    pub fn put_full(self, dst: &mut Vec<u8>, parts: &[&[u8]], length: usize) {
+        let start = self.put_header(dst, types::FULL, length);
+        for part in parts {
+            dst.extend_from_slice(part);
+        }
+        put_crc(dst, start);
+    }
+
     /// Appends one physical record to `dst`. Its payload is the next `length` bytes of `source`;
     /// `begin` and `end` say whether it is the first and the last of its logical record.
-    #[inline]
     pub fn put_fragment(
         self,
         dst: &mut Vec<u8>,
@@ -30,28 +40,42 @@ impl Framing {
         begin: bool,
         end: bool,
     ) {
-        let mut ty = match (begin, end) {
+        let ty = match (begin, end) {
             (true, true) => types::FULL,
             (true, false) => types::FIRST,
             (false, false) => types::MIDDLE,
             (false, true) => types::LAST,
         };
+        let start = self.put_header(dst, ty, length);
+        source.take(length, dst);
+        put_crc(dst, start);
+    }
+
+    /// Appends the header of a physical record with `length` bytes of payload, but for its
+    /// checksum. Returns where it starts.
+    #[inline]
+    fn put_header(self, dst: &mut Vec<u8>, mut ty: u8, length: usize) -> usize {
         if self.recyclable {
             ty += types::RECYCLABLE;
         }
         let start = dst.len();
         let stored_length = u16::try_from(length).expect("a fragment is shorter than a block");
-        dst.extend_from_slice(&[0; 4]);
-        dst.extend_from_slice(&stored_length.to_le_bytes());
-        dst.push(ty);
+        let [low, high] = stored_length.to_le_bytes();
+        dst.extend_from_slice(&[0, 0, 0, 0, low, high, ty]);
         if self.recyclable {
             let low32 = self.log_number as u32;
             dst.extend_from_slice(&low32.to_le_bytes());
         }
-        source.take(length, dst);
-        let crc = record_crc(&dst[start + TYPE_OFFSET..]);
-        dst[start..start + 4].copy_from_slice(&crc.to_le_bytes());
+        start
     }
+}
+
+/// Sets the checksum of the physical record that starts at `start` and ends with `dst`.
+#[inline]
+fn put_crc(dst: &mut [u8], start: usize) {
+    let record = &mut dst[start..];
+    let crc = record_crc(&record[TYPE_OFFSET..]);
+    record[..4].copy_from_slice(&crc.to_le_bytes());
 }
 
 /// Appends the record that says that all records after it are compressed. Its header is a plain one

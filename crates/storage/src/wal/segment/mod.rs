@@ -159,12 +159,11 @@ impl Segment {
             buf.resize(room, 0); // upholds I1
             room = BLOCK_SIZE;
         }
-        let mut source = Parts::new(parts);
         if len <= room - header {
-            self.framing.put_fragment(buf, &mut source, len, true, true);
+            self.framing.put_full(buf, parts, len);
             return self.file.write_at(at, buf);
         }
-        self.put_fragments(buf, at, room, len, source)
+        self.put_fragments(buf, at, room, len, Parts::new(parts))
     }
 
     /// Frames and writes a record that does not fit into the remaining `room` bytes of its block.
