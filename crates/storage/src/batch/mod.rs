@@ -13,8 +13,10 @@
 //! | `check` | what makes a batch whole |
 //! | `numbering` | which sequence number each operation of a log record has |
 //! | `take_back` | removing the last operations |
+//! | `entry_parts` | a single entry in parts, for a log record that needs no batch |
 
 mod check;
+mod entry_parts;
 mod markers;
 mod numbering;
 mod ops;
@@ -23,6 +25,7 @@ mod take_back;
 mod tests;
 
 pub use check::{check, check_logged, refuse_markers};
+pub use entry_parts::{EntryParts, MAX_HEAD_SIZE};
 pub use markers::PrepareKind;
 pub use numbering::{Numbered, Numbering};
 pub use ops::{Op, Ops, TIME_SIZE, ops};
@@ -63,6 +66,25 @@ impl Default for Batch {
 #[inline]
 pub fn has_value(ty: ValueType) -> bool {
     !matches!(ty, ValueType::Deletion | ValueType::SingleDeletion)
+}
+
+/// The tag of an entry of type `ty` in the column family with id `cf`.
+#[inline]
+fn tag_of(cf: u32, ty: ValueType) -> u8 {
+    if cf == 0 {
+        return ty as u8;
+    }
+    match ty {
+        ValueType::Deletion => tags::CF_DELETION,
+        ValueType::Value => tags::CF_VALUE,
+        ValueType::Merge => tags::CF_MERGE,
+        ValueType::SingleDeletion => tags::CF_SINGLE_DELETION,
+        ValueType::RangeDeletion => tags::CF_RANGE_DELETION,
+        ValueType::BlobIndex => tags::CF_BLOB_INDEX,
+        ValueType::WideColumnEntity => tags::CF_WIDE_COLUMN_ENTITY,
+        ValueType::ValuePreferredSeqno => tags::CF_VALUE_PREFERRED_SEQNO,
+        ValueType::DeletionWithTimestamp => ty as u8,
+    }
 }
 
 /// The number of bytes that [`Batch::push`] adds.
@@ -193,26 +215,13 @@ impl Batch {
 
     /// Adds an entry; `value` is ignored for deletions.
     pub fn push(&mut self, cf: u32, ty: ValueType, key: &[u8], value: &[u8]) {
-        let (plain, in_cf) = match ty {
-            ValueType::Deletion => (ty as u8, tags::CF_DELETION),
-            ValueType::Value => (ty as u8, tags::CF_VALUE),
-            ValueType::Merge => (ty as u8, tags::CF_MERGE),
-            ValueType::SingleDeletion => (ty as u8, tags::CF_SINGLE_DELETION),
-            ValueType::RangeDeletion => (ty as u8, tags::CF_RANGE_DELETION),
-            ValueType::BlobIndex => (ty as u8, tags::CF_BLOB_INDEX),
-            ValueType::WideColumnEntity => (ty as u8, tags::CF_WIDE_COLUMN_ENTITY),
-            ValueType::ValuePreferredSeqno => (ty as u8, tags::CF_VALUE_PREFERRED_SEQNO),
-            ValueType::DeletionWithTimestamp => (ty as u8, ty as u8),
-        };
         let has_value = has_value(ty);
         if let Some(sums) = &mut self.sums {
             let value = if has_value { value } else { &[] };
             sums.push(KvSum::of(key, value).in_batch(cf, ty));
         }
-        if cf == 0 {
-            self.rep.push(plain);
-        } else {
-            self.rep.push(in_cf);
+        self.rep.push(tag_of(cf, ty));
+        if cf != 0 {
             put_varint32(&mut self.rep, cf);
         }
         put_length_prefixed(&mut self.rep, key);

@@ -2,7 +2,7 @@
 
 use super::sections::SectionWrite;
 use whitewater_storage::Result;
-use whitewater_storage::batch::{self, Batch, HEADER_SIZE};
+use whitewater_storage::batch::{self, Batch, EntryParts, HEADER_SIZE};
 use whitewater_storage::key::ValueType;
 
 /// The operations of a write: a batch, or a single operation that needs none.
@@ -29,6 +29,18 @@ impl<'a> SingleOp<'a> {
     pub fn new(cf: u32, ty: ValueType, key: &'a [u8], value: &'a [u8]) -> Self {
         let value = if batch::has_value(ty) { value } else { &[] };
         SingleOp { cf, ty, key, value }
+    }
+
+    /// Bytes of the batch that it would be.
+    #[inline]
+    pub fn size(&self) -> usize {
+        HEADER_SIZE + batch::entry_size(self.cf, self.ty, self.key, self.value)
+    }
+
+    /// The body of that batch.
+    #[inline]
+    pub fn in_parts(&self) -> EntryParts<'a> {
+        EntryParts::new(self.cf, self.ty, self.key, self.value)
     }
 }
 
@@ -69,9 +81,7 @@ impl Operations<'_> {
         match self {
             Operations::Batch(batch) => batch.bytes().len(),
             Operations::Section(write) => write.size(),
-            Operations::Single(op) => {
-                HEADER_SIZE + batch::entry_size(op.cf, op.ty, op.key, op.value)
-            }
+            Operations::Single(op) => op.size(),
         }
     }
 

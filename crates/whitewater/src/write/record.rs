@@ -8,7 +8,7 @@ use crate::memtable::operations::{Operations, SingleOp};
 use std::cell::Cell;
 use whitewater_concurrent::scratch;
 use whitewater_storage::Result;
-use whitewater_storage::batch::{Batch, HEADER_SIZE};
+use whitewater_storage::batch::{Batch, HEADER_SIZE, MAX_HEAD_SIZE};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::CompressedRecord;
 
@@ -36,36 +36,10 @@ pub(crate) fn keep_batch(mut batch: Batch) {
     }
 }
 
-/// The batch of a single operation. Its memory is kept when it is dropped.
-pub(super) struct SingleOpBatch(Option<Batch>);
-
-impl SingleOpBatch {
-    #[inline]
-    fn new(op: SingleOp<'_>) -> Self {
-        let mut batch = scratch_batch();
-        batch.push(op.cf, op.ty, op.key, op.value);
-        SingleOpBatch(Some(batch))
-    }
-
-    #[inline]
-    fn body(&self) -> &[u8] {
-        self.0.as_ref().map_or(&[], |batch| batch.body())
-    }
-}
-
-impl Drop for SingleOpBatch {
-    #[inline]
-    fn drop(&mut self) {
-        if let Some(batch) = self.0.take() {
-            keep_batch(batch);
-        }
-    }
-}
-
 /// The log record of one write, without its header.
 pub(super) enum Record<'a> {
     Batch(&'a [u8]),
-    SingleOp(SingleOpBatch),
+    Single(&'a SingleOp<'a>),
     Compressed(CompressedRecord),
 }
 
@@ -75,25 +49,33 @@ impl<'a> Record<'a> {
     /// # Errors
     /// Those of [`WalEnv::compress`](super::env::WalEnv::compress).
     #[inline]
-    pub fn encode<E: CommitEnv>(env: &E, write: &Write<'a>) -> Result<Option<Self>> {
+    pub fn encode<E: CommitEnv>(env: &E, write: &'a Write<'_>) -> Result<Option<Self>> {
         if write.flags.disable_wal {
             return Ok(None);
         }
-        let record = match write.operations {
+        let record = match &write.operations {
             Operations::Batch(batch) => Record::Batch(batch.body()),
-            Operations::Single(op) => Record::SingleOp(SingleOpBatch::new(op)),
+            Operations::Single(op) => Record::Single(op),
             Operations::Section(section) => Record::Batch(section.logged().body()),
         };
-        let compressed = env.compress(&[record.body()])?;
-        Ok(Some(compressed.map_or(record, Record::Compressed)))
+        if env.compresses()
+            && let Some(compressed) = record.compressed(env)?
+        {
+            return Ok(Some(Record::Compressed(compressed)));
+        }
+        Ok(Some(record))
     }
 
-    /// The bytes after the header, unless they are compressed.
-    fn body(&self) -> &[u8] {
+    #[cold]
+    fn compressed<E: CommitEnv>(&self, env: &E) -> Result<Option<CompressedRecord>> {
         match self {
-            Record::Batch(body) => body,
-            Record::SingleOp(batch) => batch.body(),
-            Record::Compressed(_) => &[],
+            Record::Batch(body) => env.compress(&[body]),
+            Record::Single(op) => {
+                let entry = op.in_parts();
+                let ((head, len), [key, value_len, value]) = (entry.head(), entry.rest());
+                env.compress(&[&head[..len], key, value_len, value])
+            }
+            Record::Compressed(_) => Ok(None),
         }
     }
 
@@ -101,8 +83,9 @@ impl<'a> Record<'a> {
     #[inline]
     pub fn len(&self) -> usize {
         match self {
+            Record::Batch(body) => HEADER_SIZE + body.len(),
+            Record::Single(op) => op.size(),
             Record::Compressed(compressed) => compressed.len(),
-            record => HEADER_SIZE + record.body().len(),
         }
     }
 
@@ -117,10 +100,20 @@ impl<'a> Record<'a> {
     ) -> Result<()> {
         let header = header(reservation.first, count);
         match self {
+            Record::Batch(body) => env.append_wal(generation, reservation, &[&header, body]),
+            Record::Single(op) => {
+                let entry = op.in_parts();
+                // The log copies part by part, so header and head are one.
+                let mut front = [0; HEADER_SIZE + MAX_HEAD_SIZE];
+                let ((head, len), [key, value_len, value]) = (entry.head(), entry.rest());
+                front[..HEADER_SIZE].copy_from_slice(&header);
+                front[HEADER_SIZE..].copy_from_slice(head);
+                let front = &front[..HEADER_SIZE + len];
+                env.append_wal(generation, reservation, &[front, key, value_len, value])
+            }
             Record::Compressed(compressed) => {
                 env.append_wal(generation, reservation, &compressed.with_header(&header))
             }
-            record => env.append_wal(generation, reservation, &[&header, record.body()]),
         }
     }
 }

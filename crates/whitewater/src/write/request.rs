@@ -6,8 +6,8 @@
 //! A write of two-phase commit ([`SectionWrite`]) is always a request.
 //!
 //! Operations come as a batch, the form of the log and of requests. A single operation
-//! whose writer does everything by itself needs no batch; if it is logged, its
-//! [`Record`](super::record::Record) makes one.
+//! whose writer does everything by itself needs no batch: the log takes it in parts
+//! ([`Record`](super::record::Record)).
 
 use crate::memtable::operations::Operations;
 use crate::memtable::sections::SectionWrite;
