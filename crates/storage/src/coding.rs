@@ -21,11 +21,13 @@ pub fn put_fixed64(dst: &mut Vec<u8>, v: u64) {
 }
 
 /// Appends a varint of up to 5 bytes.
+#[inline]
 pub fn put_varint32(dst: &mut Vec<u8>, v: u32) {
     put_varint64(dst, u64::from(v));
 }
 
 /// Appends a varint of up to 10 bytes.
+#[inline]
 pub fn put_varint64(dst: &mut Vec<u8>, mut v: u64) {
     while v >= 0x80 {
         dst.push(v as u8 | 0x80);
@@ -43,6 +45,7 @@ pub fn put_varsigned64(dst: &mut Vec<u8>, v: i64) {
 ///
 /// # Panics
 /// If `s` is longer than `u32::MAX` bytes. Callers check sizes before.
+#[inline]
 pub fn put_length_prefixed(dst: &mut Vec<u8>, s: &[u8]) {
     let len = u32::try_from(s.len()).expect("callers bound sizes below 4 GiB");
     put_varint32(dst, len);
@@ -50,7 +53,11 @@ pub fn put_length_prefixed(dst: &mut Vec<u8>, s: &[u8]) {
 }
 
 /// Number of bytes [`put_varint64`] writes for `v`.
+#[inline]
 pub fn varint_len(v: u64) -> usize {
+    if v < 0x80 {
+        return 1;
+    }
     (70 - (v | 1).leading_zeros() as usize) / 7
 }
 
@@ -84,10 +91,17 @@ pub fn get_varint32(src: &mut &[u8]) -> Option<u32> {
         *src = rest;
         return Some(u32::from(b));
     }
-    let mut copy = *src;
-    let v = u32::try_from(get_varint64(&mut copy)?).ok()?;
-    *src = copy;
+    let (v, rest) = split_long_varint32(src)?;
+    *src = rest;
     Some(v)
+}
+
+// Not inlined, so that decoders, where most lengths are one byte, stay small; and by value, so
+// that their position stays in registers.
+#[inline(never)]
+fn split_long_varint32(mut src: &[u8]) -> Option<(u32, &[u8])> {
+    let v = u32::try_from(get_varint64(&mut src)?).ok()?;
+    Some((v, src))
 }
 
 /// Takes a varint of up to 10 bytes.

@@ -126,8 +126,7 @@ impl<'a> Ops<'a> {
 
     fn decode(&mut self) -> Result<Op<'a>> {
         let at = self.offset();
-        let bad =
-            |what: &str| Error::corruption(format_args!("{what} at byte {at} of a write batch"));
+        let bad = |what: &str| bad_operation(what, at);
         let Some((&tag, rest)) = self.rest.split_first() else {
             return Err(bad("missing operation"));
         };
@@ -148,7 +147,7 @@ impl<'a> Ops<'a> {
             },
             _ => {
                 let Some((ty, in_cf)) = entry_type(tag) else {
-                    return Err(bad(&format!("unknown tag {tag:#04x}")));
+                    return Err(unknown_tag(tag, at));
                 };
                 entry(&mut src, ty, in_cf).map_err(bad)?
             }
@@ -156,6 +155,18 @@ impl<'a> Ops<'a> {
         self.rest = src;
         Ok(op)
     }
+}
+
+// These two are apart so that decoding needs no room for their formatting.
+
+#[cold]
+fn bad_operation(what: &str, at: usize) -> Error {
+    Error::corruption(format_args!("{what} at byte {at} of a write batch"))
+}
+
+#[cold]
+fn unknown_tag(tag: u8, at: usize) -> Error {
+    bad_operation(&format!("unknown tag {tag:#04x}"), at)
 }
 
 /// The type of the entry with tag `tag`, and whether it names its column family.
