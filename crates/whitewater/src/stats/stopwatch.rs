@@ -27,9 +27,15 @@ impl Drop for Stopwatch<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some((statistics, start)) = self.running {
-            statistics.record(self.histogram, self.histogram.units(start.elapsed()));
+            finish(statistics, self.histogram, start);
         }
     }
+}
+
+// By value: a stopwatch that is not wanted then stays in registers.
+#[cold]
+fn finish(statistics: &Statistics, histogram: Histogram, start: Instant) {
+    statistics.record(histogram, histogram.units(start.elapsed()));
 }
 
 #[cfg(test)]
