@@ -171,11 +171,11 @@ impl WalEnv for Engine {
         drop(timer);
         self.hit(Point::Appended, reservation.first);
         self.commit.check_log_limit(reservation.end);
-        self.tick(Ticker::WalWriteCalls, 1);
-        self.tick(
-            Ticker::WalFileBytes,
-            parts.iter().map(|p| p.len() as u64).sum(),
-        );
+        if let Some(statistics) = self.statistics() {
+            let bytes = parts.iter().map(|p| p.len() as u64).sum();
+            statistics.add(Ticker::WalWriteCalls, 1);
+            statistics.add(Ticker::WalFileBytes, bytes);
+        }
         Ok(())
     }
 
