@@ -4,7 +4,7 @@ use super::super::Engine;
 use super::super::failure::Source;
 use super::super::merge_folding::Folding;
 use crate::memtable::operations::Operations;
-use crate::memtable::{DeferredWork, Inserter, LeafHint, LocatedBatch, LocatedEntries};
+use crate::memtable::{DeferredWork, Inserter, LeafHint, LocatedBatch, LocatedEntries, Memtable};
 use crate::panics::{Guarded, caught};
 use crate::perf_context::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
@@ -281,14 +281,8 @@ impl Engine {
         if write.flags.disable_wal {
             self.record_unlogged(write.operations.size());
         }
-        // A column family may have been dropped since the check: its entries take their
-        // numbers and are not inserted, as at recovery.
-        let is_batch = matches!(write.operations, Operations::Batch(_));
-        let memtable_of = |cf| {
-            planted!(FamilyLeftOut => if is_batch && cf > 0 { return None });
-            generation.memtables.get(cf)
-        };
-        let located = match located {
+        let memtable_of = |cf| inserted_into(generation, write, cf);
+        let entries = match located {
             Some(LocatedBatch::Single(entry)) => {
                 let (full, deferred) = entry.link(first, memtable_of)?;
                 if full {
@@ -300,6 +294,20 @@ impl Engine {
             Some(LocatedBatch::Many(entries)) => entries,
             None => LocatedEntries::default(),
         };
+        self.insert_many(generation, write, entries, first)?;
+        Ok(None)
+    }
+
+    // Not inlined: the inserter is large, and a single entry needs none.
+    #[inline(never)]
+    fn insert_many(
+        &self,
+        generation: &Generation,
+        write: &Write<'_>,
+        located: LocatedEntries,
+        first: SequenceNumber,
+    ) -> Result<()> {
+        let memtable_of = |cf| inserted_into(generation, write, cf);
         let folding = Folding::new(self, &generation.memtables);
         let mut inserter = Inserter::new(write.flags.insert_hint);
         if write.flags.reads_own_prefix {
@@ -317,7 +325,7 @@ impl Engine {
                 self.note_section(generation, section, first)?;
                 if section.entries() == 0 {
                     self.tick(Ticker::WriteWithWal, 1);
-                    return Ok(None);
+                    return Ok(());
                 }
                 let batches = section.inserted().filter(|batch| batch.count() > 0);
                 let mut located = Some(located); // of the only one
@@ -335,6 +343,21 @@ impl Engine {
             self.tick(Ticker::NumberKeysUpdated, updated);
         }
         self.count_write(write, next - first);
-        Ok(None)
+        Ok(())
     }
+}
+
+/// The memtable that gets the entries of `write` in the column family `cf`.
+///
+/// A column family may have been dropped since the check: its entries take their numbers and
+/// are not inserted, as at recovery.
+#[inline(always)]
+fn inserted_into<'g>(
+    generation: &'g Generation,
+    write: &Write<'_>,
+    cf: u32,
+) -> Option<&'g Arc<Memtable>> {
+    let is_batch = matches!(write.operations, Operations::Batch(_));
+    planted!(FamilyLeftOut => if is_batch && cf > 0 { return None });
+    generation.memtables.get(cf)
 }
