@@ -116,7 +116,7 @@ impl Generation {
 
     /// Allocates `count` numbers (at least 1) and, for a record of `payload` bytes, a
     /// place in the log.
-    #[inline]
+    #[inline(always)]
     pub fn reserve(&self, count: u64, payload: Option<usize>) -> Result<Reservation, Refusal> {
         debug_assert!(count > 0);
         let mut tail = self.tail.load(Ordering::Relaxed);
