@@ -65,12 +65,12 @@ pub(crate) fn commit<E: CommitEnv>(
         located,
     } = reserved;
     // From here on later writes wait for this one, and a failure stops writes.
-    let guard = CommitGuard::new(env, reservation);
+    let mut guard = CommitGuard::new(env, reservation);
     env.hit(Point::Reserved, reservation.first);
     env.record_group(1);
 
     let mut deferred = None;
-    let guard = guard.run(|| {
+    guard.run(|| {
         append(env, &generation, &reservation, write, record.as_ref())?;
         deferred = Some(insert(env, &generation, &reservation, write, located)?);
         Ok(())

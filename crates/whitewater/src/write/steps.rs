@@ -184,44 +184,42 @@ pub(super) fn await_prefix<E: CommitEnv>(env: &E, first: SequenceNumber) -> Resu
 /// every later write (C5).
 pub(super) struct CommitGuard<'a, E: CommitEnv> {
     env: &'a E,
-    reservation: Reservation,
+    first: SequenceNumber,
+    last: SequenceNumber,
     open: bool,
 }
 
 impl<'a, E: CommitEnv> CommitGuard<'a, E> {
     /// For a reservation just made.
     #[inline]
-    pub fn new(env: &'a E, mut reservation: Reservation) -> Self {
-        planted!(BatchPublishedInHalves => if reservation.first < reservation.last {
-            let _ = env.publication().finish(reservation.first, reservation.first);
-            reservation.first += 1;
+    pub fn new(env: &'a E, reservation: Reservation) -> Self {
+        let Reservation {
+            mut first, last, ..
+        } = reservation;
+        planted!(BatchPublishedInHalves => if first < last {
+            let _ = env.publication().finish(first, first);
+            first += 1;
         });
         CommitGuard {
             env,
-            reservation,
+            first,
+            last,
             open: true,
         }
     }
 
     /// Runs steps of the write, and fails the write if they fail.
     #[inline]
-    pub fn run(self, steps: impl FnOnce() -> Result<()>) -> Result<Self> {
-        match steps() {
-            Ok(()) => Ok(self),
-            Err(e) => {
-                self.fail(&e);
-                Err(e)
-            }
-        }
+    pub fn run(&mut self, steps: impl FnOnce() -> Result<()>) -> Result<()> {
+        steps().inspect_err(|e| self.fail(e))
     }
 
     /// *Publish*: the write is in the log and in the memtables. With `sync`, returns when
     /// it is durable, and so visible.
     #[inline]
     pub fn publish(mut self, sync: bool) -> Result<()> {
-        let Reservation {
-            mut first, last, ..
-        } = self.reservation;
+        debug_assert!(self.open, "a write that failed is never published");
+        let (mut first, last) = (self.first, self.last);
         let publication = self.env.publication();
         planted!(PublishByMaximum => first = first.min(publication.visible() + 1));
         // The whole batch at once: upholds C2 and C3.
@@ -248,16 +246,16 @@ impl<'a, E: CommitEnv> CommitGuard<'a, E> {
 
     /// The write failed.
     #[cold]
-    fn fail(mut self, error: &Error) {
+    fn fail(&mut self, error: &Error) {
         self.open = false;
-        self.env.fail(self.reservation.first, error);
+        self.env.fail(self.first, error);
     }
 }
 
 impl<E: CommitEnv> Drop for CommitGuard<'_, E> {
     fn drop(&mut self) {
         if self.open {
-            self.env.fail(self.reservation.first, &panicked());
+            self.env.fail(self.first, &panicked());
         }
     }
 }
