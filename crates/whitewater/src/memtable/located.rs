@@ -155,7 +155,7 @@ impl LocatedEntries {
             entries: Vec::with_capacity(batch.count() as usize),
             gaps: false,
         };
-        let mut run = Run::new();
+        let mut run = Run::with_capacity(batch.count() as usize);
         let mut run_of: Option<&Memtable> = None;
         for op in batch.ops() {
             let Ok(Op::Entry { cf, ty, key, value }) = op else {
