@@ -222,6 +222,15 @@ impl UserComparator {
     pub fn compare(&self, a: &[u8], b: &[u8]) -> Ordering {
         match self {
             UserComparator::Bytewise => a.cmp(b),
+            other => other.compare_otherwise(a, b),
+        }
+    }
+
+    // Not inlined, so that a loop that compares has room for the default order.
+    #[inline(never)]
+    fn compare_otherwise(&self, a: &[u8], b: &[u8]) -> Ordering {
+        match self {
+            UserComparator::Bytewise => a.cmp(b),
             UserComparator::ReverseBytewise => b.cmp(a),
             UserComparator::Custom(c) => c.compare(a, b),
         }

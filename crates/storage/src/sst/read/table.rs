@@ -140,6 +140,13 @@ impl Table {
         if self.global_seqno.is_none() {
             return self.comparator.compare(stored, target);
         }
+        self.compare_as_ingested(stored, target)
+    }
+
+    /// [`Table::compare`] in a table that was ingested.
+    // Not inlined, so that a loop that compares has room for the other case.
+    #[inline(never)]
+    fn compare_as_ingested(&self, stored: &[u8], target: &[u8]) -> Ordering {
         self.comparator
             .compare_user(user_key(stored), user_key(target))
             .then_with(|| tag(target).cmp(&self.effective_tag(tag(stored))))

@@ -229,13 +229,15 @@ impl Cursor {
         let Some((restart, known_less)) = found else {
             return;
         };
-        self.enter(block.restart(restart));
-        if known_less && !self.advance(block) {
-            return;
-        }
+        let first = block.restart(restart);
+        self.enter(first);
+        let less = if known_less { first } else { usize::MAX };
         // The entry at the next restart point is known not to be less.
         let stop = block.restart(restart + 1);
-        while self.advance(block) {
+        while self.decode_next(block) {
+            if self.entry == less {
+                continue;
+            }
             if self.entry >= stop || compare(self.key(block)) != Ordering::Less {
                 return;
             }
@@ -249,7 +251,7 @@ impl Cursor {
         if !self.passed.is_empty() {
             self.forget_passed();
         }
-        self.advance(block);
+        self.decode_next(block);
     }
 
     /// Moves backward.
@@ -312,9 +314,14 @@ impl Cursor {
         self.in_block = true;
     }
 
-    /// Decodes the entry at `next`. Returns whether there is one (I1).
-    #[inline]
+    /// [`Cursor::decode_next`] where it is not done in a loop.
     fn advance(&mut self, block: &Block) -> bool {
+        self.decode_next(block)
+    }
+
+    /// Decodes the entry at `next`. Returns whether there is one (I1).
+    #[inline(always)]
+    fn decode_next(&mut self, block: &Block) -> bool {
         let at = self.next;
         let entries = block.entries();
         if at >= entries.len() {
@@ -363,8 +370,7 @@ impl Cursor {
                 return false;
             }
             self.buf.clear();
-            self.buf
-                .extend_from_slice(&entries[self.key.start..self.key.start + h.shared]);
+            append(&mut self.buf, &entries[self.key.start..], h.shared);
             self.in_block = false;
         } else {
             if h.shared > self.buf.len() {
@@ -372,13 +378,13 @@ impl Cursor {
             }
             self.buf.truncate(h.shared);
         }
-        self.buf.extend_from_slice(&entries[h.suffix..suffix_end]);
+        append(&mut self.buf, &entries[h.suffix..], h.non_shared);
         true
     }
 
     /// Decodes the handle of an index entry. The key must be set, and the value, too, if entries
     /// have value lengths.
-    #[inline]
+    #[inline(never)]
     fn set_handle(&mut self, entries: &[u8], shared: usize) -> bool {
         let EntryLayout::DeltaHandles { first_key } = self.layout else {
             let mut value = &entries[self.value.start..self.value.end];
@@ -449,6 +455,23 @@ impl Cursor {
             self.buf
                 .extend_from_slice(&self.passed_keys[p.key.start..p.key.end]);
         }
+    }
+}
+
+/// The bytes that [`append`] copies at once.
+const CHUNK: usize = 16;
+
+/// Appends the first `len` bytes of `from` to `buf`. A few are copied without a call, as part of a
+/// chunk of constant size.
+#[inline(always)]
+fn append(buf: &mut Vec<u8>, from: &[u8], len: usize) {
+    match from.first_chunk::<CHUNK>() {
+        Some(chunk) if len <= CHUNK => {
+            let end = buf.len() + len;
+            buf.extend_from_slice(chunk);
+            buf.truncate(end);
+        }
+        _ => buf.extend_from_slice(&from[..len]),
     }
 }
 
