@@ -6,6 +6,7 @@
 //! version of a key comes first.
 
 use crate::error::{Error, Result};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
@@ -93,6 +94,20 @@ pub fn seek_key(user_key: &[u8], seq: SequenceNumber) -> Vec<u8> {
     let mut k = Vec::with_capacity(user_key.len() + TAG_SIZE);
     append_internal_key(&mut k, user_key, seq, SEEK_TYPE);
     k
+}
+
+/// [`seek_key`] for a single look-up: allocates for long keys only.
+#[inline]
+pub fn lookup_key(user_key: &[u8], seq: SequenceNumber) -> SmallVec<[u8; 64]> {
+    const ON_STACK: usize = 64;
+    let (tag_at, len) = (user_key.len(), user_key.len() + TAG_SIZE);
+    if len > ON_STACK {
+        return seek_key(user_key, seq).into();
+    }
+    let mut key = [0; ON_STACK];
+    key[..tag_at].copy_from_slice(user_key);
+    key[tag_at..len].copy_from_slice(&pack_tag(seq, SEEK_TYPE).to_le_bytes());
+    SmallVec::from_buf_and_len(key, len)
 }
 
 /// The user key of an internal key, or all of `ikey` when it is shorter than

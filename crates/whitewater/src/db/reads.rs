@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use whitewater_concurrent::system;
 use whitewater_storage::internal_iterator::BoxedIterator;
-use whitewater_storage::key::{SequenceNumber, seek_key};
+use whitewater_storage::key::{SequenceNumber, lookup_key};
 use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
@@ -134,7 +134,7 @@ impl Engine {
         if !in_memory && spec.tier != ReadTier::Memtable {
             let _timer = perf_context::timer(PerfMetric::GetFromOutputFilesTime);
             let key = version.unwrap_or(key);
-            let lookup = seek_key(key, seq);
+            let lookup = lookup_key(key, seq);
             level::get(
                 &view.version,
                 &self.files.tables,
