@@ -158,21 +158,21 @@ impl<'a> GetContext<'a> {
     ///
     /// # Errors
     /// The same as [`GetContext::finish_with`].
-    pub fn finish(self) -> Result<Option<Bytes>> {
+    pub fn finish(mut self) -> Result<Option<Bytes>> {
         self.finish_with(&NoBlobs)
     }
 
     /// The answer. If no base was found, pending merge operands are applied to nothing. A value in
-    /// a blob file is read from `blobs`.
+    /// a blob file is read from `blobs`. Called once, at the end.
     ///
     /// # Errors
     /// Errors of the merge (see [`full_merge`]) and of reading a blob.
-    pub fn finish_with(self, blobs: &dyn Blobs) -> Result<Option<Bytes>> {
+    pub fn finish_with(&mut self, blobs: &dyn Blobs) -> Result<Option<Bytes>> {
         if !self.operands.is_empty() && self.merger.operator.is_none() {
             // Nothing is read for a merge that is going to fail.
             return full_merge(self.merger, self.user_key, None, &[]).map(|v| Some(v.into()));
         }
-        let existing = match self.base {
+        let existing = match self.base.take() {
             Some(Base::Value(value)) => Some(value),
             Some(Base::Blob(index, key)) => {
                 let key = key.as_deref().unwrap_or(self.user_key);
