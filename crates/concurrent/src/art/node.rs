@@ -609,3 +609,24 @@ fn pairs(words: &[u64], children: &[Slot]) -> Vec<(u8, Ref)> {
     let each = children.iter().enumerate();
     each.map(|(i, slot)| (byte(i), child(slot))).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::common_len;
+
+    #[test]
+    fn a_common_prefix_ends_at_the_first_byte_that_differs() {
+        for len in 0..=40 {
+            let a: Vec<u8> = (0..len).collect();
+            assert_eq!(common_len(&a, &a), a.len());
+            assert_eq!(common_len(&a, &[&a[..], b"more"].concat()), a.len());
+            for at in 0..a.len() {
+                let mut b = a.clone();
+                // What is equal behind it does not count.
+                b[at] ^= 0x80;
+                assert_eq!(common_len(&a, &b), at, "of {len}");
+                assert_eq!(common_len(&b[..=at], &a), at, "of {len}");
+            }
+        }
+    }
+}
