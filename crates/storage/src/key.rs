@@ -421,6 +421,15 @@ mod tests {
     }
 
     #[test]
+    fn a_look_up_seeks_what_a_seek_does() {
+        let long = [b'k'; 100];
+        for len in 0..long.len() {
+            let key = &long[..len];
+            assert_eq!(lookup_key(key, 7)[..], seek_key(key, 7), "{len} bytes");
+        }
+    }
+
+    #[test]
     fn separators_stay_between_their_neighbours() {
         let c = InternalComparator::default();
         for (start, limit) in [

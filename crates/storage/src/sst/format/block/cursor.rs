@@ -4,7 +4,7 @@
 //! * I1: no byte is trusted. Every length is checked against the bytes left. A contradiction ends
 //!   the cursor and shows in [`Cursor::failure`].
 //! * I2: every step forward moves the position by at least two bytes, so that every walk ends.
-//! * I3: moving and seeking allocate only to let a buffer grow to the longest key met.
+//! * I3: moving and seeking allocate only to let a buffer grow to the longest key met, and a chunk.
 
 use super::{Block, EntryLayout, Header, header};
 use crate::coding::get_length_prefixed;
