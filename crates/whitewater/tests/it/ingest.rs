@@ -343,7 +343,7 @@ impl Story {
     /// Opens what a crash left, and returns whether the tables are in.
     fn check(&self, fs: &MemFs, what: &str) -> bool {
         let mut o = tiny_on(fs.clone());
-        o.set_disable_auto_compactions(true); // the number of files varies
+        o.set_disable_auto_compactions(true); // or the number of files would vary
         let db = open_all(&o, Path::new(DIR)).unwrap_or_else(|e| panic!("{what}: {e}"));
         let found = content(&db);
         let is_in = found == self.after;
