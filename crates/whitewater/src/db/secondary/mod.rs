@@ -161,9 +161,8 @@ impl Progress {
             fs, dir, wal_dir, ..
         } = &self.files;
         let stamp = ManifestStamp::take(&**fs, dir)?;
-        let mut changed = stamp != self.stamp;
-        planted!(SecondaryKeepsManifest => changed = false);
-        if changed {
+        if stamp != self.stamp {
+            planted!(SecondaryKeepsManifest => return Ok(true));
             let before = Some(&self.recovered);
             let (_, recovered) = self.files.read_manifest(&mut self.manifest, before)?;
             (self.recovered, self.stamp) = (recovered, stamp.clone());
