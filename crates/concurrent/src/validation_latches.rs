@@ -42,7 +42,7 @@ const FEWEST: usize = if MODELLED { 2 } else { 1 << 16 };
 const MOST: usize = 1 << 20;
 const EVENTS: usize = if MODELLED { 1 } else { 64 };
 
-/// Buckets in ascending order, each once. Keeps its memory for other buckets.
+/// Buckets of one table in ascending order, each once. Keeps its memory for other buckets.
 #[derive(Debug, Clone, Default)]
 pub struct Buckets(Vec<u32>);
 
@@ -137,7 +137,8 @@ impl ValidationLatches {
         }
     }
 
-    /// As [`ValidationLatches::enter`], for a write of one key.
+    /// As [`ValidationLatches::enter`], for a write of one key, whose
+    /// [`bucket`](ValidationLatches::bucket) it takes.
     #[inline]
     pub fn enter_one(&self, bucket: u32) -> InFlight<'_> {
         self.enter_bucket(bucket);
