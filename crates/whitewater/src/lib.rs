@@ -41,6 +41,7 @@
 //! | limit memory | the guide on [memory](guide::memory) |
 //! | update a value without reading it | [merge operators](merge_operator) |
 //! | load sorted data | [`SstFileWriter`], [`DB::ingest_external_file`](DBCommon::ingest_external_file) |
+//! | write what others must not change meanwhile | [`TransactionDB`], [`Transaction`] |
 //! | copy a database | [`checkpoint`] |
 //! | monitor a database | [`properties`], [`statistics`], [`perf`], [`listener`] |
 //! | move from RocksDB | [below](#coming-from-the-rocksdb-crate), and the guide on [migrating](guide::migrating) |
@@ -72,11 +73,16 @@
 //!   Their documentation says so, or `is_collected`.
 //! * [`DBCommon::get_updates_since`] fails if logs that it needs were deleted, and
 //!   [`DBWALIterator`] returns the error that ends it.
+//! * A prepared [`Transaction`] refuses further writes. (RocksDB accepts them, inserts them at the
+//!   commit and never logs them.) If the commit of one fails,
+//!   [`TransactionDB::prepared_transactions`] returns it again. A batch that is written to a
+//!   [`TransactionDB`] also locks the keys of its single deletions.
 //! * An [`Error`] has its kind, the file and the offset, besides the text.
 //! * Additions: [`Options::set_fs`] and the [`fs`] module, [`WriteBatchWithIndex`],
 //!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,
-//!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], and setters
-//!   of write-path options that the `rocksdb` crate lacks.
+//!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], calls on
+//!   transactions that RocksDB has only in C++ ([`Transaction::pop_savepoint`] and others), and
+//!   setters of write-path options that the `rocksdb` crate lacks.
 //!
 //! # Cargo features
 //!
@@ -156,15 +162,16 @@ pub use api::{
     ColumnFamilyTtl, CompactOptions, CompactionDecision, CompactionPri, DB, DBAccess, DBCommon,
     DBCompactionStyle, DBCompressionType, DBIterator, DBIteratorWithThreadMode, DBPinnableSlice,
     DBRawIterator, DBRawIteratorWithThreadMode, DBRecoveryMode, DBWALIterator, DBWithThreadMode,
-    DEFAULT_COLUMN_FAMILY_NAME, DataBlockIndexType, Direction, Env, FifoCompactOptions,
-    FileChecksum, FlushOptions, IndexedOperation, InfoLogger, IngestExternalFileOptions,
-    IterateBounds, IteratorMode, LiveFile, LogLevel, LruCacheOptions, MemtableFactory,
-    MergeOperands, MultiThreaded, Options, PrefixRange, PrepopulateBlockCache, Range, ReadOptions,
-    ReadTier, ScrubProgress, SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode,
-    SstFileWriter, ThreadMode, UniversalCompactOptions, UniversalCompactionStopStyle,
-    WaitForCompactOptions, WalAccess, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
-    WriteBatchWithIndex, WriteBatchWithIndexIterator, WriteBatchWithTransaction,
-    WriteBufferManager, WriteOptions,
+    DEFAULT_COLUMN_FAMILY_NAME, DataBlockIndexType, DeadlockPath, DeadlockStep, Direction, Env,
+    FifoCompactOptions, FileChecksum, FlushOptions, IndexedOperation, InfoLogger,
+    IngestExternalFileOptions, IterateBounds, IteratorMode, LiveFile, LockMode, LockStatus,
+    LogLevel, LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange,
+    PrepopulateBlockCache, Range, ReadOptions, ReadTier, ScrubProgress, SingleThreaded,
+    SliceTransform, Snapshot, SnapshotWithThreadMode, SstFileWriter, ThreadMode, Transaction,
+    TransactionDB, TransactionDBOptions, TransactionOptions, UniversalCompactOptions,
+    UniversalCompactionStopStyle, WaitForCompactOptions, WaitingFor, WalAccess, WriteBatch,
+    WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithIndex, WriteBatchWithIndexIterator,
+    WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
 };
 
 /// The allocator jemalloc (cargo feature `jemalloc`). The program chooses it; this crate does

@@ -117,9 +117,9 @@ metrics! {
     BloomSstHitCount = 44 "bloom_sst_hit_count",
     /// Tables that were not searched because of their filter.
     BloomSstMissCount = 45 "bloom_sst_miss_count",
-    /// Always 0: there are no locks of keys.
+    /// Time of waits for locks of keys. Nanoseconds.
     KeyLockWaitTime = 46 "key_lock_wait_time",
-    /// Always 0: there are no locks of keys.
+    /// Waits for locks of keys.
     KeyLockWaitCount = 47 "key_lock_wait_count",
     /// Always 0: calls of the file system are not timed.
     EnvNewSequentialFileNanos = 48 "env_new_sequential_file_nanos",

@@ -1,6 +1,7 @@
 //! Checkpoints.
 
 use super::db::{DBCommon, DBInner, ThreadMode};
+use super::transactions::TransactionDB;
 use crate::db::Engine;
 use std::fmt;
 use std::marker::PhantomData;
@@ -93,5 +94,69 @@ impl<'db> Checkpoint<'db> {
     ) -> Result<(), Error> {
         self.engine
             .create_checkpoint(path.as_ref(), log_size_for_flush)
+    }
+}
+
+/// Makes checkpoints of an open [`TransactionDB`](crate::TransactionDB), as [`Checkpoint`] does.
+/// Transactions that are not committed are not in them; a checkpoint taken while there are
+/// prepared ones must be opened as a `TransactionDB`.
+pub struct TransactionDBCheckpoint<'db> {
+    checkpoint: Checkpoint<'db>,
+}
+
+impl fmt::Debug for TransactionDBCheckpoint<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TransactionDBCheckpoint")
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'db> TransactionDBCheckpoint<'db> {
+    /// For checkpoints of `db`.
+    ///
+    /// # Errors
+    /// None so far.
+    pub fn new<T: ThreadMode>(db: &'db TransactionDB<T>) -> Result<Self, Error> {
+        let checkpoint = Checkpoint {
+            engine: db.engine().clone(),
+            _db: PhantomData,
+        };
+        Ok(TransactionDBCheckpoint { checkpoint })
+    }
+
+    /// [`Checkpoint::create_checkpoint`].
+    ///
+    /// # Errors
+    /// The same.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db: whitewater::TransactionDB =
+    /// #     whitewater::TransactionDB::open_default(dir.path().join("db"))?;
+    /// use whitewater::TransactionDB;
+    /// use whitewater::checkpoint::TransactionDBCheckpoint;
+    ///
+    /// db.put("river", "blue")?;
+    /// let copy = dir.path().join("copy");
+    /// TransactionDBCheckpoint::new(&db)?.create_checkpoint(&copy)?;
+    /// let copy: TransactionDB = TransactionDB::open_default(&copy)?;
+    /// assert_eq!(copy.get("river")?, Some(b"blue".to_vec()));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn create_checkpoint<P: AsRef<Path>>(&self, path: P) -> Result<(), Error> {
+        self.checkpoint.create_checkpoint(path)
+    }
+
+    /// [`Checkpoint::create_checkpoint_with_log_size`].
+    ///
+    /// # Errors
+    /// The same.
+    pub fn create_checkpoint_with_log_size<P: AsRef<Path>>(
+        &self,
+        path: P,
+        log_size_for_flush: u64,
+    ) -> Result<(), Error> {
+        (self.checkpoint).create_checkpoint_with_log_size(path, log_size_for_flush)
     }
 }

@@ -1,6 +1,6 @@
 //! How much memory databases and caches take.
 
-use crate::api::{Cache, DB, DBCommon, DBInner, ThreadMode};
+use crate::api::{Cache, DB, DBCommon, DBInner, ThreadMode, TransactionDB};
 use crate::db::Engine;
 use whitewater_storage::Error;
 
@@ -82,7 +82,15 @@ impl<'a> MemoryUsageBuilder<'a> {
     /// Adds a database: all its column families, not their caches. One that was
     /// added before counts once.
     pub fn add_db<T: ThreadMode, D: DBInner>(&mut self, db: &'a DBCommon<T, D>) {
-        let engine = &**db.engine();
+        self.add(db.engine());
+    }
+
+    /// Adds a database with transactions, as [`add_db`](Self::add_db).
+    pub fn add_tx_db<T: ThreadMode>(&mut self, db: &'a TransactionDB<T>) {
+        self.add(db.engine());
+    }
+
+    fn add(&mut self, engine: &'a Engine) {
         if !self.engines.iter().any(|e| std::ptr::eq(*e, engine)) {
             self.engines.push(engine);
         }

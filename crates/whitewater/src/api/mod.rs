@@ -10,6 +10,7 @@
 //!   one gets from it or gives it.
 //! * [`compaction_filter`], [`compaction_filter_factory`], [`merge_operator`],
 //!   `slice_transform`: user code.
+//! * `transactions`: transactions, and databases with them.
 //! * [`properties`], [`statistics`], [`perf`], `memory_usage`: figures.
 //! * `c_str`, `prop_name`: texts as arguments.
 
@@ -34,6 +35,7 @@ pub(crate) mod slice_transform;
 pub(crate) mod snapshot;
 pub(crate) mod sst_file_writer;
 pub mod statistics;
+pub(crate) mod transactions;
 pub(crate) mod wal_iterator;
 pub(crate) mod write_batch;
 pub(crate) mod write_batch_with_index;
@@ -69,6 +71,10 @@ pub use pinnable::DBPinnableSlice;
 pub use slice_transform::SliceTransform;
 pub use snapshot::{Snapshot, SnapshotWithThreadMode};
 pub use sst_file_writer::SstFileWriter;
+pub use transactions::{
+    DeadlockPath, DeadlockStep, LockMode, LockStatus, Transaction, TransactionDB,
+    TransactionDBOptions, TransactionOptions, WaitingFor,
+};
 pub use wal_iterator::DBWALIterator;
 pub use write_batch::{
     WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithTransaction,

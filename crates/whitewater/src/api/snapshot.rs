@@ -46,11 +46,28 @@ pub struct SnapshotWithThreadMode<'a, D: DBAccess> {
 
 /// What a snapshot stands for; opaque.
 #[derive(Debug, Clone)]
-pub struct SnapshotHandle(Arc<SnapshotGuard>);
+pub struct SnapshotHandle {
+    /// `None` for that of a transaction without one: reads see the newest state.
+    guard: Option<Arc<SnapshotGuard>>,
+    sequence: u64,
+}
 
 impl SnapshotHandle {
-    pub(crate) fn new(guard: SnapshotGuard) -> Self {
-        SnapshotHandle(Arc::new(guard))
+    pub(crate) fn new(guard: impl Into<Arc<SnapshotGuard>>) -> Self {
+        let guard = guard.into();
+        SnapshotHandle {
+            sequence: guard.sequence(),
+            guard: Some(guard),
+        }
+    }
+
+    /// The handle of a transaction without snapshot, made when `visible` was the number of
+    /// the last visible write.
+    pub(crate) fn none(visible: u64) -> Self {
+        SnapshotHandle {
+            guard: None,
+            sequence: visible,
+        }
     }
 }
 
@@ -63,8 +80,8 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
         }
     }
 
-    pub(crate) fn guard(&self) -> Arc<SnapshotGuard> {
-        self.inner.0.clone()
+    pub(crate) fn guard(&self) -> Option<Arc<SnapshotGuard>> {
+        self.inner.guard.clone()
     }
 
     fn at_snapshot(&self, mut readopts: ReadOptions) -> ReadOptions {
@@ -74,7 +91,7 @@ impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
 
     /// The sequence number of the last write it sees.
     pub fn sequence_number(&self) -> u64 {
-        self.inner.0.sequence()
+        self.inner.sequence
     }
 
     /// An iterator over the default column family.

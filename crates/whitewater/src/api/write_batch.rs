@@ -126,6 +126,14 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         }
     }
 
+    /// The batch, if it was made of nothing damaged.
+    pub(crate) fn checked(&self) -> Result<&Batch> {
+        match &self.damaged {
+            None => Ok(&self.batch),
+            Some(damaged) => Err(damaged.1.clone()),
+        }
+    }
+
     /// Number of operations.
     ///
     /// # Examples

@@ -12,7 +12,8 @@
 //!   stored as values), [`timestamps`]; `switch` (new memtables, a new log, a new
 //!   generation), `switch_guard` (the time in which no generation is open); `stalls`,
 //!   `budget` (a shared limit on the memory of memtables).
-//! * Reading: [`reads`], [`updates`] (the logs, as batches).
+//! * Reading: [`reads`], [`updates`] (the logs, as batches), `conflicts` (whether a key has
+//!   changed).
 //! * Flushes and compactions: [`background`] runs them; `flush_request` and `manual`
 //!   request them; `scheduled_work` finds what is due by time.
 //! * Column families, tables and options: `column_families`, [`ingest`], `checkpoint`,
@@ -35,6 +36,7 @@ mod change;
 mod checkpoint;
 mod column_families;
 mod commit_path;
+mod conflicts;
 mod direct_io;
 mod events;
 pub(crate) mod failure;
@@ -186,6 +188,15 @@ impl Engine {
             .values()
             .map(|cf| cf.data.clone())
             .collect()
+    }
+
+    /// The live column family `id`.
+    pub fn family(&self, id: u32) -> Option<Arc<ColumnFamilyData>> {
+        if id == self.default_cf.id {
+            return Some(self.default_cf.clone());
+        }
+        let state = self.lock_state();
+        state.cfs.get(&id).map(|cf| cf.data.clone())
     }
 
     /// The last visible sequence number.

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! `use rocksdb::DB` keeps working. What is not implemented is absent, so the compiler finds it:
-//! transactions, optimistic transactions and backups are the largest parts. The [crate's
+//! optimistic transactions and backups are the largest parts. The [crate's
 //! page](crate#coming-from-the-rocksdb-crate) lists what behaves differently. Programs most often
 //! notice two differences:
 //!

@@ -4,7 +4,8 @@
 //! the entries ([`MemtableRep`]; `art` by default), its range tombstones, counters,
 //! and the number of the log that was current when it was made. An [`Inserter`] adds
 //! entries in one phase; entries that were [`located`] beforehand are linked
-//! ([`two_phase`]). A merge may be stored as the value it results in (`fold`). Options
+//! ([`two_phase`]). A merge may be stored as the value it results in (`fold`); `newest` finds
+//! the newest number of a key. Options
 //! add a Bloom filter of keys (`filter`) and checksums of entries (`protection`), and
 //! the memory may be charged to a [budget](crate::write_buffer_manager).
 //!
@@ -30,6 +31,7 @@ mod hash_skip_list;
 mod in_place;
 mod inserter;
 mod located;
+mod newest;
 pub(crate) mod operations;
 mod order;
 mod protection;

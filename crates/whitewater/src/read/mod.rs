@@ -8,7 +8,7 @@
 //!   source.
 //! * [`all_prefixes`]: a source whose prefixes have changed.
 //! * [`db_iter`]: from internal keys to user keys and values.
-//! * [`estimate`]: estimates that need no data blocks.
+//! * [`estimate`]: estimates that need no data blocks; [`newest`]: the newest number of a key.
 
 pub(crate) mod all_prefixes;
 pub(crate) mod blob;
@@ -18,6 +18,7 @@ pub(crate) mod estimate;
 pub(crate) mod level;
 pub(crate) mod level_iter;
 pub(crate) mod merging;
+pub(crate) mod newest;
 pub(crate) mod tombstones;
 
 #[cfg(test)]

@@ -13,7 +13,14 @@ fn unknown(name: &str) -> Error {
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     fn create(&self, name: &str, opts: &Options) -> Result<ColumnFamilyHandle, Error> {
         let cf = self.engine().create_cf(name, opts.cf_options()?)?;
+        self.inner.family_created(cf.id);
         Ok(ColumnFamilyHandle::new(self.engine(), cf))
+    }
+
+    fn drop_family(&self, handle: &ColumnFamilyHandle) -> Result<(), Error> {
+        self.engine().drop_cf(handle.data())?;
+        self.inner.family_dropped(handle.id());
+        Ok(())
     }
 }
 
@@ -53,7 +60,7 @@ impl<D: DBInner> DBCommon<SingleThreaded, D> {
     /// default column family.
     pub fn drop_cf(&mut self, name: &str) -> Result<(), Error> {
         let cf = self.cfs.cfs.get(name).ok_or_else(|| unknown(name))?;
-        self.engine().drop_cf(cf.handle.data())?;
+        self.drop_family(&cf.handle)?;
         // Deletes what only the handle kept.
         self.cfs.cfs.remove(name);
         Ok(())
@@ -104,7 +111,7 @@ impl<D: DBInner> DBCommon<MultiThreaded, D> {
     pub fn drop_cf(&self, name: &str) -> Result<(), Error> {
         let mut cfs = self.cfs.cfs.write();
         let cf = cfs.get(name).ok_or_else(|| unknown(name))?;
-        self.engine().drop_cf(cf.handle.data())?;
+        self.drop_family(&cf.handle)?;
         let handle = cfs.remove(name);
         drop(cfs);
         // Deletes what only the handle kept, if nobody else has it.

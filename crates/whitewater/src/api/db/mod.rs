@@ -114,6 +114,14 @@ impl Drop for EngineHandle {
 pub trait DBInner {
     /// The engine.
     fn inner(&self) -> &EngineHandle;
+
+    /// A column family was created, and nobody has a handle to it yet.
+    #[doc(hidden)]
+    fn family_created(&self, _id: u32) {}
+
+    /// A column family was dropped.
+    #[doc(hidden)]
+    fn family_dropped(&self, _id: u32) {}
 }
 
 /// A database without transactions.
@@ -176,6 +184,11 @@ pub struct DBCommon<T: ThreadMode, D: DBInner> {
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         &self.inner.inner().0
+    }
+
+    /// What it is made around.
+    pub(crate) fn around(&self) -> &D {
+        &self.inner
     }
 }
 

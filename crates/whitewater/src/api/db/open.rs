@@ -13,7 +13,7 @@ use std::sync::Arc;
 use whitewater_storage::{Error, Result};
 
 /// Name, options and time to live of a column family.
-pub(super) type Described = (String, CfOptions, ColumnFamilyTtl);
+pub(crate) type Described = (String, CfOptions, ColumnFamilyTtl);
 
 /// Opening. Every form fails with
 /// * `InvalidArgument` when the database does not exist and may not be created,
@@ -191,6 +191,22 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         cfs: impl IntoIterator<Item = ColumnFamilyDescriptor>,
         open: impl FnOnce(DbOptions, Vec<Described>) -> Result<Arc<Engine>>,
     ) -> Result<Self, Error> {
+        Self::open_around(opts, path, cfs, |db_options, families| {
+            let engine = EngineHandle(open(db_options, families)?);
+            Ok(DBWithThreadModeInner { engine })
+        })
+    }
+}
+
+impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
+    /// Opens the database in `path` by `open`, which gets its options and those of the
+    /// column families, and returns what the handle is made around.
+    pub(crate) fn open_around(
+        opts: &Options,
+        path: &Path,
+        cfs: impl IntoIterator<Item = ColumnFamilyDescriptor>,
+        open: impl FnOnce(DbOptions, Vec<Described>) -> Result<D>,
+    ) -> Result<Self, Error> {
         let mut cfs: Vec<_> = cfs.into_iter().collect();
         let keep_handles = !cfs.is_empty();
         if !cfs.iter().any(|cf| cf.name == DEFAULT_COLUMN_FAMILY_NAME) {
@@ -211,16 +227,17 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
             .into_iter()
             .map(|cf| Ok((cf.name, cf.options.cf_options()?, cf.ttl)))
             .collect::<Result<Vec<_>>>()?;
-        let engine = EngineHandle(open(db_options, families)?);
+        let inner = open(db_options, families)?;
 
+        let engine = &inner.inner().0;
         let mut handles = BTreeMap::new();
         if keep_handles {
-            for cf in engine.0.column_families() {
-                handles.insert(cf.name.clone(), ColumnFamilyHandle::new(&engine.0, cf));
+            for cf in engine.column_families() {
+                handles.insert(cf.name.clone(), ColumnFamilyHandle::new(engine, cf));
             }
         }
         Ok(DBCommon {
-            inner: DBWithThreadModeInner { engine },
+            inner,
             cfs: T::new_cf_map_internal(handles),
             path: path.to_path_buf(),
         })

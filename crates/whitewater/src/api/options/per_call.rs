@@ -55,7 +55,7 @@ impl ReadOptions {
     /// Reads of another database, or of another opening of this one, fail as
     /// `InvalidArgument` then.
     pub fn set_snapshot<D: DBAccess>(&mut self, snapshot: &SnapshotWithThreadMode<'_, D>) {
-        self.spec.snapshot = Some(snapshot.guard());
+        self.spec.snapshot = snapshot.guard();
     }
 
     /// The first key an iterator may stand on. Default none.

@@ -71,12 +71,41 @@ impl Engine {
             batch.protect()?;
         }
         let batch = self.stamp_batch(batch)?;
+        self.write_stamped(batch, stamped, spec).1
+    }
+
+    /// [`write`](Self::write) of a batch in which nothing came with timestamps, for a caller that
+    /// wants it back.
+    pub fn write_and_return(&self, mut batch: Batch, spec: &WriteSpec) -> (Batch, Result<()>) {
+        let protected = has_checksums(spec.protection_bytes_per_key).and_then(|wanted| {
+            if wanted {
+                batch.protect()?;
+            }
+            Ok(())
+        });
+        match protected {
+            Ok(()) => self.write_stamped(batch, &Stamped::default(), spec),
+            Err(e) => (batch, Err(e)),
+        }
+    }
+
+    /// Commits `batch`, whose values have the times that they are to have.
+    fn write_stamped(
+        &self,
+        batch: Batch,
+        stamped: &Stamped,
+        spec: &WriteSpec,
+    ) -> (Batch, Result<()>) {
         let ignore_missing_cf = spec.ignore_missing_column_families;
-        let reads_own_prefix = self.check_batch(&batch, stamped, ignore_missing_cf)?;
-        let flags = flags(spec, reads_own_prefix)?;
+        let checked = self.check_batch(&batch, stamped, ignore_missing_cf);
+        let flags = match checked.and_then(|own_prefix| flags(spec, own_prefix)) {
+            Ok(flags) => flags,
+            Err(e) => return (batch, Err(e)),
+        };
         let _timer = self.time(Histogram::DbWrite);
         let request = WriteRequest::new(batch, flags);
-        self.committer().commit(&request, None)
+        let outcome = self.committer().commit(&request, None);
+        (request.into_batch().unwrap_or_default(), outcome)
     }
 
     /// Prefetches the leaf that the insert of `op` is going to wait for, before everything

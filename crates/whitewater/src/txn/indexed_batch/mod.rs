@@ -64,7 +64,6 @@ impl IndexedBatch {
     }
 
     /// The batch of a transaction, which begins with an operation that does nothing.
-    #[allow(dead_code, reason = "for transactions, which are not built yet")]
     pub fn of_transaction() -> Self {
         let mut batch = Self {
             of_transaction: true,
@@ -165,7 +164,6 @@ impl IndexedBatch {
 
     /// Whether operations are indexed from now on. Look-ups and iterators do not see those that
     /// are not.
-    #[allow(dead_code, reason = "for transactions, which are not built yet")]
     pub fn set_indexing(&mut self, enabled: bool) {
         self.indexing_disabled = !enabled;
     }
@@ -196,7 +194,7 @@ impl IndexedBatch {
     }
 
     /// The number of savepoints.
-    #[allow(dead_code, reason = "for transactions, which are not built yet")]
+    #[cfg(test)]
     pub fn num_savepoints(&self) -> usize {
         self.savepoints.len()
     }
@@ -232,6 +230,17 @@ impl IndexedBatch {
     /// The batch.
     pub fn batch(&self) -> &Batch {
         &self.contents.batch
+    }
+
+    /// Takes the batch's bytes out, to be written. Until they are [given back](Self::give_back)
+    /// nothing else may be done but [`clear`](Self::clear).
+    pub fn lend(&mut self) -> Batch {
+        std::mem::take(&mut self.contents_mut().batch)
+    }
+
+    /// Takes back what was lent.
+    pub fn give_back(&mut self, batch: Batch) {
+        self.contents_mut().batch = batch;
     }
 
     /// Takes the batch out, to be written, and leaves an empty one.

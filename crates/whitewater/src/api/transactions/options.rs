@@ -1,0 +1,139 @@
+//! Options of transactions and of databases with transactions.
+
+use crate::txn::options::{TransactionDbSpec, TransactionSpec};
+
+/// Options of one transaction of a [`TransactionDB`](crate::TransactionDB).
+///
+/// ```
+/// use whitewater::{TransactionDB, TransactionOptions, WriteOptions};
+///
+/// # fn main() -> Result<(), whitewater::Error> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path();
+/// let db: TransactionDB = TransactionDB::open_default(path)?;
+/// let mut options = TransactionOptions::default();
+/// options.set_snapshot(true); // what others change from now on conflicts
+/// let transaction = db.transaction_opt(&WriteOptions::default(), &options);
+/// db.put("river", "blue")?;
+/// assert!(transaction.put("river", "white").is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct TransactionOptions {
+    pub(crate) spec: TransactionSpec,
+}
+
+impl TransactionOptions {
+    /// The defaults.
+    pub fn new() -> TransactionOptions {
+        TransactionOptions::default()
+    }
+
+    /// Whether [`commit`](crate::Transaction::commit) works without
+    /// [`prepare`](crate::Transaction::prepare). Otherwise it fails as `InvalidArgument` then.
+    /// Default true.
+    pub fn set_skip_prepare(&mut self, skip_prepare: bool) {
+        self.spec.skip_prepare = skip_prepare;
+    }
+
+    /// Whether the transaction takes a snapshot at once. Its writes and its reads for update of
+    /// keys that were changed since then fail with `Busy`. Default false: only what is changed
+    /// after a key was locked would conflict, and locks keep that from happening.
+    pub fn set_snapshot(&mut self, snapshot: bool) {
+        self.spec.snapshot = snapshot;
+    }
+
+    /// Whether it is found out that transactions wait for each other in a circle. The one that
+    /// closes the circle fails with `Busy`. Default false: such transactions wait until a
+    /// [timeout](Self::set_lock_timeout) is over.
+    pub fn set_deadlock_detect(&mut self, deadlock_detect: bool) {
+        self.spec.deadlock_detect = deadlock_detect;
+    }
+
+    /// How long to wait for the lock of a key, in milliseconds. 0 does not wait; below 0 is as
+    /// [the database says](TransactionDBOptions::set_txn_lock_timeout). Default -1.
+    pub fn set_lock_timeout(&mut self, lock_timeout: i64) {
+        self.spec.lock_timeout = lock_timeout;
+    }
+
+    /// How long the transaction lives, in milliseconds. After that, it can be neither prepared nor
+    /// committed, and others may take its locks. 0 and below are without end. A prepared
+    /// transaction does not expire. Default -1.
+    pub fn set_expiration(&mut self, expiration: i64) {
+        self.spec.expiration = expiration;
+    }
+
+    /// How many waiting transactions a search for a circle looks at. A search that is not over
+    /// then counts as having found one. Default 50.
+    pub fn set_deadlock_detect_depth(&mut self, depth: i64) {
+        self.spec.deadlock_detect_depth = depth;
+    }
+
+    /// The most bytes that the batch of the transaction's writes may have, with its header of 13
+    /// bytes. Writes beyond that fail with `Aborted`. 0 is no limit. Default 0.
+    pub fn set_max_write_batch_size(&mut self, size: usize) {
+        self.spec.max_write_batch_size = size;
+    }
+}
+
+/// Options of a [`TransactionDB`](crate::TransactionDB).
+///
+/// ```
+/// use whitewater::{Options, TransactionDB, TransactionDBOptions};
+///
+/// # fn main() -> Result<(), whitewater::Error> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path();
+/// let mut options = Options::default();
+/// options.create_if_missing(true);
+/// let mut of_transactions = TransactionDBOptions::default();
+/// of_transactions.set_txn_lock_timeout(100);
+/// let db: TransactionDB = TransactionDB::open(&options, &of_transactions, path)?;
+/// # drop(db);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct TransactionDBOptions {
+    pub(crate) spec: TransactionDbSpec,
+}
+
+impl TransactionDBOptions {
+    /// The defaults.
+    pub fn new() -> TransactionDBOptions {
+        TransactionDBOptions::default()
+    }
+
+    /// How long writes outside of transactions wait for the lock of a key, in milliseconds. 0 does
+    /// not wait; below 0 waits without end. Default 1000.
+    pub fn set_default_lock_timeout(&mut self, default_lock_timeout: i64) {
+        self.spec.default_lock_timeout = default_lock_timeout;
+    }
+
+    /// How long transactions that [do not say](TransactionOptions::set_lock_timeout) wait for the
+    /// lock of a key, in milliseconds. 0 does not wait; below 0 waits without end. Default 1000.
+    pub fn set_txn_lock_timeout(&mut self, txn_lock_timeout: i64) {
+        self.spec.txn_lock_timeout = txn_lock_timeout;
+    }
+
+    /// How many keys of a column family may be locked at once. Uses of further keys fail with
+    /// `Aborted`. A key that several transactions share counts once. 0 and below are no limit.
+    /// Default -1.
+    pub fn set_max_num_locks(&mut self, max_num_locks: i64) {
+        self.spec.max_num_locks = max_num_locks;
+    }
+
+    /// The least number of parts of the table of locks, each with a mutex of its own. 64 to 65536
+    /// are made. Default 16.
+    pub fn set_num_stripes(&mut self, num_stripes: usize) {
+        self.spec.num_stripes = num_stripes;
+    }
+
+    /// Whether nothing is locked and nothing validated: transactions are batches that can be read
+    /// then, and nothing keeps them from overwriting each other's changes. For callers that keep
+    /// them apart themselves. Not in the `rocksdb` crate. Default false.
+    pub fn set_skip_concurrency_control(&mut self, skip: bool) {
+        self.spec.skip_concurrency_control = skip;
+    }
+}

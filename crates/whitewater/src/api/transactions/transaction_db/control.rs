@@ -1,0 +1,89 @@
+//! Flushes and properties of a database with transactions.
+
+use super::TransactionDB;
+use crate::api::c_str::CStrLike;
+use crate::api::column_family::AsColumnFamilyRef;
+use crate::api::db::{MultiThreaded, ThreadMode};
+use crate::api::options::FlushOptions;
+use whitewater_storage::Error;
+
+/// Flushes.
+impl<T: ThreadMode> TransactionDB<T> {
+    /// Hands logged bytes to the operating system, and makes them durable when `sync` is set, as
+    /// [`DB::flush_wal`](crate::DBCommon::flush_wal) does.
+    ///
+    /// # Errors
+    /// `IOError` when the log cannot be written.
+    pub fn flush_wal(&self, sync: bool) -> Result<(), Error> {
+        self.db.flush_wal(sync)
+    }
+
+    /// [`flush`](Self::flush) with options.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn flush_opt(&self, flushopts: &FlushOptions) -> Result<(), Error> {
+        self.db.flush_opt(flushopts)
+    }
+
+    /// Writes the memtables of the default column family to a table file.
+    ///
+    /// # Errors
+    /// `IOError` when the table cannot be written.
+    pub fn flush(&self) -> Result<(), Error> {
+        self.db.flush()
+    }
+
+    /// [`flush_cf`](Self::flush_cf) with options.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn flush_cf_opt(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        flushopts: &FlushOptions,
+    ) -> Result<(), Error> {
+        self.db.flush_cf_opt(cf, flushopts)
+    }
+
+    /// Flushes several column families; with
+    /// [`set_atomic_flush`](crate::Options::set_atomic_flush) at once.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn flush_cfs_opt(
+        &self,
+        cfs: &[&impl AsColumnFamilyRef],
+        opts: &FlushOptions,
+    ) -> Result<(), Error> {
+        self.db.flush_cfs_opt(cfs, opts)
+    }
+
+    /// Writes the memtables of `cf` to a table file.
+    ///
+    /// # Errors
+    /// As [`flush`](Self::flush).
+    pub fn flush_cf(&self, cf: &impl AsColumnFamilyRef) -> Result<(), Error> {
+        self.db.flush_cf(cf)
+    }
+}
+
+/// Properties.
+impl TransactionDB<MultiThreaded> {
+    /// The value of the property `name` (see [`properties`](crate::properties)) for the default
+    /// column family; `None` for one that does not exist.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a name that is not UTF-8 or has a NUL byte inside.
+    pub fn property_value(&self, name: impl CStrLike) -> Result<Option<String>, Error> {
+        self.db.property_value(name)
+    }
+
+    /// The value of a property that is a number, as [`property_value`](Self::property_value).
+    ///
+    /// # Errors
+    /// As [`property_value`](Self::property_value), and for properties that are not a number.
+    pub fn property_int_value(&self, name: impl CStrLike) -> Result<Option<u64>, Error> {
+        self.db.property_int_value(name)
+    }
+}

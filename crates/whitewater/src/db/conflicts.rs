@@ -1,0 +1,75 @@
+//! Whether a key has changed since a number.
+//!
+//! Invariant X6: what has changed since a live snapshot keeps its numbers. Compactions and
+//! flushes make a number 0 only if no snapshot is older ([`Rules`]), and a transaction's
+//! snapshot is registered as all others are. One kind of change leaves no trace: a key that
+//! did not exist at the snapshot, was put and deleted again, may vanish altogether. It is then
+//! as it was.
+//!
+//! [`Rules`]: crate::table_writer
+
+use super::Engine;
+use crate::column_family::{ColumnFamilyData, SuperVersion, no_timestamp};
+use crate::panics::{Guarded, caught};
+use crate::read::newest::newest_number;
+use std::sync::Arc;
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::{Error, Result};
+
+impl Engine {
+    /// The sequence number of the newest change of `key`, visible or not, if it is above
+    /// `above`. Otherwise any number up to that, since what cannot hold a larger one is not
+    /// asked. A write that failed and was not resumed from may count.
+    ///
+    /// # Errors
+    /// `NotSupported` for a column family that updates values in place: changes of it keep
+    /// their numbers. `InvalidArgument` for one with timestamps. Errors of reading tables.
+    pub fn newest_sequence(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        key: &[u8],
+        above: SequenceNumber,
+    ) -> Result<SequenceNumber> {
+        let view = cf.pin();
+        if view.options.inplace_update_support {
+            return Err(Error::not_supported(format_args!(
+                "column family [{}] updates values in place (inplace_update_support), so that \
+                 changes of a key cannot be told",
+                cf.name
+            )));
+        }
+        if cf.comparator.user.timestamp_size() > 0 {
+            return Err(no_timestamp(&cf.name));
+        }
+        let find = || self.newest_in(cf, &view, key, above);
+        if view.options.runs_user_code() || view.version.open_with.runs_user_code {
+            caught(Guarded::Comparator("a read"), find)
+        } else {
+            find()
+        }
+    }
+
+    fn newest_in(
+        &self,
+        cf: &ColumnFamilyData,
+        view: &SuperVersion,
+        key: &[u8],
+        above: SequenceNumber,
+    ) -> Result<SequenceNumber> {
+        let mut newest = 0;
+        for mem in std::iter::once(&view.mem).chain(&view.imm) {
+            newest = newest.max(mem.newest_number(key)?);
+            if newest > above {
+                return Ok(newest);
+            }
+        }
+        let in_tables = newest_number(
+            &view.version,
+            &self.files.tables,
+            &cf.comparator,
+            key,
+            above,
+        )?;
+        Ok(newest.max(in_tables))
+    }
+}

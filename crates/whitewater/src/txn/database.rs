@@ -1,0 +1,197 @@
+//! What the transactions of one database share: key locks, and names.
+//!
+//! Invariants:
+//! * K3: a key is unlocked only after what was written under its lock is visible, or nothing was
+//!   written: [`HeldKeys`] lives until the write has been acknowledged, and a transaction gives
+//!   its locks back behind its commit.
+//! * X9: a name has one live transaction. A prepared transaction keeps its name until it is
+//!   decided, whether somebody has it or not.
+
+use super::errors::not_locked;
+use super::options::TransactionDbSpec;
+use crate::db::Engine;
+use crate::db::two_phase::PreparedSection;
+use crate::options::DbOptions;
+use crate::options::commit_protocol::CommitProtocol;
+use crate::perf_context::{self, PerfMetric};
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+use whitewater_concurrent::key_locks::{
+    KeyLocks, KeyLocksConfig, LockMode, LockOwner, Timeout, Wait,
+};
+use whitewater_concurrent::system::Mutex;
+use whitewater_storage::{Error, Result};
+
+/// A database with pessimistic transactions.
+#[derive(Debug)]
+pub(crate) struct TransactionDb {
+    pub(super) engine: Arc<Engine>,
+    pub(super) locks: KeyLocks,
+    spec: TransactionDbSpec,
+    /// The id of the owner of locks that was made last.
+    /// Written by: whoever makes an owner. Publishes nothing (relaxed).
+    last_id: AtomicU64,
+    /// The names of live transactions.
+    names: Mutex<HashSet<Vec<u8>>>,
+    /// Prepared transactions that nobody has: recovery has found them, or they were dropped.
+    undecided: Mutex<Vec<PreparedSection>>,
+}
+
+impl TransactionDb {
+    /// Refuses options of a database that cannot have transactions.
+    ///
+    /// # Errors
+    /// `NotSupported` for writes that are visible before they are inserted.
+    pub fn check(options: &DbOptions) -> Result<()> {
+        if options.protocol() == CommitProtocol::Unordered {
+            return Err(Error::not_supported(
+                "WRITE_COMMITTED is incompatible with unordered_writes",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Transactions for `engine`, whose options were [checked](Self::check).
+    pub fn new(engine: Arc<Engine>, spec: TransactionDbSpec) -> Arc<Self> {
+        let locks = KeyLocks::new(KeyLocksConfig {
+            stripes: spec.num_stripes,
+            max_locks: u64::try_from(spec.max_num_locks).ok().filter(|n| *n > 0),
+        });
+        for cf in engine.column_families() {
+            locks.add_family(cf.id);
+        }
+        let undecided = engine.prepared_sections();
+        let names = undecided.iter().map(|section| section.name().to_vec());
+        Arc::new(TransactionDb {
+            names: Mutex::new(names.collect()),
+            undecided: Mutex::new(undecided),
+            engine,
+            locks,
+            spec,
+            last_id: AtomicU64::new(0),
+        })
+    }
+
+    /// The options.
+    pub fn spec(&self) -> &TransactionDbSpec {
+        &self.spec
+    }
+
+    /// The key locks.
+    pub fn locks(&self) -> &KeyLocks {
+        &self.locks
+    }
+
+    /// Lets keys of a column family be locked.
+    pub fn add_family(&self, id: u32) {
+        self.locks.add_family(id);
+    }
+
+    /// Forgets the locks of a column family.
+    pub fn remove_family(&self, id: u32) {
+        self.locks.remove_family(id);
+    }
+
+    /// An owner of locks.
+    pub(super) fn new_owner(&self, expiration: Option<Instant>) -> Arc<LockOwner> {
+        let id = self.last_id.fetch_add(1, Ordering::Relaxed) + 1;
+        Arc::new(LockOwner::new(id, expiration))
+    }
+
+    /// Locks a key for `owner`.
+    ///
+    /// # Errors
+    /// Those of [`not_locked`]. Nothing has changed then.
+    pub(super) fn lock(
+        &self,
+        owner: &Arc<LockOwner>,
+        family: u32,
+        key: &[u8],
+        mode: LockMode,
+        wait: &Wait,
+    ) -> Result<()> {
+        let before = owner.waits();
+        let locked = self.locks.lock(owner, family, key, mode, wait);
+        let after = owner.waits();
+        if after.0 > before.0 {
+            let nanos = (after.1 - before.1).as_nanos();
+            perf_context::count(PerfMetric::KeyLockWaitCount, after.0 - before.0);
+            perf_context::count(
+                PerfMetric::KeyLockWaitTime,
+                u64::try_from(nanos).unwrap_or(u64::MAX),
+            );
+        }
+        locked.map_err(|e| not_locked(e, family))
+    }
+
+    /// Takes `name` for a live transaction. Returns whether it was free.
+    pub(super) fn take_name(&self, name: &[u8]) -> bool {
+        self.names.lock().insert(name.to_vec())
+    }
+
+    /// Keeps a prepared transaction that is dropped.
+    pub(super) fn leave_undecided(&self, section: PreparedSection) {
+        self.undecided.lock().push(section);
+    }
+
+    /// Takes the prepared transactions that nobody has, by name.
+    pub fn take_undecided(&self) -> Vec<PreparedSection> {
+        let mut sections = std::mem::take(&mut *self.undecided.lock());
+        sections.sort_by(|a, b| a.name().cmp(b.name()));
+        sections
+    }
+
+    /// Gives `name` back.
+    pub(super) fn free_name(&self, name: &[u8]) {
+        self.names.lock().remove(name);
+    }
+}
+
+/// How long `millis` are: below 0 is for ever.
+pub(super) fn timeout(millis: i64) -> Timeout {
+    match u64::try_from(millis) {
+        Ok(0) => Timeout::No,
+        Ok(millis) => Timeout::For(Duration::from_millis(millis)),
+        Err(_) => Timeout::Forever,
+    }
+}
+
+/// Keys that are locked for one write outside of transactions. Unlocks them when it is dropped.
+pub(super) struct HeldKeys<'a> {
+    db: &'a TransactionDb,
+    owner: Arc<LockOwner>,
+    keys: Vec<(u32, &'a [u8])>,
+}
+
+impl<'a> HeldKeys<'a> {
+    /// Locks `keys`, which ascend, one after the other.
+    ///
+    /// # Errors
+    /// Errors of [`TransactionDb::lock`]. Nothing is locked then.
+    pub fn lock(db: &'a TransactionDb, keys: Vec<(u32, &'a [u8])>) -> Result<Self> {
+        let wait = Wait {
+            timeout: timeout(db.spec.default_lock_timeout),
+            deadlock_depth: None,
+        };
+        let mut held = HeldKeys {
+            db,
+            owner: db.new_owner(None),
+            keys: Vec::with_capacity(keys.len()),
+        };
+        for (family, key) in keys {
+            db.lock(&held.owner, family, key, LockMode::Exclusive, &wait)?;
+            held.keys.push((family, key));
+        }
+        Ok(held)
+    }
+}
+
+impl Drop for HeldKeys<'_> {
+    fn drop(&mut self) {
+        for (family, key) in &self.keys {
+            self.db.locks.unlock(&self.owner, *family, key);
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! How a transaction keeps out of the way of others.
+//!
+//! A [`Policy`] is asked where the kinds of transactions differ: when a key is used, when it is
+//! no longer used, and when the transaction ends.
+
+use super::database::{TransactionDb, timeout};
+use super::errors::conflict;
+use super::options::TransactionSpec;
+use crate::column_family::ColumnFamilyData;
+use crate::db::Engine;
+use std::cell::Cell;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use whitewater_concurrent::key_locks::{LockMode, LockOwner, OwnerState, Wait};
+use whitewater_concurrent::system;
+use whitewater_storage::Result;
+use whitewater_storage::key::SequenceNumber;
+
+/// How a transaction keeps out of the way of others.
+#[derive(Debug)]
+pub(super) enum Policy {
+    /// It locks what it uses.
+    Pessimistic(Pessimistic),
+}
+
+/// A transaction that locks what it uses.
+#[derive(Debug)]
+pub(super) struct Pessimistic {
+    pub db: Arc<TransactionDb>,
+    pub owner: Arc<LockOwner>,
+    wait: Cell<Wait>,
+    /// Whether nothing is locked and nothing validated.
+    unlocked: bool,
+}
+
+impl Pessimistic {
+    /// A transaction with the options `spec`.
+    pub fn new(db: Arc<TransactionDb>, spec: &TransactionSpec) -> Self {
+        let expiration = u64::try_from(spec.expiration).ok().filter(|n| *n > 0);
+        let after = |millis| system::now().checked_add(Duration::from_millis(millis));
+        let lock_timeout = if spec.lock_timeout < 0 {
+            db.spec().txn_lock_timeout
+        } else {
+            spec.lock_timeout
+        };
+        let depth = spec.deadlock_detect_depth.clamp(0, u32::MAX.into()) as u32;
+        Pessimistic {
+            unlocked: db.spec().skip_concurrency_control,
+            wait: Cell::new(Wait {
+                timeout: timeout(lock_timeout),
+                deadlock_depth: spec.deadlock_detect.then_some(depth),
+            }),
+            ..Self::owning(db, expiration.and_then(after))
+        }
+    }
+
+    /// A transaction that recovery has found: it has no locks and takes none.
+    pub fn recovered(db: Arc<TransactionDb>) -> Self {
+        Self::owning(db, None)
+    }
+
+    fn owning(db: Arc<TransactionDb>, expiration: Option<Instant>) -> Self {
+        Pessimistic {
+            owner: db.new_owner(expiration),
+            wait: Cell::new(Wait {
+                timeout: timeout(db.spec().txn_lock_timeout),
+                deadlock_depth: None,
+            }),
+            unlocked: true,
+            db,
+        }
+    }
+
+    /// Sets how long later locks are waited for. Milliseconds; below 0 is for ever.
+    pub fn set_lock_timeout(&self, millis: i64) {
+        self.wait.set(Wait {
+            timeout: timeout(millis),
+            ..self.wait.get()
+        });
+    }
+
+    /// Whether its locks were stolen.
+    pub fn is_robbed(&self) -> bool {
+        self.owner.state() == OwnerState::Stolen
+    }
+}
+
+/// A lock that was taken for one use of a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    /// None: the lock was held already.
+    Nothing,
+    Lock,
+    /// A shared lock became an exclusive one.
+    Upgrade,
+}
+
+impl Policy {
+    /// Whether keys are neither locked nor noted.
+    pub fn is_unlocked(&self) -> bool {
+        let Policy::Pessimistic(this) = self;
+        this.unlocked
+    }
+
+    /// Takes what a use of `key` needs. `held` is the mode in which it is held already.
+    ///
+    /// # Errors
+    /// Errors of [`TransactionDb::lock`]. Nothing has changed then.
+    pub fn take(
+        &self,
+        family: u32,
+        key: &[u8],
+        held: Option<LockMode>,
+        mode: LockMode,
+    ) -> Result<Taken> {
+        let taken = match (held, mode) {
+            (None, _) => Taken::Lock,
+            (Some(LockMode::Shared), LockMode::Exclusive) => Taken::Upgrade,
+            _ => return Ok(Taken::Nothing),
+        };
+        let Policy::Pessimistic(this) = self;
+        (this.db).lock(&this.owner, family, key, mode, &this.wait.get())?;
+        Ok(taken)
+    }
+
+    /// Gives back what [`take`](Self::take) took.
+    pub fn give_back(&self, family: u32, key: &[u8], taken: Taken) {
+        let Policy::Pessimistic(this) = self;
+        let locks = this.db.locks();
+        match taken {
+            Taken::Nothing => {}
+            Taken::Lock => locks.unlock(&this.owner, family, key),
+            Taken::Upgrade => locks.downgrade(&this.owner, family, key),
+        }
+    }
+
+    /// Checks that `key`, which nobody else can change now, has not changed since `since`.
+    ///
+    /// # Errors
+    /// `Busy` if it has; errors of [`newest_sequence`](Engine::newest_sequence).
+    pub fn validate(
+        &self,
+        engine: &Engine,
+        cf: &Arc<ColumnFamilyData>,
+        key: &[u8],
+        since: SequenceNumber,
+    ) -> Result<()> {
+        let Policy::Pessimistic(_) = self;
+        if engine.newest_sequence(cf, key, since)? > since {
+            return Err(conflict());
+        }
+        Ok(())
+    }
+}

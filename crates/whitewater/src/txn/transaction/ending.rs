@@ -1,0 +1,180 @@
+//! How a transaction ends.
+
+use super::{Inner, State, Transaction};
+use crate::txn::errors::expired;
+use crate::txn::policy::Policy;
+use whitewater_storage::{Error, Result};
+
+impl Transaction {
+    /// Logs the batch, so that the transaction can be committed or rolled back even after the
+    /// database was closed, or has died.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it has no name, is prepared or has ended; `Expired` if the expiration
+    /// is over; errors of [`prepare_section`]: the transaction can then be used on.
+    ///
+    /// [`prepare_section`]: crate::db::Engine::prepare_section
+    pub fn prepare(&self) -> Result<()> {
+        let inner = &mut *self.inner.borrow_mut();
+        let Policy::Pessimistic(this) = &self.policy;
+        if inner.name.is_empty() {
+            return Err(Error::invalid(
+                "Cannot prepare a transaction that has not been named.",
+            ));
+        }
+        let ended = match inner.state {
+            State::Started => None,
+            State::Prepared => Some("prepared"),
+            State::Committed => Some("committed"),
+            State::RolledBack => Some("rolledback"),
+        };
+        if let Some(ended) = ended {
+            return Err(Error::invalid(format_args!(
+                "Transaction has already been {ended}."
+            )));
+        }
+        // What is protected does not expire any more.
+        if this.owner.is_expired() || !this.owner.protect() {
+            return Err(expired());
+        }
+        let batch = inner.batch.batch();
+        match (self.engine).prepare_section(&inner.name, batch, &self.write_spec) {
+            Ok(section) => {
+                inner.section = Some(section);
+                inner.state = State::Prepared;
+                Ok(())
+            }
+            Err(e) => {
+                this.owner.unprotect();
+                Err(e)
+            }
+        }
+    }
+
+    /// Writes the batch, and gives the locks back when it is visible.
+    ///
+    /// # Errors
+    /// `Expired` if the expiration is over; `InvalidArgument` if it has ended, or should have been
+    /// prepared; errors of the write: the transaction can then be used on, committed again, and
+    /// rolled back. A prepared one is prepared as before then.
+    pub fn commit(&self) -> Result<()> {
+        let inner = &mut *self.inner.borrow_mut();
+        match inner.state {
+            State::Started => self.commit_unprepared(inner),
+            State::Prepared => self.commit_prepared(inner),
+            State::Committed => Err(Error::invalid("Transaction has already been committed.")),
+            State::RolledBack => Err(Error::invalid("Transaction has already been rolledback.")),
+        }
+    }
+
+    fn commit_unprepared(&self, inner: &mut Inner) -> Result<()> {
+        let Policy::Pessimistic(this) = &self.policy;
+        if this.owner.is_expired() {
+            return Err(expired());
+        }
+        if !self.skip_prepare {
+            return Err(Error::invalid("Txn not prepared"));
+        }
+        if inner.commit_time.count() > 0 {
+            return Err(Error::invalid(
+                "Commit-time batch contains values that will not be committed.",
+            ));
+        }
+        if !this.owner.protect() {
+            return Err(expired());
+        }
+        if inner.batch.count() > 0 {
+            let batch = inner.batch.lend();
+            let (batch, written) = self.engine.write_and_return(batch, &self.write_spec);
+            inner.batch.give_back(batch);
+            if let Err(e) = written {
+                this.owner.unprotect();
+                return Err(e);
+            }
+        }
+        self.end_committed(inner);
+        Ok(())
+    }
+
+    fn commit_prepared(&self, inner: &mut Inner) -> Result<()> {
+        if let Some(section) = &inner.section {
+            let commit_time = (inner.commit_time.count() > 0).then_some(&inner.commit_time);
+            (self.engine).commit_section(section, commit_time, &self.write_spec)?;
+        }
+        self.end_committed(inner);
+        Ok(())
+    }
+
+    fn end_committed(&self, inner: &mut Inner) {
+        inner.state = State::Committed;
+        inner.section = None;
+        self.clear(inner);
+        self.free_name(inner);
+    }
+
+    /// Forgets what was written, and gives the locks back. The transaction can be used on, unless
+    /// it was prepared.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it has ended, or its locks were stolen; errors of
+    /// [`rollback_section`]: it is prepared as before then.
+    ///
+    /// [`rollback_section`]: crate::db::Engine::rollback_section
+    pub fn rollback(&self) -> Result<()> {
+        let inner = &mut *self.inner.borrow_mut();
+        let Policy::Pessimistic(this) = &self.policy;
+        match inner.state {
+            State::Started if this.is_robbed() => Err(Error::invalid(
+                "Two phase transaction is not in state for rollback.",
+            )),
+            State::Started => {
+                self.clear(inner);
+                Ok(())
+            }
+            State::Prepared => {
+                if let Some(section) = &inner.section {
+                    self.engine.rollback_section(section, &self.write_spec)?;
+                }
+                inner.state = State::RolledBack;
+                inner.section = None;
+                self.clear(inner);
+                Ok(())
+            }
+            State::Committed => Err(Error::invalid(
+                "This transaction has already been committed.",
+            )),
+            State::RolledBack => Err(Error::invalid(
+                "Two phase transaction is not in state for rollback.",
+            )),
+        }
+    }
+
+    /// Forgets all operations and keys.
+    fn clear(&self, inner: &mut Inner) {
+        inner.savepoints.clear();
+        inner.batch.clear();
+        inner.commit_time.clear();
+        self.release_keys(inner);
+    }
+
+    fn free_name(&self, inner: &Inner) {
+        let Policy::Pessimistic(this) = &self.policy;
+        if !inner.name.is_empty() {
+            this.db.free_name(&inner.name);
+        }
+    }
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        let inner = &mut *self.inner.borrow_mut();
+        self.release_keys(inner);
+        let Policy::Pessimistic(this) = &self.policy;
+        match (inner.state, inner.section.take()) {
+            (State::Committed, _) => {}
+            // It keeps its name, too.
+            (State::Prepared, Some(section)) => this.db.leave_undecided(section),
+            _ => self.free_name(inner),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Reads: the batch over the database.
+
+use super::Transaction;
+use super::keys::KeyUse;
+use crate::column_family::ColumnFamilyData;
+use crate::options::read::ReadSpec;
+use crate::txn::indexed_batch::look_up::{BatchMerger, InBatch, Onto};
+use crate::txn::indexed_batch::over_db::BatchOverDb;
+use bytes::Bytes;
+use std::sync::Arc;
+use whitewater_storage::{Error, Result};
+
+/// How a key is read for update.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ForUpdate {
+    /// Nobody else reads it for update meanwhile.
+    pub exclusive: bool,
+    /// A change since the snapshot is a conflict.
+    pub validate: bool,
+}
+
+impl Transaction {
+    /// The value of `key` with the transaction's own writes, over the newest state of the
+    /// database or, if `spec` has one, over a snapshot.
+    ///
+    /// # Errors
+    /// Errors of the batch's look-up and of the database's.
+    pub fn get(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        key: &[u8],
+        spec: &ReadSpec,
+    ) -> Result<Option<Bytes>> {
+        let inner = self.inner.borrow();
+        (inner.batch).get_over(cf, key, || self.engine.get(cf, key, spec))
+    }
+
+    /// [`get`](Self::get) under the lock of the key.
+    ///
+    /// # Errors
+    /// Errors of locking; `Busy` if the key has changed since the snapshot; `InvalidArgument` for
+    /// a read at a snapshot that is not validated; errors of [`get`](Self::get): the key stays
+    /// locked then.
+    pub fn get_for_update(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        key: &[u8],
+        spec: &ReadSpec,
+        how: ForUpdate,
+    ) -> Result<Option<Bytes>> {
+        if !how.validate && spec.snapshot.is_some() {
+            return Err(Error::invalid(
+                "If do_validate is false then GetForUpdate with snapshot is not defined.",
+            ));
+        }
+        let how = KeyUse {
+            read_only: true,
+            exclusive: how.exclusive,
+            validate: how.validate,
+        };
+        self.use_key(cf, key, how)?;
+        self.get(cf, key, spec)
+    }
+
+    /// The values of `keys`, as of one moment, with the transaction's own writes.
+    pub fn multi_get(
+        &self,
+        keys: &[(&Arc<ColumnFamilyData>, &[u8])],
+        spec: &ReadSpec,
+    ) -> Vec<Result<Option<Bytes>>> {
+        let inner = self.inner.borrow();
+        let found: Vec<_> = keys
+            .iter()
+            .map(|(cf, key)| inner.batch.look_up(cf, key))
+            .collect();
+        let is_open = |found: &Result<InBatch<'_>>| {
+            matches!(
+                found,
+                Ok(InBatch::NotFound
+                    | InBatch::Merge {
+                        onto: Onto::Base,
+                        ..
+                    })
+            )
+        };
+        let open: Vec<_> = keys
+            .iter()
+            .zip(&found)
+            .filter(|(_, found)| is_open(found))
+            .map(|(key, _)| *key)
+            .collect();
+        let mut bases = self.engine.multi_get(&open, spec).into_iter();
+        let resolve = |((cf, key), found): (&(&Arc<ColumnFamilyData>, &[u8]), _)| {
+            let base = match is_open(&found) {
+                true => bases.next().unwrap_or(Ok(None)),
+                false => Ok(None),
+            };
+            over(found?, cf, key, base)
+        };
+        keys.iter().zip(found).map(resolve).collect()
+    }
+
+    /// An iterator over a column family with the transaction's writes up to now.
+    pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> BatchOverDb {
+        let inner = self.inner.borrow();
+        let cursor = inner.batch.cursor(cf.id, &cf.comparator.user);
+        BatchOverDb::new(cursor, self.engine.iter(cf, spec))
+    }
+}
+
+/// What `found` in the batch makes of `base`, the value in the database.
+fn over(
+    found: InBatch<'_>,
+    cf: &ColumnFamilyData,
+    key: &[u8],
+    base: Result<Option<Bytes>>,
+) -> Result<Option<Bytes>> {
+    let options = cf.options();
+    found.over(key, BatchMerger::of(&cf.name, &options), || base)
+}
