@@ -65,6 +65,7 @@ mod subcompactions;
 mod tables;
 mod tidy;
 mod timestamps;
+mod transactions;
 mod ttl;
 mod user_code;
 mod versions;
