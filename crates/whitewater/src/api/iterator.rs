@@ -140,6 +140,9 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
 
     /// Moves on, and looks again at the end.
     fn next_tailing(&mut self) {
+        if !self.valid() {
+            return;
+        }
         self.last.clear();
         self.last
             .extend_from_slice(self.inner.key().unwrap_or_default());
@@ -215,9 +218,6 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
 
     /// Moves to the next key; no effect when not [`valid`](Self::valid).
     pub fn next(&mut self) {
-        if !self.valid() {
-            return;
-        }
         if self.readopts.spec.tailing {
             return self.next_tailing();
         }
@@ -226,9 +226,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
 
     /// Moves to the key before; no effect when not [`valid`](Self::valid).
     pub fn prev(&mut self) {
-        if self.valid() {
-            self.inner.prev();
-        }
+        self.inner.prev();
     }
 
     /// The key, when valid.
@@ -249,7 +247,7 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
 
     /// Key and value, when valid.
     pub fn item(&self) -> Option<(&[u8], &[u8])> {
-        Some((self.key()?, self.value()?))
+        self.inner.item()
     }
 }
 

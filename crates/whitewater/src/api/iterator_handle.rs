@@ -131,6 +131,12 @@ impl IteratorHandle {
         call!(&self.0, inner => inner.value())
     }
 
+    /// Key and value, when valid.
+    #[inline]
+    pub(super) fn item(&self) -> Option<(&[u8], &[u8])> {
+        call!(&self.0, inner => Some((inner.key()?, inner.value()?)))
+    }
+
     /// The timestamp of the version, when valid and keys have timestamps. A batch over a database
     /// has none.
     pub(super) fn timestamp(&self) -> Option<&[u8]> {
