@@ -32,6 +32,7 @@
 //! |---|---|
 //! | open a database | [`DB::open`](DBWithThreadMode::open), [`Options`] |
 //! | write | [`DB::put`](DBCommon::put), [`WriteBatch`], [`WriteOptions`] |
+//! | read what is not written yet | [`WriteBatchWithIndex`] |
 //! | read | [`DB::get`](DBCommon::get), [`DB::multi_get`](DBCommon::multi_get), [`ReadOptions`] |
 //! | scan | [`DB::iterator`](DBCommon::iterator), [`DBRawIterator`], [`IteratorMode`] |
 //! | read at one point in time | [`DB::snapshot`](DBCommon::snapshot) |

@@ -310,6 +310,18 @@ const FINDERS: &[(Bug, &str)] = &[
         "api::single_threaded::merges_combine_operands",
     ),
     (
+        Bug::SavepointLeavesIndex,
+        "indexed_batch::cases::savepoints_take_the_index_back",
+    ),
+    (
+        Bug::BatchTurnsAlone,
+        "indexed_batch::cases::a_batch_is_merged_over_the_database",
+    ),
+    (
+        Bug::BatchMergesOverNothing,
+        "indexed_batch::cases::iterators_show_merged_values",
+    ),
+    (
         Bug::MemtableTombstonesStale,
         "versions::range_tombstones_are_seen_as_they_come",
     ),

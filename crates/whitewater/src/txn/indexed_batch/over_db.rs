@@ -12,7 +12,7 @@ use super::look_up::{BatchMerger, InBatch, Onto};
 use crate::panics::{Guarded, caught};
 use crate::read::db_iter::{DbIter, Manner};
 use std::cmp::Ordering;
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, Result, planted};
 
 /// Shows the keys of a column family as they will be when the batch is written.
 pub(crate) struct BatchOverDb {
@@ -254,6 +254,7 @@ impl BatchOverDb {
             }
             _ if self.both => {}
             _ => {
+                planted!(BatchTurnsAlone => return Ok(()));
                 let key = self.cursor.key().unwrap_or_default();
                 self.base.seek_from(key, forward);
             }
@@ -338,7 +339,7 @@ impl BatchOverDb {
             values_have_times: self.manner.values_have_times,
             asked_for_key: false,
         };
-        let existing = match onto {
+        let mut existing = match onto {
             Onto::Value(value) => Some(value),
             Onto::Nothing => None,
             Onto::Base if self.both => {
@@ -347,6 +348,7 @@ impl BatchOverDb {
             }
             Onto::Base => None,
         };
+        planted!(BatchMergesOverNothing => existing = None);
         merger.merge(self.cursor.key().unwrap_or_default(), existing, operands)
     }
 

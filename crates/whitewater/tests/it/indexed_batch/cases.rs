@@ -171,6 +171,13 @@ fn a_batch_is_merged_over_the_database() {
     iter.next();
     iter.prev();
     assert_eq!(iter.item(), Some((&b"d"[..], &b"between"[..])));
+    // Turned round on a key that only the batch has.
+    iter.seek("d");
+    iter.prev();
+    assert_eq!(iter.item(), Some((&b"c"[..], &b"new"[..])));
+    iter.seek_for_prev("d");
+    iter.next();
+    assert_eq!(iter.key(), Some(&b"e"[..]));
     drop(iter);
     for key in ["c", "e"] {
         batch.delete(key);
