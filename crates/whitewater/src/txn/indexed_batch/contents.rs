@@ -5,6 +5,7 @@ use super::sorted::{Place, Sorted};
 use crate::entry::check_lengths;
 use crate::panics::{Guarded, caught};
 use std::cmp::Ordering;
+use std::sync::Arc;
 use whitewater_storage::batch::{self, Batch, Mark, has_value};
 use whitewater_storage::coding::varint_len;
 use whitewater_storage::key::{UserComparator, ValueType};
@@ -93,7 +94,9 @@ impl Contents {
         };
         let sorted_by = &self.families[at].comparator;
         let same = match (sorted_by, comparator) {
-            (UserComparator::Custom(a), UserComparator::Custom(b)) => a.name() == b.name(),
+            (UserComparator::Custom(a), UserComparator::Custom(b)) => {
+                Arc::ptr_eq(a, b) || a.name() == b.name()
+            }
             (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
         };
         if !same {
