@@ -10,6 +10,14 @@ pub struct Mark {
 }
 
 impl Batch {
+    /// An empty batch, protected if this one is.
+    pub fn empty_like(&self) -> Batch {
+        Batch {
+            sums: self.sums.as_ref().map(|_| Vec::new()),
+            ..Batch::default()
+        }
+    }
+
     /// The present end of the batch.
     pub fn mark(&self) -> Mark {
         Mark {

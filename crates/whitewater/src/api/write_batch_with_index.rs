@@ -6,6 +6,7 @@ use super::iterator::DBRawIteratorWithThreadMode;
 use super::options::ReadOptions;
 use super::write_batch::WriteBatch;
 use crate::column_family::{ColumnFamilyData, no_timestamp};
+use crate::options::read::has_checksums;
 use crate::txn::indexed_batch::IndexedBatch;
 use crate::txn::indexed_batch::entries::Entries;
 use bytes::Bytes;
@@ -96,6 +97,27 @@ impl WriteBatchWithIndex {
             comparator: db.engine().default_cf().comparator.user.clone(),
             ..Self::new(0, overwrite_key)
         }
+    }
+
+    /// [`new`](Self::new) with a checksum of each operation, as
+    /// [`WriteBatch::with_protection`](WriteBatch::with_protection) has it. `bytes_per_key` is
+    /// RocksDB's `protection_bytes_per_key`: 0 (none) or 8.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for other numbers of bytes.
+    pub fn with_protection(
+        reserved_bytes: usize,
+        overwrite_key: bool,
+        bytes_per_key: usize,
+    ) -> Result<Self> {
+        let mut batch = Batch::with_capacity(reserved_bytes);
+        if has_checksums(bytes_per_key)? {
+            batch.protect()?;
+        }
+        Ok(WriteBatchWithIndex {
+            inner: IndexedBatch::new(batch),
+            ..Self::new(0, overwrite_key)
+        })
     }
 
     /// Refuses everything after an operation was refused.

@@ -60,6 +60,11 @@ impl Contents {
         }
     }
 
+    /// Empty contents, whose batch is protected if this one is.
+    pub fn empty_like(&self) -> Self {
+        Contents::of(self.batch.empty_like())
+    }
+
     /// The operation with this number.
     pub fn operation(&self, number: u32) -> Option<&Operation> {
         self.operations.get(number as usize)

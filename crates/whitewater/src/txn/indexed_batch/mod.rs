@@ -207,7 +207,7 @@ impl IndexedBatch {
         let contents = match Arc::get_mut(&mut self.contents) {
             Some(contents) => contents,
             None => {
-                self.contents = Arc::default();
+                self.contents = Arc::new(self.contents.empty_like());
                 self.contents_mut()
             }
         };
@@ -245,7 +245,8 @@ impl IndexedBatch {
 
     /// Takes the batch out, to be written, and leaves an empty one.
     pub fn take_batch(&mut self) -> Batch {
-        let contents = std::mem::take(&mut self.contents);
+        let empty = Arc::new(self.contents.empty_like());
+        let contents = std::mem::replace(&mut self.contents, empty);
         let batch = match Arc::try_unwrap(contents) {
             Ok(contents) => contents.batch,
             Err(shared) => shared.batch.clone(),

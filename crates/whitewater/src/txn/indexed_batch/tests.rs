@@ -179,3 +179,23 @@ fn a_batch_with_an_incomplete_index_fails_until_it_is_cleared() {
     let found = batch.look_up_in(0, &user, b"d").unwrap();
     assert_eq!(found, InBatch::Value(b"1"));
 }
+
+#[test]
+fn a_protected_batch_stays_protected() {
+    let mut protected = Batch::default();
+    protected.protect().unwrap();
+    let mut batch = IndexedBatch::new(protected);
+    put(&mut batch, "a", "1");
+    batch.clear();
+    put(&mut batch, "a", "1");
+    let cursor = batch.cursor(0, &BYTEWISE).unwrap();
+    batch.clear();
+    drop(cursor);
+    put(&mut batch, "b", "1");
+    let taken = batch.take_batch();
+    taken.verify().unwrap();
+    assert!(taken.is_protected() && batch.batch().is_protected());
+    put(&mut batch, "c", "1");
+    batch.batch().verify().unwrap();
+    assert_eq!((taken.count(), batch.count()), (1, 1));
+}

@@ -679,6 +679,24 @@ fn values_of_a_database_with_time_to_live_are_merged_with_the_batch() {
     assert_eq!(shown(db.raw_iterator()), wanted);
 }
 
+/// A batch with checksums keeps one for each operation that is left.
+#[test]
+fn checksums_follow_savepoints_and_clearing() {
+    let (_dir, db) = open();
+    assert!(WriteBatchWithIndex::with_protection(0, true, 3).is_err());
+    let mut batch = WriteBatchWithIndex::with_protection(0, true, 8).unwrap();
+    batch.put("a", "1");
+    batch.clear();
+    batch.put("b", "1");
+    batch.set_savepoint();
+    batch.put("c", "1");
+    batch.delete("b");
+    batch.rollback_to_savepoint().unwrap();
+    batch.put("d", "1");
+    db.write_wbwi(batch).unwrap();
+    assert_eq!(shown(db.raw_iterator()), ["b=1", "d=1"]);
+}
+
 /// Batches and their iterators go to other threads.
 #[test]
 fn batches_and_iterators_can_be_sent() {
