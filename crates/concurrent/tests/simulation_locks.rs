@@ -5,6 +5,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
@@ -24,6 +25,34 @@ fn table() -> KeyLocks {
     let locks = KeyLocks::new(KeyLocksConfig::default());
     locks.add_family(0);
     locks
+}
+
+/// Runs `count` threads to their end. If one panics, it calls `let_others_end`, and the panic
+/// is passed on when all have ended. (A scope waits for its threads, but not as a simulation
+/// does.)
+fn run_threads(count: u64, let_others_end: impl Fn() + Sync, work: impl Fn(u64) + Sync) {
+    thread::scope(|scope| {
+        let (work, let_others_end) = (&work, &let_others_end);
+        let threads: Vec<_> = (0..count)
+            .map(|worker| {
+                let body = move || {
+                    let outcome = catch_unwind(AssertUnwindSafe(|| work(worker)));
+                    if outcome.is_err() {
+                        let_others_end();
+                    }
+                    outcome
+                };
+                system::spawn_scoped(scope, format!("worker {worker}"), body).expect("it starts")
+            })
+            .collect();
+        let joined = threads.into_iter().map(|thread| thread.join());
+        let outcomes: Vec<_> = joined
+            .map(|outcome| outcome.expect("it is caught"))
+            .collect();
+        if let Some(panic) = outcomes.into_iter().find_map(Result::err) {
+            resume_unwind(panic);
+        }
+    });
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -264,8 +293,7 @@ fn next_call(rng: &mut StdRng, id: usize, model: &Model) -> Call {
     }
 }
 
-/// How often each outcome was seen: granted at once, granted to a waiter, timed out,
-/// deadlocked.
+/// How often each outcome was seen.
 #[derive(Debug, Default)]
 struct Seen {
     granted_later: u32,
@@ -273,19 +301,48 @@ struct Seen {
     deadlocks: u32,
 }
 
-fn against_the_model(seed: u64, seen: &mut Seen) {
-    let mut rng = StdRng::seed_from_u64(seed);
-    let (locks, done) = (table(), Mutex::new(BTreeMap::new()));
-    let desks: [Desk; WORKERS] = Default::default();
-    thread::scope(|scope| {
-        let threads: Vec<_> = (0..WORKERS)
-            .map(|id| {
-                let (desk, locks, done) = (&desks[id], &locks, &done);
-                let work = move || desk.work(id, locks, done);
-                system::spawn_scoped(scope, format!("worker {id}"), work).expect("it starts")
-            })
-            .collect();
-        let mut model = Model::default();
+/// Worker threads, and what their last calls have returned.
+struct Office {
+    locks: KeyLocks,
+    desks: [Desk; WORKERS],
+    done: Mutex<BTreeMap<usize, Outcome>>,
+}
+
+impl Office {
+    /// Ends all waits and all workers.
+    fn close(&self) {
+        self.locks.remove_family(0);
+        self.desks.iter().for_each(|desk| desk.ask(Call::Stop));
+    }
+
+    /// Checks what calls have ended in a step of the model, and who holds which lock.
+    fn check(&self, model: &mut Model, asked: Option<usize>, seen: &mut Seen) {
+        let ended = std::mem::take(&mut *self.done.lock());
+        assert_eq!(ended, model.ended, "{model:?}");
+        model.ended.clear();
+        for (id, outcome) in ended {
+            match outcome {
+                Ok(()) => seen.granted_later += u32::from(Some(id) != asked),
+                Err(LockError::TimedOut) => seen.timed_out += 1,
+                Err(LockError::Deadlock) => seen.deadlocks += 1,
+                Err(error) => panic!("{error:?}"),
+            }
+        }
+        let status = self.locks.lock_status();
+        let held = status.into_iter().map(|lock| {
+            let holders = lock.holders.iter().map(|id| *id as usize).collect();
+            (lock.key[0], (lock.mode == Exclusive, holders))
+        });
+        let held: BTreeMap<_, (bool, Vec<usize>)> = held.collect();
+        let expected = model.keys.iter().filter(|(_, key)| !key.holders.is_empty());
+        let expected = expected.map(|(k, key)| (*k, (key.exclusive, key.holders.clone())));
+        assert_eq!(held, expected.collect(), "{model:?}");
+    }
+
+    /// Makes random calls, one in each step.
+    fn make_calls(&self, seed: u64) -> Seen {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let (mut model, mut seen) = (Model::default(), Seen::default());
         let begun = system::now();
         for step in 0..80 {
             let idle: Vec<_> = (0..WORKERS)
@@ -294,40 +351,35 @@ fn against_the_model(seed: u64, seen: &mut Seen) {
             let asked = idle.choose(&mut rng).copied();
             if let Some(id) = asked {
                 let call = next_call(&mut rng, id, &model);
-                desks[id].ask(call);
+                self.desks[id].ask(call);
                 model.call(step, id, call);
             }
             model.time_out(step);
             let next = begun + STEP * (step as u32 + 1);
             system::sleep(next.saturating_duration_since(system::now()));
-            let ended = std::mem::take(&mut *done.lock());
-            let expected = std::mem::take(&mut model.ended);
-            assert_eq!(ended, expected, "seed {seed}, step {step}: {model:?}");
-            for (id, outcome) in ended {
-                match outcome {
-                    Ok(()) => seen.granted_later += u32::from(Some(id) != asked),
-                    Err(LockError::TimedOut) => seen.timed_out += 1,
-                    Err(LockError::Deadlock) => seen.deadlocks += 1,
-                    Err(error) => panic!("{error:?}"),
-                }
-            }
-            let status = locks.lock_status();
-            let held = status.into_iter().map(|lock| {
-                let holders = lock.holders.iter().map(|id| *id as usize).collect();
-                (lock.key[0], (lock.mode == Exclusive, holders))
-            });
-            let held: BTreeMap<_, (bool, Vec<usize>)> = held.collect();
-            let expected = model.keys.iter().filter(|(_, key)| !key.holders.is_empty());
-            let expected = expected.map(|(k, key)| (*k, (key.exclusive, key.holders.clone())));
-            assert_eq!(held, expected.collect(), "seed {seed}, step {step}");
+            self.check(&mut model, asked, &mut seen);
         }
-        // Ends the waits.
-        locks.remove_family(0);
-        desks.iter().for_each(|desk| desk.ask(Call::Stop));
-        threads
-            .into_iter()
-            .for_each(|thread| thread.join().expect("no panic"));
+        seen
+    }
+}
+
+fn against_the_model(seed: u64) -> Seen {
+    let office = Office {
+        locks: table(),
+        desks: Default::default(),
+        done: Mutex::default(),
+    };
+    let seen = Mutex::new(Seen::default());
+    let close = || office.close();
+    run_threads(WORKERS as u64 + 1, close, |thread| {
+        let id = thread as usize;
+        if let Some(desk) = office.desks.get(id) {
+            return desk.work(id, &office.locks, &office.done);
+        }
+        *seen.lock() = office.make_calls(seed);
+        office.close();
     });
+    seen.into_inner()
 }
 
 /// Grants in order, upgrades, time-outs and deadlocks, at each step what the model says.
@@ -335,14 +387,10 @@ fn against_the_model(seed: u64, seen: &mut Seen) {
 fn the_lock_table_does_what_the_model_does() {
     let mut seen = Seen::default();
     for seed in 0..60 {
-        let outcome = run(seed, || {
-            let mut seen = Seen::default();
-            against_the_model(seed, &mut seen);
-            seen
-        });
-        seen.granted_later += outcome.0.granted_later;
-        seen.timed_out += outcome.0.timed_out;
-        seen.deadlocks += outcome.0.deadlocks;
+        let (more, _) = run(seed, || against_the_model(seed));
+        seen.granted_later += more.granted_later;
+        seen.timed_out += more.timed_out;
+        seen.deadlocks += more.deadlocks;
     }
     assert!(seen.granted_later > 100, "{seen:?}");
     assert!(seen.timed_out > 100, "{seen:?}");
@@ -406,27 +454,16 @@ fn nobody_uses_what_another_has_locked() {
     for seed in 0..150 {
         let (used, report) = run(seed, || {
             let (locks, users) = (table(), Users::default());
-            let (locks, users) = (&locks, &users);
             let used = AtomicU64::new(0);
-            thread::scope(|scope| {
-                let threads: Vec<_> = (0..5_u64)
-                    .map(|worker| {
-                        let used = &used;
-                        let work = move || {
-                            let mut rng = StdRng::seed_from_u64(seed << 8 | worker);
-                            for round in 0..20 {
-                                let id = worker * 100 + round;
-                                let could = transaction(&mut rng, locks, users, id);
-                                used.fetch_add(u64::from(could), Relaxed);
-                                note(id);
-                            }
-                        };
-                        system::spawn_scoped(scope, format!("{worker}"), work).expect("it starts")
-                    })
-                    .collect();
-                threads
-                    .into_iter()
-                    .for_each(|thread| thread.join().expect("no panic"));
+            let end_waits = || locks.remove_family(0);
+            run_threads(5, end_waits, |worker| {
+                let mut rng = StdRng::seed_from_u64(seed << 8 | worker);
+                for round in 0..20 {
+                    let id = worker * 100 + round;
+                    let could = transaction(&mut rng, &locks, &users, id);
+                    used.fetch_add(u64::from(could), Relaxed);
+                    note(id);
+                }
             });
             assert_eq!(locks.lock_status(), []);
             used.into_inner()
@@ -497,31 +534,21 @@ fn plain_writes_keep_away_from_validated_keys() {
                 newest: Default::default(),
             };
             let counts = Mutex::new((0, 0));
-            thread::scope(|scope| {
-                let (numbers, counts) = (&numbers, &counts);
-                let threads: Vec<_> = (0..5_u64)
-                    .map(|worker| {
-                        let work = move || {
-                            let mut rng = StdRng::seed_from_u64(seed << 8 | worker);
-                            for _ in 0..15 {
-                                let keys: Vec<usize> = (0..rng.random_range(1..4))
-                                    .map(|_| rng.random_range(0..KEYS.into()))
-                                    .collect();
-                                if worker < 2 {
-                                    numbers.put(&keys);
-                                } else if numbers.commit(&keys) {
-                                    counts.lock().0 += 1;
-                                } else {
-                                    counts.lock().1 += 1;
-                                }
-                            }
-                        };
-                        system::spawn_scoped(scope, format!("{worker}"), work).expect("it starts")
-                    })
-                    .collect();
-                threads
-                    .into_iter()
-                    .for_each(|thread| thread.join().expect("no panic"));
+            let nothing = || ();
+            run_threads(5, nothing, |worker| {
+                let mut rng = StdRng::seed_from_u64(seed << 8 | worker);
+                for _ in 0..15 {
+                    let keys: Vec<usize> = (0..rng.random_range(1..4))
+                        .map(|_| rng.random_range(0..KEYS.into()))
+                        .collect();
+                    if worker < 2 {
+                        numbers.put(&keys);
+                    } else if numbers.commit(&keys) {
+                        counts.lock().0 += 1;
+                    } else {
+                        counts.lock().1 += 1;
+                    }
+                }
             });
             counts.into_inner()
         });
