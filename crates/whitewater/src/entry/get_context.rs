@@ -106,6 +106,7 @@ impl<'a> GetContext<'a> {
     /// # Errors
     /// `NotSupported` for entry types that the engine does not read yet; `Corruption` for stored
     /// bytes that do not fit their type.
+    #[inline]
     pub fn entry(
         &mut self,
         seq: SequenceNumber,

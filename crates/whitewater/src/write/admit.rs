@@ -69,7 +69,7 @@ fn is_empty(operations: &Operations<'_>) -> bool {
 }
 
 /// Whether a write takes so much memory that it waits for its turn.
-#[inline]
+#[inline(always)]
 fn is_large(operations: &Operations<'_>) -> bool {
     memory_of(operations.size() as u64, operations.entries()) > LARGE
 }

@@ -135,6 +135,7 @@ impl DbIter {
     /// Shows `self.key` from its newest visible entry, of sequence number `seq` and type `ty`, on
     /// which the source stands. Returns `Nowhere` if the key is deleted, possibly by the range
     /// tombstone `covered_below`. The source stays on the key or goes to the one behind it.
+    #[inline]
     pub(super) fn show_from_here(
         &mut self,
         seq: SequenceNumber,
@@ -148,6 +149,11 @@ impl DbIter {
             self.value = ValueAt::Source;
             return Ok(Position::OnEntry);
         }
+        self.show_payload(ty, covered_below)
+    }
+
+    /// [`DbIter::show_from_here`] for an entry that is not covered and not a plain value.
+    fn show_payload(&mut self, ty: ValueType, covered_below: SequenceNumber) -> Result<Position> {
         match payload(ty, self.source.value())? {
             Payload::Deletion if self.shows_all_versions() => {
                 self.buffer.clear();
