@@ -1,4 +1,4 @@
-//! Live snapshots.
+//! Live snapshots, and the numbers that transactions compare changes with.
 //!
 //! Taking or releasing a snapshot touches no lock that all threads share: the list is in
 //! shards, and each thread uses a shard of its own (RocksDB takes the database mutex for
@@ -11,6 +11,14 @@
 //! orders the two). So it sees nothing older than the newest versions of what is rewritten, and
 //! those are kept in any case.
 //!
+//! A *write-conflict boundary* is the number since which a transaction wants to know whether
+//! keys were changed. It keeps no old versions.
+//!
+//! Invariant X6: while a [`BoundaryGuard`] lives, every key whose newest change, an entry or a
+//! range tombstone over it, has a number above the boundary has one with a number above it in
+//! what a flush or compaction writes, too. The reasons of S1 hold: a boundary that a job has
+//! missed is not below what the job rewrites.
+//!
 //! A release takes the database mutex only when the snapshot keeps something that compactions
 //! could drop ([`SnapshotList::watch`]).
 
@@ -22,17 +30,44 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::counter::thread_number;
 use whitewater_concurrent::system::Mutex;
-use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber};
 use whitewater_storage::planted;
 
 /// The number of shards. If there are more threads, some share a shard.
 const SHARDS: usize = 16;
 
-/// For each sequence number, the number of snapshots, and the Unix time in seconds of the first
-/// of them.
-type Shard = BTreeMap<SequenceNumber, (usize, u64)>;
+#[derive(Default)]
+struct Shard {
+    /// For each sequence number, the number of snapshots, and the Unix time in seconds of the
+    /// first of them.
+    live: BTreeMap<SequenceNumber, (usize, u64)>,
+    /// For each sequence number, the number of boundaries.
+    boundaries: BTreeMap<SequenceNumber, usize>,
+}
 
-/// The sequence numbers that live snapshots read at.
+/// What flushes and compactions keep for snapshots and transactions.
+#[derive(Debug, Clone)]
+pub(crate) struct Live {
+    /// The numbers of snapshots, ascending, without duplicates (S1).
+    pub snapshots: Vec<SequenceNumber>,
+    /// The oldest write-conflict boundary; `MAX_SEQUENCE` without one (X6).
+    pub boundary: SequenceNumber,
+}
+
+impl Live {
+    /// The oldest number for which something is kept, if there is one.
+    pub fn oldest(&self) -> Option<SequenceNumber> {
+        let boundary = Some(self.boundary).filter(|b| *b < MAX_SEQUENCE);
+        self.snapshots
+            .first()
+            .copied()
+            .into_iter()
+            .chain(boundary)
+            .min()
+    }
+}
+
+/// The sequence numbers that live snapshots read at, and write-conflict boundaries.
 #[derive(Default)]
 pub(crate) struct SnapshotList {
     shards: [CachePadded<Mutex<Shard>>; SHARDS],
@@ -65,9 +100,9 @@ impl SnapshotList {
         latest: impl FnOnce() -> SequenceNumber,
     ) -> SnapshotGuard {
         let shard = thread_number() % SHARDS;
-        let mut live = self.shards[shard].lock();
+        let mut locked = self.shards[shard].lock();
         let seq = latest();
-        live.entry(seq).or_insert((0, now)).0 += 1;
+        locked.live.entry(seq).or_insert((0, now)).0 += 1;
         SnapshotGuard {
             seq,
             shard,
@@ -75,18 +110,53 @@ impl SnapshotList {
         }
     }
 
+    /// Registers a write-conflict boundary at the number that `latest` returns. The number is
+    /// read under the shard's lock (upholds X6).
+    pub fn take_boundary(
+        self: &Arc<Self>,
+        latest: impl FnOnce() -> SequenceNumber,
+    ) -> BoundaryGuard {
+        let shard = thread_number() % SHARDS;
+        let mut locked = self.shards[shard].lock();
+        let seq = latest();
+        *locked.boundaries.entry(seq).or_default() += 1;
+        BoundaryGuard {
+            seq,
+            shard,
+            list: self.clone(),
+        }
+    }
+
+    /// What a flush or compaction that begins now has to keep.
+    pub fn live(&self) -> Live {
+        let mut snapshots = BTreeSet::new();
+        let mut boundary = MAX_SEQUENCE;
+        for shard in &self.shards {
+            let shard = shard.lock();
+            snapshots.extend(shard.live.keys());
+            let oldest = shard.boundaries.first_key_value();
+            boundary = oldest.map_or(boundary, |(seq, _)| boundary.min(*seq));
+        }
+        Live {
+            snapshots: snapshots.into_iter().collect(),
+            boundary,
+        }
+    }
+
     /// The sequence numbers of live snapshots, ascending, without duplicates.
     pub fn sequences(&self) -> Vec<SequenceNumber> {
-        let mut all = BTreeSet::new();
-        for shard in &self.shards {
-            all.extend(shard.lock().keys());
-        }
-        all.into_iter().collect()
+        self.live().snapshots
+    }
+
+    /// Whether there is a write-conflict boundary.
+    pub fn has_boundaries(&self) -> bool {
+        let mut shards = self.shards.iter();
+        shards.any(|shard| !shard.lock().boundaries.is_empty())
     }
 
     /// The number of live snapshots.
     pub fn count(&self) -> usize {
-        let holders = |shard: &Shard| shard.values().map(|(n, _)| n).sum::<usize>();
+        let holders = |shard: &Shard| shard.live.values().map(|(n, _)| n).sum::<usize>();
         self.shards.iter().map(|shard| holders(&shard.lock())).sum()
     }
 
@@ -94,6 +164,7 @@ impl SnapshotList {
     pub fn oldest_time(&self) -> u64 {
         let first = |shard: &Shard| {
             shard
+                .live
                 .first_key_value()
                 .map(|(seq, (_, time))| (*seq, *time))
         };
@@ -101,7 +172,7 @@ impl SnapshotList {
         oldest.min().map_or(0, |(_, time)| time)
     }
 
-    /// Makes releases of snapshots below `sequence` be recorded from now on.
+    /// Makes releases of snapshots and boundaries below `sequence` be recorded from now on.
     pub fn watch(&self, sequence: SequenceNumber) {
         self.watched.store(sequence, Relaxed);
     }
@@ -117,14 +188,15 @@ impl SnapshotList {
         let _ = self.waker.set(Box::new(waker));
     }
 
-    /// Records a release if one of `sequences`, ascending, is no longer live. A compaction has then
-    /// kept something that it could have dropped.
-    pub fn note_gone(&self, sequences: &[SequenceNumber]) {
-        if sequences.is_empty() {
+    /// Records a release if something of `kept` is no longer live. A compaction has then kept
+    /// something that it could have dropped.
+    pub fn note_gone(&self, kept: &Live) {
+        if kept.oldest().is_none() {
             return;
         }
-        let live = self.sequences();
-        if sequences.iter().any(|s| live.binary_search(s).is_err()) {
+        let live = self.live();
+        let is_gone = |s: &SequenceNumber| live.snapshots.binary_search(s).is_err();
+        if live.boundary > kept.boundary || kept.snapshots.iter().any(is_gone) {
             self.note_release();
         }
     }
@@ -137,8 +209,8 @@ impl SnapshotList {
     }
 
     fn release(&self, shard: usize, seq: SequenceNumber) {
-        let mut live = self.shards[shard].lock();
-        let Some(entry) = live.get_mut(&seq) else {
+        let mut locked = self.shards[shard].lock();
+        let Some(entry) = locked.live.get_mut(&seq) else {
             return;
         };
         entry.0 -= 1;
@@ -146,8 +218,26 @@ impl SnapshotList {
         if entry.0 > 0 {
             return;
         }
-        live.remove(&seq);
-        drop(live);
+        locked.live.remove(&seq);
+        drop(locked);
+        self.was_released(seq);
+    }
+
+    fn release_boundary(&self, shard: usize, seq: SequenceNumber) {
+        let mut locked = self.shards[shard].lock();
+        let Some(holders) = locked.boundaries.get_mut(&seq) else {
+            return;
+        };
+        *holders -= 1;
+        if *holders > 0 {
+            return;
+        }
+        locked.boundaries.remove(&seq);
+        drop(locked);
+        self.was_released(seq);
+    }
+
+    fn was_released(&self, seq: SequenceNumber) {
         if seq < self.watched.load(Relaxed) {
             self.note_release();
         }
@@ -178,6 +268,28 @@ impl SnapshotGuard {
 impl Drop for SnapshotGuard {
     fn drop(&mut self) {
         self.list.release(self.shard, self.seq);
+    }
+}
+
+/// Keeps one write-conflict boundary.
+#[derive(Debug)]
+pub(crate) struct BoundaryGuard {
+    seq: SequenceNumber,
+    /// The shard that it is registered in.
+    shard: usize,
+    list: Arc<SnapshotList>,
+}
+
+impl BoundaryGuard {
+    /// The number above which changes are told.
+    pub fn sequence(&self) -> SequenceNumber {
+        self.seq
+    }
+}
+
+impl Drop for BoundaryGuard {
+    fn drop(&mut self) {
+        self.list.release_boundary(self.shard, self.seq);
     }
 }
 
@@ -245,11 +357,42 @@ mod tests {
         drop(take(10));
         assert!(!list.take_released());
         let live = take(20);
-        list.note_gone(&[]);
-        list.note_gone(&[20]);
+        let of = |snapshots: &[u64], boundary| Live {
+            snapshots: snapshots.to_vec(),
+            boundary,
+        };
+        list.note_gone(&of(&[], MAX_SEQUENCE));
+        list.note_gone(&of(&[20], MAX_SEQUENCE));
         assert!(!list.take_released());
-        list.note_gone(&[10, 20]);
+        list.note_gone(&of(&[10, 20], MAX_SEQUENCE));
+        assert!(list.take_released());
+        list.note_gone(&of(&[20], 7));
         assert!(list.take_released());
         drop(live);
+    }
+
+    #[test]
+    fn a_boundary_lives_as_long_as_its_last_holder_and_is_no_snapshot() {
+        let list = Arc::new(SnapshotList::default());
+        assert_eq!(
+            (list.live().boundary, list.live().oldest()),
+            (MAX_SEQUENCE, None)
+        );
+        let (a, again, b) = (
+            list.take_boundary(|| 5),
+            list.take_boundary(|| 5),
+            list.take_boundary(|| 9),
+        );
+        let snapshot = list.take(1, || 7);
+        assert_eq!(list.live().snapshots, [7]);
+        assert_eq!((list.count(), list.live().boundary), (1, 5));
+        drop(a);
+        assert_eq!(list.live().oldest(), Some(5));
+        list.watch(6);
+        drop(again);
+        assert!(list.take_released(), "a file waits for it");
+        assert_eq!((list.live().boundary, list.live().oldest()), (9, Some(7)));
+        drop((b, snapshot));
+        assert!(!list.has_boundaries() && !list.take_released());
     }
 }

@@ -38,6 +38,9 @@ pub enum Point {
     Closed,
     /// The generation that continues after the number is installed.
     Switched,
+    /// An optimistic transaction has validated its keys, and is about to write. The number is
+    /// the visible one.
+    Validated,
     /// A flush is about to write memtables that hold nothing above the number.
     Flushing,
     /// A flush knows which prepared transactions are not decided, and is about to find out

@@ -27,7 +27,9 @@ use std::sync::atomic::AtomicBool;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::os::OsFs;
-use whitewater_storage::key::{InternalComparator, ValueType, internal_key, seek_key, user_key};
+use whitewater_storage::key::{
+    InternalComparator, MAX_SEQUENCE, ValueType, internal_key, seek_key, user_key,
+};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{CompressionType, TableProperties, TableReadOptions};
@@ -126,6 +128,7 @@ impl Small {
             db_id: "1d",
             session_id: "ABCDEFGHIJKLMNOPQRST",
             snapshots: &snapshots,
+            boundary: MAX_SEQUENCE,
             limiter: None,
             gate: None,
             now: 1_700_000_000,

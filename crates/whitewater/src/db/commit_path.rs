@@ -15,6 +15,7 @@
 
 use super::generations::Generations;
 use super::two_phase::OutstandingSections;
+use super::validation::Validation;
 use crate::options::DbOptions;
 use crate::options::commit_protocol::CommitProtocol;
 use crate::write::env::{LargeBatchTurn, PrefixTurn};
@@ -24,8 +25,8 @@ use crate::write::request::WriteFlags;
 use crate::write::stall::{Pressure, StallGate};
 use crate::write::wal::Wal;
 use crate::write_buffer_manager::BudgetClient;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use whitewater_concurrent::group::GroupQueue;
 use whitewater_concurrent::publish::Publication;
@@ -54,6 +55,9 @@ pub(crate) struct CommitPath {
     pub(super) durable: SingleFlight,
     /// The prepared transactions that are not decided.
     pub(super) sections: OutstandingSections,
+    /// Where writes meet transactions that commit, in a database with optimistic ones. Set
+    /// before the first write.
+    pub(super) validation: OnceLock<Arc<Validation>>,
     /// Something needs a writer's attention: a full memtable, a failure, too much log.
     /// Written by: any thread, by read-modify-writes (Release), and the thread that attends
     /// to it (Acquire). Read by: writers (relaxed). Publishes: the cause, which happened
@@ -98,6 +102,7 @@ impl CommitPath {
             large_batch_turn: Mutex::default(),
             generations: Generations::new(first),
             wal,
+            validation: OnceLock::new(),
             publication: Publication::new(last, policy),
             durable: SingleFlight::new(last),
             sections: OutstandingSections::default(),

@@ -1,12 +1,7 @@
 //! Whether a key has changed since a number.
 //!
-//! Invariant X6: what has changed since a live snapshot keeps its numbers. Compactions and
-//! flushes make a number 0 only if no snapshot is older ([`Rules`]), and a transaction's
-//! snapshot is registered as all others are. One kind of change leaves no trace: a key that
-//! did not exist at the snapshot, was put and deleted again, may vanish altogether. It is then
-//! as it was.
-//!
-//! [`Rules`]: crate::table_writer
+//! What has changed since a number keeps showing it while a write-conflict boundary at or below
+//! the number lives (X6 of `snapshots`).
 
 use super::Engine;
 use crate::column_family::{ColumnFamilyData, SuperVersion, no_timestamp};

@@ -16,7 +16,7 @@ use crate::read::db_iter::{DbIter, DbIterParts, PrefixMode, VersionRange};
 use crate::read::level_iter::Bounds;
 use crate::read::merging::{failed_iterator, merging_memtables};
 use crate::read::{estimate, level};
-use crate::snapshots::SnapshotGuard;
+use crate::snapshots::{BoundaryGuard, SnapshotGuard};
 use crate::stats::{Activity, During, Histogram, Ticker, counted_merge};
 use bytes::Bytes;
 use std::any::Any;
@@ -547,6 +547,12 @@ impl Engine {
             )));
         }
         Ok(())
+    }
+
+    /// Lets changes from now on be told from older ones (X6 of `snapshots`).
+    pub fn write_conflict_boundary(&self) -> BoundaryGuard {
+        self.snapshots
+            .take_boundary(|| self.latest_sequence_number())
     }
 
     /// Takes a snapshot of the current state.

@@ -33,7 +33,7 @@ use std::sync::atomic::AtomicBool;
 use whitewater_storage::batch;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
-use whitewater_storage::key::{InternalComparator, SequenceNumber};
+use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted;
 use whitewater_storage::wal::{LogReader, ReadOutcome, RecoveryMode};
@@ -489,6 +489,7 @@ impl LogReplay<'_> {
             db_id: self.db_id,
             session_id: self.session_id,
             snapshots: &[],
+            boundary: MAX_SEQUENCE,
             limiter: None,
             gate: None,
             now: self.now,

@@ -298,12 +298,12 @@ impl Engine {
         due: &[Due],
         tables: &mut BTreeMap<u32, Vec<FileMetaData>>,
     ) -> Result<()> {
-        let snapshots = self.snapshots.sequences();
+        let live = self.snapshots.live();
         for (cf, memtables) in due {
             let mut memtables = &memtables[..];
             planted!(MemtableForgotten => memtables = &memtables[memtables.len() - 1..]);
             let (db, options) = (self.db_options(), cf.options());
-            let ctx = self.output_context(cf, (&db, &options), &snapshots);
+            let ctx = self.output_context(cf, (&db, &options), &live);
             tables.insert(cf.id, write_level0(&ctx, memtables)?.files);
         }
         Ok(())

@@ -22,7 +22,7 @@ impl Engine {
         let oldest = self.snapshots.take_released().then(|| {
             // Read first, so that no snapshot that the list misses is older.
             let latest = self.latest_sequence_number();
-            let oldest = self.snapshots.sequences().first().copied();
+            let oldest = self.snapshots.live().oldest();
             oldest.map_or(latest, |oldest| oldest.min(latest))
         });
         let mut next: Option<u64> = None;

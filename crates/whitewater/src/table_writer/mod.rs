@@ -79,6 +79,8 @@ pub(crate) struct OutputContext<'a> {
     pub session_id: &'a str,
     /// The sequence numbers of live snapshots, ascending.
     pub snapshots: &'a [SequenceNumber],
+    /// The oldest write-conflict boundary; `MAX_SEQUENCE` without one.
+    pub boundary: SequenceNumber,
     /// The rate limiter to ask before each write.
     pub limiter: Option<&'a Arc<Client>>,
     /// Knows whether writers are stalled.
@@ -209,6 +211,7 @@ pub(crate) fn write_tables(
     let rules = Rules {
         comparator: ctx.comparator,
         snapshots,
+        boundary: ctx.boundary,
         tombstones: &fragments,
         family: ctx.cf_name,
         merge_operator: ctx.options.merge_operator.as_deref(),

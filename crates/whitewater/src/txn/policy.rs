@@ -4,23 +4,22 @@
 //! no longer used, and when the transaction ends.
 
 use super::database::{TransactionDb, timeout};
-use super::errors::conflict;
+use super::optimistic::Optimistic;
 use super::options::TransactionSpec;
-use crate::column_family::ColumnFamilyData;
-use crate::db::Engine;
 use std::cell::Cell;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::key_locks::{LockMode, LockOwner, OwnerState, Wait};
 use whitewater_concurrent::system;
 use whitewater_storage::Result;
-use whitewater_storage::key::SequenceNumber;
 
 /// How a transaction keeps out of the way of others.
 #[derive(Debug)]
 pub(super) enum Policy {
     /// It locks what it uses.
     Pessimistic(Pessimistic),
+    /// It finds out at its commit whether others have changed what it uses.
+    Optimistic(Optimistic),
 }
 
 /// A transaction that locks what it uses.
@@ -98,8 +97,31 @@ pub(super) enum Taken {
 impl Policy {
     /// Whether keys are neither locked nor noted.
     pub fn is_unlocked(&self) -> bool {
-        let Policy::Pessimistic(this) = self;
-        this.unlocked
+        match self {
+            Policy::Pessimistic(this) => this.unlocked,
+            Policy::Optimistic(_) => false,
+        }
+    }
+
+    /// Whether changes by others are only found at the commit.
+    pub fn validates_at_commit(&self) -> bool {
+        matches!(self, Policy::Optimistic(_))
+    }
+
+    /// The transaction that locks what it uses, if it is one.
+    pub fn pessimistic(&self) -> Option<&Pessimistic> {
+        match self {
+            Policy::Pessimistic(this) => Some(this),
+            Policy::Optimistic(_) => None,
+        }
+    }
+
+    /// The number by which the transaction is told from others.
+    pub fn id(&self) -> u64 {
+        match self {
+            Policy::Pessimistic(this) => this.owner.id(),
+            Policy::Optimistic(this) => this.id,
+        }
     }
 
     /// Takes what a use of `key` needs. `held` is the mode in which it is held already.
@@ -113,42 +135,28 @@ impl Policy {
         held: Option<LockMode>,
         mode: LockMode,
     ) -> Result<Taken> {
+        let Policy::Pessimistic(this) = self else {
+            return Ok(Taken::Nothing);
+        };
         let taken = match (held, mode) {
             (None, _) => Taken::Lock,
             (Some(LockMode::Shared), LockMode::Exclusive) => Taken::Upgrade,
             _ => return Ok(Taken::Nothing),
         };
-        let Policy::Pessimistic(this) = self;
         (this.db).lock(&this.owner, family, key, mode, &this.wait.get())?;
         Ok(taken)
     }
 
     /// Gives back what [`take`](Self::take) took.
     pub fn give_back(&self, family: u32, key: &[u8], taken: Taken) {
-        let Policy::Pessimistic(this) = self;
+        let Policy::Pessimistic(this) = self else {
+            return;
+        };
         let locks = this.db.locks();
         match taken {
             Taken::Nothing => {}
             Taken::Lock => locks.unlock(&this.owner, family, key),
             Taken::Upgrade => locks.downgrade(&this.owner, family, key),
         }
-    }
-
-    /// Checks that `key`, which nobody else can change now, has not changed since `since`.
-    ///
-    /// # Errors
-    /// `Busy` if it has; errors of [`newest_sequence`](Engine::newest_sequence).
-    pub fn validate(
-        &self,
-        engine: &Engine,
-        cf: &Arc<ColumnFamilyData>,
-        key: &[u8],
-        since: SequenceNumber,
-    ) -> Result<()> {
-        let Policy::Pessimistic(_) = self;
-        if engine.newest_sequence(cf, key, since)? > since {
-            return Err(conflict());
-        }
-        Ok(())
     }
 }

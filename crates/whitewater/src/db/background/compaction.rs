@@ -191,9 +191,9 @@ impl Engine {
         recorded: &mut Option<Done>,
     ) -> Result<()> {
         let start = system::now();
-        let snapshots = self.snapshots.sequences();
+        let live = self.snapshots.live();
         let (db, options) = (self.db_options(), cf.options());
-        let ctx = self.output_context(cf, (&db, &options), &snapshots);
+        let ctx = self.output_context(cf, (&db, &options), &live);
         let _pending = self.files.expect_outputs();
         let done = job::run(&compaction, &ctx, &self.files.tables, events)
             .inspect_err(|e| self.count_cancelled(e))?;
@@ -257,7 +257,7 @@ impl Engine {
         self.recompute_stall(&mut state, [cf.id]);
         drop(state);
         drop(old);
-        self.snapshots.note_gone(&snapshots);
+        self.snapshots.note_gone(&live);
         self.log_stalls();
         Ok(())
     }

@@ -20,6 +20,7 @@ use crate::db::state::DbState;
 use crate::options::{CfOptions, DbOptions};
 use crate::perf_context::{self, PerfMetric};
 use crate::rate_limiter::Client;
+use crate::snapshots::Live;
 use crate::table_writer::OutputContext;
 use crate::thread_pools::pool::{Found, Waiting};
 use crate::thread_pools::{BackgroundWork, PoolClient, Priority};
@@ -29,7 +30,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 use whitewater_concurrent::system::{self, Condvar, JoinHandle, Mutex, MutexGuard};
-use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{ErrorKind, Result};
 
 /// The work that is done behind the callers of a database: its place in the pools, its own
@@ -184,7 +184,7 @@ impl Engine {
         &'a self,
         cf: &'a ColumnFamilyData,
         (db, options): (&'a DbOptions, &'a CfOptions),
-        snapshots: &'a [SequenceNumber],
+        live: &'a Live,
     ) -> OutputContext<'a> {
         OutputContext {
             fs: &self.files.fs,
@@ -197,7 +197,8 @@ impl Engine {
             cf_name: &cf.name,
             db_id: &self.files.db_id,
             session_id: &self.files.session_id,
-            snapshots,
+            snapshots: &live.snapshots,
+            boundary: live.boundary,
             limiter: self.background.limiter.as_ref(),
             gate: Some(&self.commit.gate),
             now: self.options.clock.now(),

@@ -277,7 +277,9 @@ impl Entrance<'_> {
             return Ok(vec![0; tables.len()]);
         }
         let overlap = in_memory || placed.iter().any(|p| p.overlaps);
-        let seen = self.spec.snapshot_consistency && self.engine.snapshots.count() > 0;
+        // Transactions tell what is new by its number.
+        let asked_for = self.engine.snapshots.has_boundaries();
+        let seen = asked_for || self.spec.snapshot_consistency && self.engine.snapshots.count() > 0;
         let can = self.spec.allow_global_seqno && tables.iter().all(|(c, _)| c.renumbers);
         if !can && (overlap || seen) {
             return Err(Error::invalid(if self.spec.allow_global_seqno {
@@ -288,7 +290,8 @@ impl Entrance<'_> {
         }
         // Where tables can be ingested behind, the number 0 is reserved for them.
         let shared = !self.cf.options().reserves_last_level();
-        if !can || shared && !(overlap || self.spec.snapshot_consistency) {
+        let consistent = self.spec.snapshot_consistency || asked_for;
+        if !can || shared && !(overlap || consistent) {
             return Ok(vec![0; tables.len()]);
         }
         // Tables that overlap each other need an order.

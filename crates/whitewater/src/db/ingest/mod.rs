@@ -32,6 +32,9 @@
 //!   those. After a failed manifest write, which stops the database, they stay as long as
 //!   some manifest may name them.
 //!
+//! In a database with optimistic transactions, none validates or writes meanwhile (O1 of
+//! `db::validation`).
+//!
 //! `incoming` has tables with a name and no place yet, `entrance` what is done while
 //! writers are kept out.
 
@@ -150,6 +153,7 @@ impl Engine {
         spec: IngestSpec,
         obsolete_logs: &mut Option<u64>,
     ) -> Result<Vec<usize>> {
+        let _apart = self.keep_transactions_out();
         let switching = self.commit.generations.switching();
         Self::check_healthy(&self.lock_state())?;
         let mem = {

@@ -76,7 +76,7 @@ use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::internal_iterator::BoxedIterator;
-use whitewater_storage::key::{InternalComparator, SequenceNumber};
+use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit, read_current, set_current};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::External;
@@ -382,6 +382,7 @@ impl Repair<'_> {
             db_id: &self.db_id,
             session_id: &self.session_id,
             snapshots: &[],
+            boundary: MAX_SEQUENCE,
             limiter: None,
             gate: None,
             now: self.db.clock.now(),

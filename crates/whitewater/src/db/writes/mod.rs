@@ -12,6 +12,7 @@ pub(super) use check::check_size;
 use super::Engine;
 use super::failure::Source;
 use super::timestamps::Stamped;
+use super::validation::KeysApart;
 use crate::memtable::operations::{Operations, SingleOp};
 use crate::options::commit_protocol::CommitProtocol;
 use crate::options::read::{WriteSpec, has_checksums};
@@ -41,6 +42,8 @@ impl Engine {
         let reads_own_prefix = self.check_op(&op, spec.ignore_missing_column_families)?;
         let flags = flags(spec, reads_own_prefix)?;
         let protected = has_checksums(spec.protection_bytes_per_key)?;
+        // Before a generation is held: a transaction may wait for a switch meanwhile.
+        let _apart = self.keep_apart(&op);
         let _timer = self.time(Histogram::DbWrite);
         let prefetched = self.prefetch(&op, &flags);
         if self.commit.protocol == CommitProtocol::Ordered && !protected {
@@ -71,11 +74,13 @@ impl Engine {
             batch.protect()?;
         }
         let batch = self.stamp_batch(batch)?;
+        let keys = self.keys_to_keep_apart(&batch);
+        let _apart = keys.as_ref().map(KeysApart::enter);
         self.write_stamped(batch, stamped, spec).1
     }
 
-    /// [`write`](Self::write) of a batch in which nothing came with timestamps, for a caller that
-    /// wants it back.
+    /// [`write`](Self::write) of a batch in which nothing came with timestamps, for a transaction,
+    /// which wants it back. It has locked or latched its keys.
     pub fn write_and_return(&self, mut batch: Batch, spec: &WriteSpec) -> (Batch, Result<()>) {
         let protected = has_checksums(spec.protection_bytes_per_key).and_then(|wanted| {
             if wanted {

@@ -76,7 +76,11 @@ impl CompactionIter<'_> {
             let merged = merged.filter(|value| self.fits(value));
             return self.give_operands(run, merged);
         };
-        let seq = if self.can_zero(stripe) { 0 } else { newest };
+        let seq = if self.can_zero(stripe, newest) {
+            0
+        } else {
+            newest
+        };
         let key = internal_key(self.current_key(), seq, ty);
         self.give(key, value);
         self.settled = Some(stripe);

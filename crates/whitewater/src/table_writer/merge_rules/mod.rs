@@ -13,6 +13,10 @@
 //!   what reading the input over it gave.
 //! * I2: the output is in internal order and a subset of the input, except for merge results,
 //!   what a filter decided, and sequence numbers that became 0.
+//! * I3: for every write-conflict boundary b (X6 of `snapshots`), a key whose newest entry or range
+//!   tombstone in the input has a number above b has one in the output, too. The newest entry of a
+//!   key is therefore neither dropped nor given the number 0 if its number is above the oldest
+//!   boundary; a single deletion stays when it has met its value.
 //!
 //! With timestamps, versions with different ones are different keys. Only those below the limit
 //! of the history count as versions of one key: of these the newest decides for all. Their
@@ -213,7 +217,7 @@ impl<'a> CompactionIter<'a> {
                 // Something newer hides it from readers, but it must still meet its value, possibly
                 // in a deeper level: when the newer value meets a single deletion too, the older
                 // one must not show.
-                self.single_delete(stripe)?;
+                self.single_delete(stripe, false)?;
             } else if hidden {
                 self.drops.hidden += 1;
                 self.consume();
@@ -236,14 +240,20 @@ impl<'a> CompactionIter<'a> {
             return Ok(false);
         }
         match ty {
-            _ if self.is_deletion(ty) && self.rules.nothing_below(self.current_key()) => {
+            _ if self.is_deletion(ty)
+                && !self.rules.is_asked_for(seq)
+                && self.rules.nothing_below(self.current_key()) =>
+            {
                 self.settled = Some(stripe);
                 let key = self.source.key().to_vec();
                 self.forget_tombstone(key, stripe);
                 self.consume();
                 return Ok(false);
             }
-            ValueType::SingleDeletion => return self.single_delete(stripe).map(|()| false),
+            ValueType::SingleDeletion => {
+                let asked_for = self.rules.is_asked_for(seq);
+                return self.single_delete(stripe, asked_for).map(|()| false);
+            }
             ValueType::Merge => {
                 if let Some(operator) = self.rules.merge_operator
                     && !self.rules.has_timestamps()
@@ -265,7 +275,7 @@ impl<'a> CompactionIter<'a> {
         if ty == ValueType::BlobIndex
             && let Some(value) = self.value_to_inline()?
         {
-            let seq = if self.can_zero(stripe) { 0 } else { seq };
+            let seq = if self.can_zero(stripe, seq) { 0 } else { seq };
             let key = internal_key(self.current_key(), seq, ValueType::Value);
             self.give(key, value.into());
             self.consume();
@@ -274,7 +284,7 @@ impl<'a> CompactionIter<'a> {
         self.at = At::Source;
         // A preferred sequence number needs the entry's own number.
         let can_zero = is_value(ty) && ty != ValueType::ValuePreferredSeqno;
-        if can_zero && self.can_zero(stripe) && seq != 0 {
+        if can_zero && self.can_zero(stripe, seq) && seq != 0 {
             self.zeroed.clear();
             let user_key = self.user_key.as_deref().unwrap_or_default();
             append_internal_key(&mut self.zeroed, user_key, 0, ty as u8);
@@ -322,7 +332,8 @@ impl<'a> CompactionIter<'a> {
                     ValueType::Deletion
                 };
                 let tombstone = internal_key(user_key, seq, ty);
-                let needless = !self.rules.has_timestamps() || self.rules.is_history(user_key);
+                let needless = !self.rules.is_asked_for(seq)
+                    && (!self.rules.has_timestamps() || self.rules.is_history(user_key));
                 if needless && self.rules.nothing_below(user_key) {
                     self.forget_tombstone(tombstone, stripe);
                 } else {
@@ -330,7 +341,7 @@ impl<'a> CompactionIter<'a> {
                 }
             }
             Verdict::Change(value) => {
-                let seq = if self.can_zero(stripe) { 0 } else { seq };
+                let seq = if self.can_zero(stripe, seq) { 0 } else { seq };
                 let user_key = self.user_key.as_deref().unwrap_or_default();
                 self.give(
                     internal_key(user_key, seq, ValueType::Value),
@@ -356,11 +367,12 @@ impl<'a> CompactionIter<'a> {
         }
     }
 
-    /// Whether a value in `stripe` is the only one of its key and will stay so.
-    fn can_zero(&self, stripe: usize) -> bool {
+    /// Whether a value with the number `seq`, in `stripe`, is the only one of its key and will stay
+    /// so, and nobody asks for its number.
+    fn can_zero(&self, stripe: usize, seq: SequenceNumber) -> bool {
         let mut bottommost = self.rules.bottommost;
         planted!(NumberZeroedEarly => bottommost = true);
-        bottommost && stripe == 0 && !self.rules.has_timestamps()
+        bottommost && stripe == 0 && !self.rules.is_asked_for(seq) && !self.rules.has_timestamps()
     }
 
     /// Drops a tombstone with nothing below it, unless an older entry of its key turns out to be

@@ -16,6 +16,8 @@ pub(crate) struct Rules<'a> {
     pub comparator: &'a InternalComparator,
     /// The sequence numbers of live snapshots, ascending.
     pub snapshots: &'a [SequenceNumber],
+    /// The oldest write-conflict boundary; `MAX_SEQUENCE` without one.
+    pub boundary: SequenceNumber,
     /// The range tombstones of the input.
     pub tombstones: &'a FragmentedTombstones,
     /// The name of the column family, for errors.
@@ -41,6 +43,20 @@ impl Rules<'_> {
     /// The stripe of `seq`: the index of the oldest snapshot that sees it.
     pub(super) fn stripe(&self, seq: SequenceNumber) -> usize {
         self.snapshots.partition_point(|&s| s < seq)
+    }
+
+    /// Whether a transaction may ask for a change with the number `seq`, so that the newest of a
+    /// key with such a number must be told from older ones (I3).
+    pub(super) fn is_asked_for(&self, seq: SequenceNumber) -> bool {
+        seq > self.boundary
+    }
+
+    /// Whether nothing older than a tombstone with the number `seq` exists that it deletes, now and
+    /// for the oldest snapshot, and nobody asks for it.
+    fn is_range_obsolete(&self, seq: SequenceNumber) -> bool {
+        let mut obsolete = self.bottommost && self.stripe(seq) == 0;
+        planted!(RangeTombstoneDroppedEarly => obsolete = self.stripe(seq) == 0);
+        obsolete && !self.is_asked_for(seq)
     }
 
     /// Whether a range tombstone of the same stripe deletes the entry.
@@ -86,16 +102,13 @@ impl Rules<'_> {
 
     /// The number of fragments of range tombstones that have nothing left to delete.
     pub fn obsolete_tombstones(&self) -> u64 {
-        if !self.bottommost {
-            return 0;
-        }
-        let oldest = |piece: &RangeTombstone| self.stripe(piece.seq) == 0;
-        self.tombstones.iter().filter(oldest).count() as u64
+        let obsolete = |piece: &RangeTombstone| self.is_range_obsolete(piece.seq);
+        self.tombstones.iter().filter(obsolete).count() as u64
     }
 
     /// The range tombstones that must be written, by start key. They may overlap. Of those that
     /// cover the same keys in the same stripe only the newest is kept; at the bottom the oldest
-    /// stripe needs none.
+    /// stripe needs none, but those that a transaction may ask for.
     pub fn kept_tombstones(&self) -> Vec<RangeTombstone> {
         let mut kept: Vec<RangeTombstone> = Vec::new();
         // The last piece of each sequence number, which grows when the next piece is adjacent.
@@ -103,9 +116,7 @@ impl Rules<'_> {
         let mut last: Option<(Vec<u8>, usize)> = None;
         for piece in self.tombstones.iter() {
             let stripe = self.stripe(piece.seq);
-            let mut obsolete = self.bottommost && stripe == 0;
-            planted!(RangeTombstoneDroppedEarly => obsolete = stripe == 0);
-            if obsolete {
+            if self.is_range_obsolete(piece.seq) {
                 continue;
             }
             let shadowed = (last.as_ref()).is_some_and(|(start, above)| {

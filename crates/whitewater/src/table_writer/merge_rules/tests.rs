@@ -69,6 +69,8 @@ fn parse_tombstones(text: &str) -> Vec<RangeTombstone> {
 #[derive(Default)]
 struct Case<'a> {
     snapshots: &'a [SequenceNumber],
+    /// The oldest write-conflict boundary, if there is one.
+    boundary: Option<SequenceNumber>,
     bottommost: bool,
     /// Keys that have older entries below.
     below: BTreeSet<Vec<u8>>,
@@ -107,6 +109,7 @@ fn run(
     let rules = Rules {
         comparator: &comparator,
         snapshots: case.snapshots,
+        boundary: case.boundary.unwrap_or(MAX_SEQUENCE),
         tombstones: &fragments,
         family: "default",
         merge_operator: match case {
@@ -394,6 +397,7 @@ fn nonsense_is_an_error() {
         let rules = Rules {
             comparator: &comparator,
             snapshots: &[],
+            boundary: MAX_SEQUENCE,
             tombstones: &ranges,
             family: "default",
             merge_operator: None,
@@ -486,6 +490,14 @@ fn history(rng: &mut StdRng, len: u64) -> (Vec<Entry>, Vec<RangeTombstone>) {
     (entries, tombstones)
 }
 
+/// The newest number of a change of `key`; 0 without one.
+fn newest(entries: &[Entry], tombstones: &[RangeTombstone], key: &[u8]) -> SequenceNumber {
+    let points = entries.iter().filter(|e| e.0 == key).map(|e| e.1);
+    let covers = |t: &&RangeTombstone| &t.start[..] <= key && key < &t.end[..];
+    let ranges = tombstones.iter().filter(covers).map(|t| t.seq);
+    points.chain(ranges).max().unwrap_or(0)
+}
+
 #[test]
 fn every_snapshot_reads_the_same_before_and_after() {
     for seed in 0..3000 {
@@ -511,11 +523,22 @@ fn every_snapshot_reads_the_same_before_and_after() {
             tombstones.iter().cloned().partition(|t| t.seq <= split);
         let case = Case {
             snapshots: &snapshots,
+            boundary: rng
+                .random_ratio(1, 2)
+                .then(|| rng.random_range(split..=len)),
             bottommost: below.is_empty() && below_t.is_empty(),
             below: below.iter().map(|(key, ..)| key.clone()).collect(),
             ..Case::default()
         };
         let (mut after, mut after_t) = run(&case, &input, &input_t).unwrap();
+        for key in (b'a'..b'h').map(|k| vec![k]) {
+            let (from, to) = (
+                newest(&input, &input_t, &key),
+                newest(&after, &after_t, &key),
+            );
+            let kept = from <= case.boundary.unwrap_or(MAX_SEQUENCE) || from == to;
+            assert!(kept, "seed {seed}: {from} became {to}\n{}", print(&input));
+        }
         after.extend(below);
         after_t.extend(below_t);
         for key in (b'a'..b'h').map(|k| vec![k]) {
@@ -550,6 +573,26 @@ fn nothing_is_left_of_what_nobody_reads() {
     }
 }
 
+/// What a compaction to the bottom keeps of `text`, if transactions ask for what came after 5.
+fn asked_for(text: &str) -> String {
+    let case = Case {
+        boundary: Some(5),
+        ..bottom(&[])
+    };
+    print(&run(&case, &parse(text), &[]).unwrap().0)
+}
+
+#[test]
+fn what_a_transaction_may_ask_for_keeps_its_number() {
+    let same = |text: &str| assert_eq!(asked_for(text), print(&parse(text)));
+    same("a6=x");
+    same("a6-");
+    assert_eq!(asked_for("a5=x"), print(&parse("a0=x")));
+    assert_eq!(asked_for("a5-"), "");
+    assert_eq!(asked_for("a7=x a6- a3=y"), print(&parse("a7=x")));
+    assert_eq!(asked_for("a6- a3=y"), print(&parse("a6-")));
+}
+
 #[test]
 fn an_internal_key_keeps_its_user_key() {
     let (out, _) = run(&bottom(&[]), &parse("a9=x"), &[]).unwrap();
@@ -574,6 +617,7 @@ fn with_blobs(entries: &[Entry], inline_below: u64) -> Vec<Entry> {
     let rules = Rules {
         comparator: &comparator,
         snapshots: &[],
+        boundary: MAX_SEQUENCE,
         tombstones: &fragments,
         family: "default",
         merge_operator: Some(&Append),

@@ -1,8 +1,10 @@
 //! How a transaction ends.
 
 use super::{Inner, State, Transaction};
+use crate::db::validation::Noted;
 use crate::txn::errors::expired;
-use crate::txn::policy::Policy;
+use crate::txn::optimistic::Optimistic;
+use crate::txn::policy::{Pessimistic, Policy};
 use whitewater_storage::{Error, Result};
 
 impl Transaction {
@@ -10,13 +12,17 @@ impl Transaction {
     /// database was closed, or has died.
     ///
     /// # Errors
-    /// `InvalidArgument` if it has no name, is prepared or has ended; `Expired` if the expiration
+    /// `InvalidArgument` if it has no name, is prepared or has ended, or is optimistic; `Expired` if the expiration
     /// is over; errors of [`prepare_section`]: the transaction can then be used on.
     ///
     /// [`prepare_section`]: crate::db::Engine::prepare_section
     pub fn prepare(&self) -> Result<()> {
         let inner = &mut *self.inner.borrow_mut();
-        let Policy::Pessimistic(this) = &self.policy;
+        let Policy::Pessimistic(this) = &self.policy else {
+            return Err(Error::invalid(
+                "Two phase commit not supported for optimistic transactions.",
+            ));
+        };
         if inner.name.is_empty() {
             return Err(Error::invalid(
                 "Cannot prepare a transaction that has not been named.",
@@ -51,12 +57,16 @@ impl Transaction {
         }
     }
 
-    /// Writes the batch, and gives the locks back when it is visible.
+    /// Writes the batch, and gives the locks back when it is visible. An optimistic transaction
+    /// first checks that its keys have not changed.
     ///
     /// # Errors
+    /// `Busy` if they have, and other errors of [`write_validated`];
     /// `Expired` if the expiration is over; `InvalidArgument` if it has ended, or should have been
     /// prepared; errors of the write: the transaction can then be used on, committed again, and
     /// rolled back. A prepared one is prepared as before then.
+    ///
+    /// [`write_validated`]: crate::db::Engine::write_validated
     pub fn commit(&self) -> Result<()> {
         let inner = &mut *self.inner.borrow_mut();
         match inner.state {
@@ -68,8 +78,11 @@ impl Transaction {
     }
 
     fn commit_unprepared(&self, inner: &mut Inner) -> Result<()> {
-        let Policy::Pessimistic(this) = &self.policy;
-        if this.owner.is_expired() {
+        if self
+            .policy
+            .pessimistic()
+            .is_some_and(|p| p.owner.is_expired())
+        {
             return Err(expired());
         }
         if !self.skip_prepare {
@@ -80,20 +93,40 @@ impl Transaction {
                 "Commit-time batch contains values that will not be committed.",
             ));
         }
-        if !this.owner.protect() {
-            return Err(expired());
-        }
-        if inner.batch.count() > 0 {
-            let batch = inner.batch.lend();
-            let (batch, written) = self.engine.write_and_return(batch, &self.write_spec);
-            inner.batch.give_back(batch);
-            if let Err(e) = written {
-                this.owner.unprotect();
-                return Err(e);
-            }
+        match &self.policy {
+            Policy::Pessimistic(this) => self.write_locked(inner, this)?,
+            Policy::Optimistic(this) => self.write_validated(inner, this)?,
         }
         self.end_committed(inner);
         Ok(())
+    }
+
+    /// Writes the batch, whose keys are locked.
+    fn write_locked(&self, inner: &mut Inner, this: &Pessimistic) -> Result<()> {
+        if !this.owner.protect() {
+            return Err(expired());
+        }
+        if inner.batch.count() == 0 {
+            return Ok(());
+        }
+        let batch = inner.batch.lend();
+        let (batch, written) = self.engine.write_and_return(batch, &self.write_spec);
+        inner.batch.give_back(batch);
+        written.inspect_err(|_| this.owner.unprotect())
+    }
+
+    /// Writes the batch if nobody has changed a key that was noted.
+    fn write_validated(&self, inner: &mut Inner, this: &Optimistic) -> Result<()> {
+        let noted = inner.tracker.iter().map(|(family, key, tracked)| Noted {
+            family,
+            key,
+            since: tracked.valid_at,
+        });
+        let noted: Vec<_> = noted.collect();
+        let batch = inner.batch.lend();
+        let (batch, written) = this.db.write_validated(&noted, batch, &self.write_spec);
+        inner.batch.give_back(batch);
+        written
     }
 
     fn commit_prepared(&self, inner: &mut Inner) -> Result<()> {
@@ -122,9 +155,13 @@ impl Transaction {
     /// [`rollback_section`]: crate::db::Engine::rollback_section
     pub fn rollback(&self) -> Result<()> {
         let inner = &mut *self.inner.borrow_mut();
-        let Policy::Pessimistic(this) = &self.policy;
+        let robbed = || {
+            self.policy
+                .pessimistic()
+                .is_some_and(Pessimistic::is_robbed)
+        };
         match inner.state {
-            State::Started if this.is_robbed() => Err(Error::invalid(
+            State::Started if robbed() => Err(Error::invalid(
                 "Two phase transaction is not in state for rollback.",
             )),
             State::Started => {
@@ -155,11 +192,15 @@ impl Transaction {
         inner.batch.clear();
         inner.commit_time.clear();
         self.release_keys(inner);
+        if inner.snapshot.is_none() {
+            inner.boundary = None;
+        }
     }
 
     fn free_name(&self, inner: &Inner) {
-        let Policy::Pessimistic(this) = &self.policy;
-        if !inner.name.is_empty() {
+        if let Some(this) = self.policy.pessimistic()
+            && !inner.name.is_empty()
+        {
             this.db.free_name(&inner.name);
         }
     }
@@ -169,7 +210,9 @@ impl Drop for Transaction {
     fn drop(&mut self) {
         let inner = &mut *self.inner.borrow_mut();
         self.release_keys(inner);
-        let Policy::Pessimistic(this) = &self.policy;
+        let Some(this) = self.policy.pessimistic() else {
+            return;
+        };
         match (inner.state, inner.section.take()) {
             (State::Committed, _) => {}
             // It keeps its name, too.

@@ -2,6 +2,7 @@
 
 use super::{Inner, Transaction};
 use crate::column_family::ColumnFamilyData;
+use crate::txn::errors::conflict;
 use crate::txn::policy::Taken;
 use crate::txn::tracker::{TakenBack, Tracked, Use};
 use std::sync::Arc;
@@ -20,7 +21,8 @@ pub(super) struct KeyUse {
 }
 
 impl Transaction {
-    /// Locks `key` and checks that it has not changed since the snapshot, if there is one.
+    /// Locks `key` and checks that it has not changed since the snapshot, if there is one. An
+    /// optimistic transaction notes what is to be checked at its commit.
     ///
     /// # Errors
     /// Errors of locking; `Busy` if the key has changed. The key is locked as it was before then.
@@ -31,6 +33,10 @@ impl Transaction {
         how: KeyUse,
     ) -> Result<()> {
         if self.policy.is_unlocked() {
+            return Ok(());
+        }
+        // RocksDB's untracked writes: they are not checked later, either.
+        if self.policy.validates_at_commit() && !how.read_only && !how.validate {
             return Ok(());
         }
         let known = self.inner.borrow().tracker.get(cf.id, key);
@@ -80,15 +86,32 @@ impl Transaction {
         validate: bool,
     ) -> Result<SequenceNumber> {
         let known = known.map_or(MAX_SEQUENCE, |known| known.valid_at);
+        if self.policy.validates_at_commit() {
+            return Ok(known.min(self.unchanged_since()));
+        }
         let snapshot = match &self.inner.borrow().snapshot {
             Some(snapshot) if validate => snapshot.sequence(),
             // It has not been changed since it was locked.
             _ => return Ok(known.min(self.engine.latest_sequence_number())),
         };
         if known > snapshot {
-            self.policy.validate(&self.engine, cf, key, snapshot)?;
+            // Nobody else can change it now.
+            if self.engine.newest_sequence(cf, key, snapshot)? > snapshot {
+                return Err(conflict());
+            }
         }
         Ok(known.min(snapshot))
+    }
+
+    /// The number since which others must not change a key that is used now: the snapshot's, or
+    /// that of the newest write that a read would see.
+    fn unchanged_since(&self) -> SequenceNumber {
+        let inner = &mut *self.inner.borrow_mut();
+        self.keep_boundary(inner);
+        match &inner.snapshot {
+            Some(snapshot) => snapshot.sequence(),
+            None => self.engine.latest_sequence_number(),
+        }
     }
 
     /// Takes one read for update of `key` back, and unlocks the key if it was the only use. Reads

@@ -9,6 +9,10 @@
 //!
 //! Invariant X10: what a transaction writes is one batch, or one section and its commit, so its
 //! effects are visible at one number.
+//!
+//! No number since which a key must not have changed is below the transaction's write-conflict
+//! boundary, which is taken before the first of them and lives as long as the last (X6 of
+//! `snapshots`).
 
 mod ending;
 mod keys;
@@ -21,13 +25,14 @@ pub(crate) use writes::Conflicts;
 
 use super::database::TransactionDb;
 use super::indexed_batch::IndexedBatch;
+use super::optimistic::{Optimistic, OptimisticDb};
 use super::options::TransactionSpec;
 use super::policy::{Pessimistic, Policy};
 use super::tracker::Tracker;
 use crate::db::Engine;
 use crate::db::two_phase::PreparedSection;
 use crate::options::read::WriteSpec;
-use crate::snapshots::SnapshotGuard;
+use crate::snapshots::{BoundaryGuard, SnapshotGuard};
 use savepoints::Savepoint;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -63,6 +68,8 @@ struct Inner {
     tracker: Tracker,
     savepoints: Vec<Savepoint>,
     snapshot: Option<Arc<SnapshotGuard>>,
+    /// At or below the snapshot, those of savepoints, and the numbers in `tracker`.
+    boundary: Option<BoundaryGuard>,
     /// Whether the next use of a key takes a snapshot.
     snapshot_wanted: bool,
 }
@@ -88,6 +95,16 @@ impl Transaction {
     ) -> Self {
         let policy = Policy::Pessimistic(Pessimistic::new(db.clone(), spec));
         Self::new(db.engine.clone(), policy, write_spec, spec)
+    }
+
+    /// A transaction that locks nothing.
+    pub fn optimistic(
+        db: &Arc<OptimisticDb>,
+        write_spec: &WriteSpec,
+        spec: &TransactionSpec,
+    ) -> Self {
+        let policy = Policy::Optimistic(Optimistic::new(db.clone()));
+        Self::new(db.engine().clone(), policy, write_spec, spec)
     }
 
     /// The prepared transaction whose section is `section`, and which nobody has. It holds no
@@ -137,6 +154,7 @@ impl Transaction {
                 tracker: Tracker::default(),
                 savepoints: Vec::new(),
                 snapshot: None,
+                boundary: None,
                 snapshot_wanted: false,
             }),
         };
@@ -153,15 +171,21 @@ impl Transaction {
 
     /// The id, by which others know who holds a lock.
     pub fn id(&self) -> u64 {
-        let Policy::Pessimistic(this) = &self.policy;
-        this.owner.id()
+        self.policy.id()
     }
 
     /// Takes a snapshot, which from now on decides what conflicts.
     pub fn set_snapshot(&self) {
         let mut inner = self.inner.borrow_mut();
+        self.keep_boundary(&mut inner);
         inner.snapshot = Some(Arc::new(self.engine.snapshot()));
         inner.snapshot_wanted = false;
+    }
+
+    /// Makes sure that changes from now on can be told from older ones.
+    fn keep_boundary(&self, inner: &mut Inner) {
+        let boundary = || self.engine.write_conflict_boundary();
+        inner.boundary.get_or_insert_with(boundary);
     }
 
     /// Lets the next use of a key take a snapshot, after its lock.
@@ -181,10 +205,12 @@ impl Transaction {
         self.inner.borrow().snapshot.clone()
     }
 
-    /// Sets how long later locks are waited for. Milliseconds; below 0 is for ever.
+    /// Sets how long later locks are waited for, if there are any. Milliseconds; below 0 is for
+    /// ever.
     pub fn set_lock_timeout(&self, millis: i64) {
-        let Policy::Pessimistic(this) = &self.policy;
-        this.set_lock_timeout(millis);
+        if let Some(this) = self.policy.pessimistic() {
+            this.set_lock_timeout(millis);
+        }
     }
 
     /// The name; empty until it has one.
@@ -199,7 +225,9 @@ impl Transaction {
     /// for names that are empty or too long.
     pub fn set_name(&self, name: &[u8]) -> Result<()> {
         let mut inner = self.inner.borrow_mut();
-        let Policy::Pessimistic(this) = &self.policy;
+        let Policy::Pessimistic(this) = &self.policy else {
+            return Err(Error::invalid("Optimistic transactions cannot be named."));
+        };
         if inner.state != State::Started || this.is_robbed() {
             return Err(Error::invalid("Transaction is beyond state for naming."));
         }

@@ -27,6 +27,7 @@ use crate::options::text::OptionText;
 use crate::panics::{Guarded, caught};
 use crate::rate_limiter::Priority;
 use crate::read::merging::merging_iterator;
+use crate::snapshots::Live;
 use crate::stats::{Histogram, JobStats, Ticker};
 use crate::sync_points::Point;
 use crate::table_writer::source::Part;
@@ -179,12 +180,12 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     let last = memtables.iter().map(|m| m.last_number()).max();
     let hook = &engine.options.hook;
     hook.hit(Point::Flushing, last.unwrap_or(0));
-    let snapshots = engine.snapshots.sequences();
+    let live = engine.snapshots.live();
     let _pending = engine.files.expect_outputs();
     let mut flushed = Vec::with_capacity(jobs.len());
     for job in jobs {
         // What earlier jobs wrote for this flush is not going to be recorded.
-        let written = write_one(engine, job, &snapshots);
+        let written = write_one(engine, job, &live);
         flushed.push(written.inspect_err(|_| remove(engine, &flushed))?);
     }
     let synced = engine.files.sync_dir();
@@ -210,11 +211,11 @@ struct Flushed {
     compression: String,
 }
 
-fn write_one(engine: &Engine, job: &FlushJob, snapshots: &[SequenceNumber]) -> Result<Flushed> {
+fn write_one(engine: &Engine, job: &FlushJob, live: &Live) -> Result<Flushed> {
     let number = engine.background.next_job();
     tell_start(engine, job, number);
     let (db, options) = (engine.db_options(), job.cf.options());
-    let ctx = engine.output_context(&job.cf, (&db, &options), snapshots);
+    let ctx = engine.output_context(&job.cf, (&db, &options), live);
     let start = system::now();
     let timer = engine.time(Histogram::FlushTime);
     let written = write_level0(&ctx, &job.memtables)?;
