@@ -5,12 +5,13 @@
 //! * `own_writes`: batch over database; `iterators`; `savepoints`.
 //! * `endings`: commit, rollback, expiration, names; `outside`: writes outside of transactions.
 //! * `two_phase`: prepare, and what is left of it after a crash.
-//! * `simulated`: many threads.
+//! * `simulated`: many threads; `isolation`: their histories, checked.
 //! * `families`: column families; `whole_database`: everything that is not about transactions.
 
 mod deadlocks;
 mod endings;
 mod families;
+mod isolation;
 mod iterators;
 mod locks;
 mod outside;

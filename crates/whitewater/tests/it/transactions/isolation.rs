@@ -1,0 +1,281 @@
+//! Histories of concurrent transactions, checked for isolation by an established checker.
+//!
+//! Threads append to a few lists and read them, in transactions of one to four
+//! operations. What each of them read, and when it began and ended, is recorded;
+//! `adya` (the method of Elle) infers which transactions depend on each other, and
+//! looks for the cycles that an isolation level forbids. Each level is also shown to be
+//! missed where it is not promised: a checker that finds nothing proves nothing.
+
+use super::DIR;
+use crate::harness::{campaign, strict_protocols, tiny_on};
+use adya::{History, Opts, Report, Valid, Workload, check};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use whitewater::fs::mem::MemFs;
+use whitewater::{
+    CommitProtocol, DBAccess, Error, ErrorKind, MultiThreaded, Options, Transaction, TransactionDB,
+    TransactionDBOptions, TransactionOptions, WriteOptions,
+};
+
+const THREADS: u64 = 4;
+const TRANSACTIONS: u64 = 60;
+const KEYS: u64 = 4;
+
+/// How transactions read, and how they append.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reads {
+    /// By `get_for_update`.
+    ForUpdate,
+    /// At the transaction's snapshot.
+    AtSnapshot,
+    /// By `get`, and appends are merges.
+    Plain,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Read {
+        key: u64,
+    },
+    /// By reading the list and writing a longer one.
+    Rewrite {
+        key: u64,
+        element: u64,
+    },
+    Merge {
+        key: u64,
+        element: u64,
+    },
+}
+
+/// The elements of a list as it is stored.
+fn elements(stored: Option<Vec<u8>>) -> String {
+    let text = stored.map(|list| String::from_utf8(list).expect("text"));
+    format!("[{}]", text.unwrap_or_default())
+}
+
+/// The operations of a history: one line of JSON each, in the order of time.
+#[derive(Default)]
+struct Recorder(Mutex<Vec<String>>);
+
+impl Recorder {
+    fn note(&self, kind: &str, process: u64, operations: &[String]) {
+        let operations = operations.join(",");
+        let line = format!(r#"{{"type":"{kind}","process":{process},"value":[{operations}]}}"#);
+        self.0.lock().unwrap().push(line);
+    }
+
+    fn check(self, model: &str) -> Report {
+        let history = History::from_json(&self.0.into_inner().unwrap().join("\n")).unwrap();
+        let opts = Opts {
+            models: vec![model.to_owned()],
+            ..Opts::default()
+        };
+        check(&history, Workload::ListAppend, &opts)
+    }
+}
+
+fn is_conflict(e: &Error) -> bool {
+    matches!(
+        e.kind(),
+        ErrorKind::Busy | ErrorKind::TimedOut | ErrorKind::TryAgain
+    )
+}
+
+/// What a transaction reads of list `key`.
+fn read<D: DBAccess>(
+    transaction: &Transaction<'_, D>,
+    reads: Reads,
+    key: u64,
+) -> Result<Option<Vec<u8>>, Error> {
+    let key = key.to_string();
+    match reads {
+        Reads::ForUpdate => transaction.get_for_update(key, false),
+        Reads::AtSnapshot => transaction.snapshot().get(key),
+        Reads::Plain => transaction.get(key),
+    }
+}
+
+/// Runs `steps`; returns them with what they read, for the history.
+fn run<D: DBAccess>(
+    transaction: Transaction<'_, D>,
+    reads: Reads,
+    steps: &[Step],
+) -> Result<Vec<String>, Error> {
+    let mut seen = Vec::new();
+    for step in steps {
+        match *step {
+            Step::Read { key } => {
+                let list = elements(read(&transaction, reads, key)?);
+                seen.push(format!(r#"["r",{key},{list}]"#));
+            }
+            Step::Rewrite { key, element } => {
+                let before = read(&transaction, reads, key)?;
+                let list = match &before {
+                    Some(list) => [&list[..], element.to_string().as_bytes()].join(&b','),
+                    None => element.to_string().into_bytes(),
+                };
+                transaction.put(key.to_string(), list)?;
+                seen.push(format!(r#"["r",{key},{}]"#, elements(before)));
+                seen.push(format!(r#"["append",{key},{element}]"#));
+            }
+            Step::Merge { key, element } => {
+                transaction.merge(key.to_string(), element.to_string())?;
+                seen.push(format!(r#"["append",{key},{element}]"#));
+            }
+        }
+    }
+    transaction.commit()?;
+    Ok(seen)
+}
+
+/// What the history says of `steps` before they run.
+fn invoked(steps: &[Step]) -> Vec<String> {
+    let operations = steps.iter().flat_map(|step| match *step {
+        Step::Read { key } => vec![format!(r#"["r",{key},null]"#)],
+        Step::Rewrite { key, element } => vec![
+            format!(r#"["r",{key},null]"#),
+            format!(r#"["append",{key},{element}]"#),
+        ],
+        Step::Merge { key, element } => vec![format!(r#"["append",{key},{element}]"#)],
+    });
+    operations.collect()
+}
+
+fn steps(rng: &mut StdRng, reads: Reads, next: &AtomicU64) -> Vec<Step> {
+    let count = rng.random_range(1..=4);
+    let step = |_| {
+        let key = rng.random_range(0..KEYS);
+        let mut element = || next.fetch_add(1, Ordering::Relaxed);
+        match rng.random_range(0..4) {
+            0 | 1 => Step::Read { key },
+            2 if reads != Reads::Plain => Step::Rewrite {
+                key,
+                element: element(),
+            },
+            _ => Step::Merge {
+                key,
+                element: element(),
+            },
+        }
+    };
+    (0..count).map(step).collect()
+}
+
+/// Records a history of transactions that `begin` begins.
+fn record<'db, D: DBAccess + 'db>(
+    seed: u64,
+    reads: Reads,
+    begin: &(impl Fn() -> Transaction<'db, D> + Sync),
+) -> Recorder {
+    let recorder = Recorder::default();
+    let next = AtomicU64::new(1);
+    std::thread::scope(|scope| {
+        for process in 0..THREADS {
+            let (recorder, next) = (&recorder, &next);
+            scope.spawn(move || {
+                let mut rng = StdRng::seed_from_u64(seed * THREADS + process);
+                for _ in 0..TRANSACTIONS {
+                    let steps = steps(&mut rng, reads, next);
+                    recorder.note("invoke", process, &invoked(&steps));
+                    match run(begin(), reads, &steps) {
+                        Ok(seen) => recorder.note("ok", process, &seen),
+                        Err(e) if is_conflict(&e) => {
+                            recorder.note("fail", process, &invoked(&steps));
+                        }
+                        Err(e) => panic!("{steps:?}: {e}"),
+                    }
+                }
+            });
+        }
+    });
+    recorder
+}
+
+fn options(protocol: CommitProtocol) -> Options {
+    let mut options = tiny_on(MemFs::new());
+    options.set_commit_protocol(protocol);
+    options
+}
+
+/// The report on a history of pessimistic transactions.
+fn pessimistic(
+    seed: u64,
+    protocol: CommitProtocol,
+    reads: Reads,
+    model: &str,
+    change: impl Fn(&mut TransactionDBOptions),
+) -> Report {
+    let mut txn_db = TransactionDBOptions::default();
+    change(&mut txn_db);
+    let db: TransactionDB<MultiThreaded> =
+        TransactionDB::open(&options(protocol), &txn_db, Path::new(DIR)).unwrap();
+    let mut txn = TransactionOptions::default();
+    txn.set_snapshot(reads == Reads::AtSnapshot);
+    txn.set_deadlock_detect(true);
+    let begin = || db.transaction_opt(&WriteOptions::default(), &txn);
+    record(seed, reads, &begin).check(model)
+}
+
+/// What is promised: how transactions read, and the level that follows.
+const PROMISES: [(Reads, &str); 3] = [
+    (Reads::ForUpdate, "strict-serializable"),
+    (Reads::AtSnapshot, "snapshot-isolation"),
+    (Reads::Plain, "read-committed"),
+];
+
+#[test]
+fn pessimistic_transactions_are_as_isolated_as_their_reads_promise() {
+    const TEST: &str = "pessimistic_transactions_are_as_isolated_as_their_reads_promise";
+    campaign(TEST, 1, 3, |seed| {
+        for protocol in strict_protocols() {
+            for (reads, model) in PROMISES {
+                let report = pessimistic(seed, protocol, reads, model, |_| {});
+                assert_eq!(
+                    report.valid,
+                    Valid::True,
+                    "{protocol:?} {model}: {report:#?}"
+                );
+            }
+        }
+    });
+}
+
+/// Whether one of the histories is not as isolated as `model`.
+fn is_missed(model: &str, history: impl Fn(u64) -> Report) -> bool {
+    (1..=20).any(|seed| {
+        let report = history(seed);
+        assert_ne!(report.valid, Valid::Unknown, "{model}: {report:#?}");
+        report.valid == Valid::False
+    })
+}
+
+#[test]
+fn without_key_locks_updates_are_lost() {
+    let history = |seed| {
+        pessimistic(
+            seed,
+            CommitProtocol::Ordered,
+            Reads::ForUpdate,
+            "read-committed",
+            |o| {
+                o.set_skip_concurrency_control(true);
+            },
+        )
+    };
+    assert!(is_missed("read-committed", history));
+}
+
+#[test]
+fn reads_at_a_snapshot_allow_write_skew_and_plain_ones_more() {
+    for (reads, model) in [
+        (Reads::AtSnapshot, "serializable"),
+        (Reads::Plain, "snapshot-isolation"),
+    ] {
+        let history = |seed| pessimistic(seed, CommitProtocol::Ordered, reads, model, |_| {});
+        assert!(is_missed(model, history), "pessimistic, {model}");
+    }
+}
