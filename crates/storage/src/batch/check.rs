@@ -58,21 +58,6 @@ pub fn check_logged(rep: &[u8]) -> Result<()> {
     }
 }
 
-/// Refuses a batch with markers of two-phase commit, for a reader that cannot follow them yet.
-///
-/// # Errors
-/// `NotSupported` naming the first marker; those of decoding what stands before it.
-pub fn refuse_markers(rep: &[u8]) -> Result<()> {
-    for op in ops(rep) {
-        if let Some(name) = op?.marker() {
-            return Err(Error::not_supported(format_args!(
-                "two-phase commit marker {name} in a log"
-            )));
-        }
-    }
-    Ok(())
-}
-
 #[cold]
 fn misplaced(marker: &Op<'_>, in_section: bool) -> Error {
     let name = marker.marker().unwrap_or_default();

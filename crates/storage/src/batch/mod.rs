@@ -14,17 +14,19 @@
 //! | `numbering` | which sequence number each operation of a log record has |
 //! | `take_back` | removing the last operations |
 //! | `entry_parts` | a single entry in parts, for a log record that needs no batch |
+//! | [`replay`] | which entries the records of logs stand for |
 
 mod check;
 mod entry_parts;
 mod markers;
 mod numbering;
 mod ops;
+pub mod replay;
 mod take_back;
 #[cfg(test)]
 mod tests;
 
-pub use check::{check, check_logged, refuse_markers};
+pub use check::{check, check_logged};
 pub use entry_parts::{EntryParts, MAX_HEAD_SIZE};
 pub use markers::PrepareKind;
 pub use numbering::{Numbered, Numbering};

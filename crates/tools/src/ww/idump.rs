@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use whitewater_storage::batch::{self, Op};
+use whitewater_storage::batch;
+use whitewater_storage::batch::replay::{ReplayedEntry, ReplayedSections, Replays};
 use whitewater_storage::filename;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{
@@ -126,7 +127,7 @@ impl Dump {
         let order = family.comparator()?;
 
         let mut memory = in_tombstones(dir, family)?;
-        memory.extend(in_logs(session, dir, id, family.log_number)?);
+        memory.extend(in_logs(session, dir, &state, (id, family))?);
         memory.sort_by(|a, b| order.compare(&a.0, &b.0));
         if let Some(from) = &from {
             memory.retain(|(key, _)| order.compare_user(user_key(key), from) != Ordering::Less);
@@ -202,32 +203,54 @@ fn in_tombstones(dir: &Path, family: &Family) -> Result<Vec<(Vec<u8>, Vec<u8>)>>
     Ok(entries)
 }
 
-/// The entries of the column family `id` in the logs from `first` on.
+/// The entries of a column family in the logs.
+struct InLogs {
+    id: u32,
+    /// Whether the family may need what the current log has.
+    needed: bool,
+    entries: Vec<(Vec<u8>, Vec<u8>)>,
+}
+
+impl Replays for InLogs {
+    fn timestamp_size(&self, _cf: u32) -> usize {
+        0 // no order of keys with timestamps is known here
+    }
+
+    fn insert(&mut self, entry: ReplayedEntry<'_>) -> whitewater_storage::Result<()> {
+        if entry.cf == self.id && self.needed {
+            let key = internal_key(entry.key, entry.number, entry.ty);
+            self.entries.push((key, entry.value.to_vec()));
+        }
+        Ok(())
+    }
+}
+
+/// The entries of `family` in the logs. What is prepared and not committed is not among them.
 fn in_logs(
     session: &Session<'_>,
     dir: &Path,
-    id: u32,
-    first: u64,
+    state: &State,
+    (id, family): (u32, &Family),
 ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let logs = log_dir(dir);
-    let mut entries = Vec::new();
+    let mut sections = ReplayedSections::default();
+    let mut found = InLogs {
+        id,
+        needed: false,
+        entries: Vec::new(),
+    };
+    let mut last = 0;
     for (number, path) in logs_in(&logs).map_err(|e| Failure::io(&logs, &e))? {
-        if number < first {
+        if number < state.first_log() {
             continue;
         }
+        sections.begin(number, last, true);
+        found.needed = number >= family.log_number;
         wal::read(
             &path,
             |record| {
-                batch::refuse_markers(record.bytes)?;
-                let mut seq = batch::sequence(record.bytes);
-                for op in batch::ops(record.bytes) {
-                    if let Op::Entry { cf, ty, key, value } = op? {
-                        if cf == id {
-                            entries.push((internal_key(key, seq, ty), value.to_vec()));
-                        }
-                        seq += 1;
-                    }
-                }
+                let used = sections.replay(record.bytes, &mut found)?;
+                last = last.max((batch::sequence(record.bytes) + used).saturating_sub(1));
                 Ok(())
             },
             |finding| match finding {
@@ -235,5 +258,5 @@ fn in_logs(
             },
         )?;
     }
-    Ok(entries)
+    Ok(found.entries)
 }

@@ -193,10 +193,14 @@ impl State {
         })
     }
 
-    /// The number of the first log that recovery reads.
+    /// The number of the first log that recovery reads. All column families may have been
+    /// flushed past it: then it has the section of a prepared transaction, perhaps.
     pub fn first_log(&self) -> u64 {
         let needed = self.families.values().map(|family| family.log_number);
-        needed.min().unwrap_or(0).max(self.min_log_number_to_keep)
+        match self.min_log_number_to_keep {
+            0 => needed.min().unwrap_or(0), // a manifest from before there was that number
+            keep => keep,
+        }
     }
 }
 

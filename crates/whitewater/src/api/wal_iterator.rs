@@ -52,8 +52,7 @@ impl DBWALIterator {
             start,
         };
         iterator.advance();
-        let ends_before =
-            |(first, batch): &Update| first + u64::from(batch.count().max(1)) <= start;
+        let ends_before = |update: &Update| update.last < start;
         while iterator.next.as_ref().is_some_and(ends_before) {
             iterator.advance();
         }
@@ -96,10 +95,10 @@ impl Iterator for DBWALIterator {
     /// error that ends the iteration is returned once (the `rocksdb` crate has
     /// it in `status` alone).
     fn next(&mut self) -> Option<Self::Item> {
-        while let Some((first, batch)) = self.next.take() {
+        while let Some(update) = self.next.take() {
             self.advance();
-            if first > self.start {
-                return Some(Ok((first, WriteBatch::of(batch))));
+            if update.first > self.start {
+                return Some(Ok((update.first, WriteBatch::of(update.batch))));
             }
         }
         match &mut self.failure {
@@ -116,7 +115,7 @@ impl fmt::Debug for DBWALIterator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DBWALIterator")
             .field("start", &self.start)
-            .field("next", &self.next.as_ref().map(|(first, _)| first))
+            .field("next", &self.next.as_ref().map(|update| update.first))
             .finish_non_exhaustive()
     }
 }
@@ -126,14 +125,15 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// The batches logged after `seq_number`, with their sequence numbers; see
     /// [`latest_sequence_number`](Self::latest_sequence_number).
     ///
-    /// Writes without the log are not among them: their numbers are missing. So
-    /// may be those of writes without sync that a power cut took: nobody gets
-    /// them again where files changed after them.
-    /// Operations of several writes may come as one batch where a leader logged
-    /// them together. How far back it reaches depends on
+    /// Writes without the log are not among them: their numbers are missing. So may be those of
+    /// writes without sync that a power cut took: nobody gets them again where files changed after
+    /// them. What a transaction has prepared comes as it was logged: the operations when it was
+    /// prepared, and the decision by itself. They may come twice, where the database was opened in
+    /// between. Operations of several writes may come as one batch where a leader logged them
+    /// together. How far back it reaches depends on
     /// [`Options::set_wal_ttl_seconds`](crate::Options::set_wal_ttl_seconds) and
-    /// [`Options::set_wal_size_limit_mb`](crate::Options::set_wal_size_limit_mb):
-    /// without them, logs are deleted when they were flushed.
+    /// [`Options::set_wal_size_limit_mb`](crate::Options::set_wal_size_limit_mb): without them,
+    /// logs are deleted when they were flushed.
     ///
     /// # Errors
     /// `NotFound` for a number not written yet; `Corruption` ("Gap in sequence

@@ -6,7 +6,8 @@
 //! database's own directory, and in the directory that the newest options file names.
 //!
 //! * L1: an opening fails if a log in one of these directories has a write that the
-//!   manifest needs and that is not in the current directory.
+//!   manifest needs and that is not in the current directory. Of a log that no column family
+//!   needs, that is a prepared section.
 //! * L2: an opening that finds no log at all where the manifest needs some goes on, because
 //!   a copy may have been made without them. It records their numbers as missed (T1 of
 //!   `version::tracked`) and leaves the numbers that say which logs are needed. It does so
@@ -21,12 +22,14 @@
 //! looked at.
 
 use super::options_file;
+use crate::version::set::NeededLogs;
 use crate::write::wal::Link;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use whitewater_storage::batch::{self, Op};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
-use whitewater_storage::{Error, Result, batch, filename};
+use whitewater_storage::{Error, Result, filename};
 
 /// The directory for files that are not part of the database and may be worth keeping.
 const LOST: &str = "lost";
@@ -84,26 +87,28 @@ impl<'a> Places<'a> {
         self.last.as_deref() != Some(self.wal_dir)
     }
 
-    /// Looks for logs from number `first` on (L1).
+    /// Looks for the logs that are needed (L1).
     ///
     /// # Errors
     /// `InvalidArgument` naming the logs that are elsewhere, and where they are; errors of
     /// the file system.
-    pub fn check(&self, first: u64) -> Result<Logs> {
-        let here: BTreeSet<u64> = self.logs(self.wal_dir, first)?.collect();
+    pub fn check(&self, needed: NeededLogs) -> Result<Logs> {
+        let NeededLogs { first, kept } = needed;
+        let here: BTreeSet<u64> = self.logs(self.wal_dir, kept)?.collect();
         let last = self.last.as_deref();
         let last = last.filter(|_| here.is_empty() && !self.copy);
-        let mut found = !here.is_empty();
+        let mut found = here.iter().any(|number| *number >= first);
         for place in [Some(self.dir), last.filter(|last| *last != self.dir)] {
             let Some(place) = place.filter(|place| *place != self.wal_dir) else {
                 continue;
             };
             let mut astray = Vec::new();
-            for number in self.logs(place, first)?.filter(|n| !here.contains(n)) {
-                if has_writes(self.fs, &filename::wal(place, number), number)? {
+            for number in self.logs(place, kept)?.filter(|n| !here.contains(n)) {
+                let counts = if number < first { is_section } else { is_write };
+                if has_record(self.fs, &filename::wal(place, number), number, counts)? {
                     astray.push(format!("{number:06}.log"))
                 } else {
-                    found = true
+                    found |= number >= first;
                 }
             }
             if !astray.is_empty() {
@@ -142,15 +147,27 @@ impl<'a> Places<'a> {
 /// Whether log `number` at `path` has a record other than a link to another log. A log that
 /// cannot be read counts as having one.
 pub(super) fn has_writes(fs: &dyn Fs, path: &Path, number: u64) -> Result<bool> {
+    has_record(fs, path, number, is_write)
+}
+
+fn is_write(record: &[u8]) -> bool {
+    batch::check_logged(record).is_err() || Link::decode(record).is_none()
+}
+
+/// Whether a record has a prepared section, or may have one.
+fn is_section(record: &[u8]) -> bool {
+    let mut ops = batch::ops(record);
+    ops.any(|op| op.map_or(true, |op| matches!(op, Op::BeginPrepare(_))))
+}
+
+/// Whether log `number` at `path` has a record for which `counts`, or one that cannot be read.
+fn has_record(fs: &dyn Fs, path: &Path, number: u64, counts: fn(&[u8]) -> bool) -> Result<bool> {
     let mut reader = LogReader::new(fs.open_sequential(path)?, number);
     let mut record = Vec::new();
     loop {
         match reader.read_record(&mut record) {
-            Ok(ReadOutcome::Record) => {
-                if batch::check_logged(&record).is_err() || Link::decode(&record).is_none() {
-                    return Ok(true);
-                }
-            }
+            Ok(ReadOutcome::Record) if counts(&record) => return Ok(true),
+            Ok(ReadOutcome::Record) => {}
             Ok(ReadOutcome::Eof | ReadOutcome::TornTail { .. }) => return Ok(false),
             Ok(ReadOutcome::Corrupt(_)) => return Ok(true),
             Err(e) => return Err(e),

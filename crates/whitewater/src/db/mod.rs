@@ -63,7 +63,6 @@ mod reader;
 pub(crate) mod reads;
 mod recover;
 mod repair;
-mod replayed_sections;
 mod resume;
 mod scheduled_work;
 pub(crate) mod scrub;

@@ -13,6 +13,7 @@ use super::reader::Role;
 use super::recover::{LogReplay, Replayed, Tables};
 use super::stalls::DbStall;
 use super::state::{CfState, DbState};
+use super::two_phase;
 use crate::column_family::ColumnFamilyData;
 use crate::db::background::{self, Background};
 use crate::info_log::{InfoLog, dump};
@@ -54,7 +55,8 @@ impl Engine {
     /// `InvalidArgument` for options that cannot be honoured, a database that does not
     /// exist (or that exists, with `error_if_exists`), and column families that exist but
     /// are not listed or are listed but do not exist; `IOError` when the lock is held
-    /// already; `Corruption` naming file and offset.
+    /// already; `Corruption` naming file and offset; `NotSupported` for a database with prepared
+    /// transactions, without `allow_2pc`, which it leaves as it is.
     // Long: the steps of an opening, in their order.
     pub fn open(
         dir: &Path,
@@ -108,7 +110,7 @@ impl Engine {
             recovered.tracked.verify(&*fs, &wal_dir)?;
         }
         let logs = if exists {
-            places.check(recovered.first_log())?
+            places.check(recovered.needed_logs())?
         } else {
             Logs::Found
         };
@@ -251,7 +253,7 @@ impl Opening<'_> {
             tables: Tables::Write,
             now: self.options.clock.now(),
         };
-        let replayed = {
+        let mut replayed = {
             let _span = trace::recovery(self.dir);
             replay.run(replay.open_logs()?)?
         };
@@ -286,6 +288,7 @@ impl Opening<'_> {
                 .mark_file_number_used(next + missed_logs::MARGIN);
         }
         let wal_number = self.versions.new_file_number();
+        let mut sections = std::mem::take(&mut replayed.sections);
         let record = || self.record_recovery(&recovered, &replayed, wal_number);
         // Recorded before there is a new log, which the next opening would find (L2 of
         // `missed_logs`).
@@ -299,6 +302,7 @@ impl Opening<'_> {
             offset: 0,
         };
         end.offset = wal.install(&log, end)?;
+        end = two_phase::recovered::log_again(&wal, &log, end, &mut sections)?;
         let current = match early {
             Some(current) => current,
             None => record()?,
@@ -350,6 +354,7 @@ impl Opening<'_> {
             Some(lock),
             Role::Primary,
         );
+        engine.adopt_sections(sections)?;
         let ids: Vec<u32> = engine.lock_state().cfs.keys().copied().collect();
         engine.recompute_stall(&mut engine.state.lock(), ids);
         engine.log_stalls();

@@ -169,7 +169,7 @@ fn try_read(
         tables: Tables::Keep,
         now: options.clock.now(),
     };
-    Places::find(&**fs, dir, wal_dir)?.check(recovered.first_log())?;
+    Places::find(&**fs, dir, wal_dir)?.check(recovered.needed_logs())?;
     let logs = replay.open_logs()?;
     if ManifestStamp::take(&**fs, dir).ok().as_ref() != before {
         return Ok(None);

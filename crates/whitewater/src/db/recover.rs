@@ -16,7 +16,6 @@
 //! logs ([`LogReplay::open_logs`]) before it checks whether they still belong to the
 //! manifest that it has read.
 
-use super::replayed_sections::{ReplayedEntry, ReplayedSection, ReplayedSections, Replays};
 use crate::db::background::flush;
 use crate::info_log::InfoLog;
 use crate::memtable::{Home, Inserter, Memtable};
@@ -31,6 +30,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use whitewater_storage::batch;
+use whitewater_storage::batch::replay::{
+    ReplayedEntry, ReplayedSection, ReplayedSections, Replays,
+};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber};

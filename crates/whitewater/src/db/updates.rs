@@ -21,16 +21,24 @@ use super::{Engine, archive};
 use crate::stats::Ticker;
 use crate::write::generation::Generation;
 use crate::write::wal::Link;
+use std::collections::BTreeMap;
 use std::sync::Arc;
-use whitewater_storage::batch::{self, Batch};
+use whitewater_storage::batch::{self, Batch, Numbering, Op};
 use whitewater_storage::filename;
 use whitewater_storage::fs::{Part, RandomAccessFile};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
 use whitewater_storage::{Error, ErrorKind, Result};
 
-/// A batch and the number of its first entry.
-pub(crate) type Update = (SequenceNumber, Batch);
+/// A logged batch.
+pub(crate) struct Update {
+    /// The number of its first entry.
+    pub first: SequenceNumber,
+    /// The last number that it used up, as far as that is known: the section that a commit
+    /// inserted may have been logged before the first batch that was read.
+    pub last: SequenceNumber,
+    pub batch: Batch,
+}
 
 /// Reads logged batches in order.
 pub(crate) struct Updates {
@@ -38,6 +46,8 @@ pub(crate) struct Updates {
     log: OpenLog,
     /// The last number that was read.
     last: SequenceNumber,
+    /// The number of entries of the prepared sections that were read, by name.
+    sections: BTreeMap<Vec<u8>, u64>,
 }
 
 /// The log that is being read.
@@ -55,7 +65,7 @@ struct OpenLog {
 
 /// The result of a step.
 enum Step {
-    Update(Update),
+    Batch(SequenceNumber, Batch),
     /// There is nothing more in what the reader was given.
     Nothing,
 }
@@ -90,6 +100,7 @@ impl Engine {
                     log: OpenLog::open(self, *number)?,
                     engine: self.clone(),
                     last: 0,
+                    sections: BTreeMap::new(),
                 });
             }
         }
@@ -242,7 +253,7 @@ impl OpenLog {
             }
             self.reader.mark();
             let batch = Batch::from_bytes(std::mem::take(record))?;
-            return Ok(Step::Update((first, batch)));
+            return Ok(Step::Batch(first, batch));
         }
     }
 }
@@ -257,12 +268,16 @@ impl Updates {
         let mut record = Vec::new();
         let mut fresh = false;
         loop {
-            if let Step::Update((first, batch)) =
+            if let Step::Batch(first, batch) =
                 self.log.step(&self.engine, self.last, &mut record)?
             {
                 // A record with log data alone takes a number, too.
-                self.last = first + u64::from(batch.count().max(1)) - 1;
-                return Ok(Some((first, batch)));
+                let last = first + self.numbers_of(&batch)?.max(1) - 1;
+                if first < self.last {
+                    continue; // a section that a resumption has logged again
+                }
+                self.last = last;
+                return Ok(Some(Update { first, last, batch }));
             }
             if !fresh {
                 fresh = true;
@@ -286,6 +301,40 @@ impl Updates {
                 return Ok(None);
             }
         }
+    }
+
+    /// How many numbers the record of `batch` has used up.
+    ///
+    /// # Errors
+    /// `NotSupported` for what another write policy has logged, in RocksDB's words.
+    fn numbers_of(&mut self, batch: &Batch) -> Result<u64> {
+        let mut walk = Numbering::PerEntry.walk(batch.bytes());
+        let mut entries = None;
+        while let Some(next) = walk.next() {
+            let (op, _) = next.map_err(|e| match e.kind() {
+                ErrorKind::NotSupported => Error::not_supported(
+                    "This API is not yet compatible with write-prepared/write-unprepared \
+                     transactions",
+                ),
+                _ => e,
+            })?;
+            match op {
+                Op::BeginPrepare(_) => entries = Some(0),
+                Op::Entry { .. } => entries = entries.map(|n| n + 1),
+                Op::EndPrepare(name) => {
+                    let entries = entries.take().unwrap_or(0);
+                    self.sections.insert(name.to_vec(), entries);
+                }
+                Op::Commit(name) | Op::CommitAt { xid: name, .. } => {
+                    walk.use_up(self.sections.remove(name).unwrap_or(0))?;
+                }
+                Op::Rollback(name) => {
+                    self.sections.remove(name);
+                }
+                Op::LogData(_) | Op::Noop => {}
+            }
+        }
+        Ok(walk.used())
     }
 
     fn next_log(&self) -> Result<Option<u64>> {

@@ -486,6 +486,22 @@ impl Options {
         self.db.wal_recovery_mode = mode.into();
     }
 
+    /// Whether an opening keeps what transactions have prepared and not decided,
+    /// in logs that stay until then.
+    ///
+    /// **Option `allow_2pc`**: default false; fixed while the database is open.
+    ///
+    /// Without it, an opening that finds a prepared transaction fails with
+    /// `NotSupported` and leaves the database as it is. It opens when all
+    /// transactions were committed or rolled back; RocksDB then demands that all
+    /// of them were flushed, too. Nothing of a prepared transaction shows in
+    /// reads. Read-only and secondary instances need no such option.
+    ///
+    /// Not in the `rocksdb` crate.
+    pub fn set_allow_2pc(&mut self, allow: bool) {
+        self.db.allow_2pc = allow;
+    }
+
     /// The directory of the logs. Default the database's.
     ///
     /// **Option `wal_dir`**: default none; fixed while the database is open.

@@ -104,6 +104,7 @@ fn setters_set_their_own_option_and_no_other() {
         ("wal_recovery_mode", "kSkipAnyCorruptedRecords", |o| {
             o.set_wal_recovery_mode(DBRecoveryMode::SkipAnyCorruptedRecord);
         }),
+        ("allow_2pc", "true", |o| o.set_allow_2pc(true)),
         ("recycle_log_file_num", "3", |o| {
             o.set_recycle_log_file_num(3)
         }),

@@ -6,7 +6,8 @@ use crate::memtable::{Home, Inserter, Memtable};
 use crate::write::wal::Link;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use whitewater_storage::batch::{self, Op};
+use whitewater_storage::batch;
+use whitewater_storage::batch::replay::{ReplayedEntry, ReplayedSections, Replays};
 use whitewater_storage::filename;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
@@ -42,13 +43,13 @@ impl Repair<'_> {
             return Ok(());
         }
         let mut spans: Vec<Span> = Vec::new();
+        let mut sections = ReplayedSections::default();
         for log in logs {
+            sections.begin(*log, 0, false);
             self.read_log(*log, false, &mut |_, record| {
                 let first = batch::sequence(record);
-                let Some(last) = first.checked_add(u64::from(batch::count(record))) else {
-                    return Ok(());
-                };
-                let last = last.saturating_sub(1);
+                let used = sections.replay(record, &mut Nowhere)?;
+                let last = (first + used).saturating_sub(1);
                 match spans.last_mut() {
                     Some(span) if span.log == *log && first == span.last + 1 => span.last = last,
                     _ => spans.push(Span {
@@ -78,6 +79,7 @@ impl Repair<'_> {
             dropped: BTreeMap::new(),
             doubtful: BTreeMap::new(),
         };
+        self.sections.begin(number, self.read_to, false);
         let batches = self.read_log(number, true, &mut |repair, record| {
             repair.apply(record, &mut conversion)
         })?;
@@ -166,37 +168,23 @@ impl Repair<'_> {
     }
 
     fn apply(&mut self, record: &[u8], conversion: &mut Conversion) -> Result<()> {
-        batch::refuse_markers(record)?;
-        let first = batch::sequence(record);
-        let mut seq = first;
-        for op in batch::ops(record) {
-            let Op::Entry {
-                cf: id,
-                ty,
-                key,
-                value,
-            } = op?
-            else {
-                continue;
-            };
-            if self.is_to_count(id, seq, conversion)? {
-                let family = self.family(id, &unknown_name(id)).name.clone();
-                let home = Home {
-                    family: &family,
-                    budget_client: None,
-                };
-                let new = || Memtable::new(self.options, home, conversion.log, 0);
-                let memtable = conversion.memtables.entry(id).or_insert_with(new);
-                let mut inserter = Inserter::new(false);
-                inserter.add_logged(memtable, ty, key, value, seq)?;
-                inserter.finish()?;
-            }
-            seq += 1;
+        // Taken out, because the entries go to this.
+        let mut sections = std::mem::take(&mut self.sections);
+        let used = sections.replay(
+            record,
+            &mut ToMemtables {
+                repair: self,
+                conversion,
+            },
+        );
+        self.sections = sections;
+        let mut used = used?;
+        if used == 0 && Link::decode(record).is_none() {
+            used = 1; // log data alone, or a section, took a number
         }
-        if seq == first && Link::decode(record).is_none() {
-            seq += 1; // log data alone took a number
-        }
-        self.last_sequence = self.last_sequence.max(seq.saturating_sub(1));
+        let last = (batch::sequence(record) + used).saturating_sub(1);
+        self.last_sequence = self.last_sequence.max(last);
+        self.read_to = self.read_to.max(last);
         let full = conversion.memtables.iter().filter(|(_, m)| m.is_full());
         let full: Vec<u32> = full.map(|(id, _)| *id).collect();
         for id in full {
@@ -243,6 +231,49 @@ impl Repair<'_> {
         let tombstones = memtable.raw_tombstones()?;
         let tables = self.write(id, &name, memtable.flush_iter(), tombstones)?;
         self.family(id, &name).tables.extend(tables);
+        Ok(())
+    }
+}
+
+/// Puts entries into the memtables of a conversion.
+struct ToMemtables<'a, 'b> {
+    repair: &'a mut Repair<'b>,
+    conversion: &'a mut Conversion,
+}
+
+impl Replays for ToMemtables<'_, '_> {
+    fn timestamp_size(&self, _cf: u32) -> usize {
+        self.repair.options.comparator.timestamp_size()
+    }
+
+    fn insert(&mut self, entry: ReplayedEntry<'_>) -> Result<()> {
+        let (repair, conversion, id) = (&mut *self.repair, &mut *self.conversion, entry.cf);
+        if !repair.is_to_count(id, entry.number, conversion)? {
+            return Ok(());
+        }
+        let family = repair.family(id, &unknown_name(id)).name.clone();
+        let home = Home {
+            family: &family,
+            budget_client: None,
+        };
+        let new = || Memtable::new(repair.options, home, conversion.log, 0);
+        let memtable = conversion.memtables.entry(id).or_insert_with(new);
+        let mut inserter = Inserter::new(false);
+        inserter.add_logged(memtable, entry.ty, entry.key, entry.value, entry.number)?;
+        inserter.finish()?;
+        Ok(())
+    }
+}
+
+/// Drops entries.
+struct Nowhere;
+
+impl Replays for Nowhere {
+    fn timestamp_size(&self, _cf: u32) -> usize {
+        0
+    }
+
+    fn insert(&mut self, _entry: ReplayedEntry<'_>) -> Result<()> {
         Ok(())
     }
 }

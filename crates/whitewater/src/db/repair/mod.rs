@@ -43,14 +43,19 @@
 //! older than all others, and assigns them to the default column family or to the one they
 //! were written for.
 //!
+//! Prepared transactions on which no log decides are not applied. They are logged again in a new
+//! log, the only one that the new manifest needs, and so stay prepared. One whose decision was in a
+//! record that is damaged stays prepared, too.
+//!
 //! Records after damage in a log count, even after a gap that the death of the process
 //! left, where opening the database stops.
 //!
-//! `tables` reads the tables, `logs` writes the logs as tables, `old` reads the old
-//! manifests.
+//! `tables` reads the tables, `logs` writes the logs as tables, `sections` keeps prepared
+//! transactions, `old` reads the old manifests.
 
 mod logs;
 mod old;
+mod sections;
 mod tables;
 
 use super::Engine;
@@ -64,7 +69,7 @@ use crate::read::merging::merging_iterator;
 use crate::session_id::new_session_id;
 use crate::table_writer::{MAX_INDEX_SIZE, OutputContext, OutputSpec, write_verbatim};
 use crate::version::ObsoleteFiles;
-use crate::version::set::VersionSet;
+use crate::version::set::{NeededLogs, VersionSet};
 use logs::Span;
 use old::{OldManifest, Recorded};
 use std::collections::BTreeMap;
@@ -72,6 +77,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use tables::FoundTable;
+use whitewater_storage::batch::replay::ReplayedSections;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::mem::MemFs;
@@ -116,6 +122,10 @@ struct Repair<'a> {
     /// The numbers that the logs hold, once they were needed.
     logged: Option<Vec<Span>>,
     last_sequence: SequenceNumber,
+    /// The prepared sections that were met in the logs and are not decided.
+    sections: ReplayedSections,
+    /// The last number read from the logs.
+    read_to: SequenceNumber,
     /// Files that are to be moved to `lost`.
     lost: Vec<PathBuf>,
 }
@@ -139,7 +149,7 @@ impl Engine {
         let wal_dir = options.wal_dir.clone().unwrap_or_else(|| dir.to_path_buf());
         // Refused here, because logs that the repair does not find count for nothing after
         // it.
-        Places::find(&*fs, dir, &wal_dir)?.check(0)?;
+        Places::find(&*fs, dir, &wal_dir)?.check(NeededLogs::ALL)?;
         let log = InfoLog::create(&fs, dir, options);
         let wanted = BTreeMap::from([(DEFAULT_CF.to_owned(), Arc::new(cf_options.clone()))]);
         dump::opening(&log, options, &wanted);
@@ -160,6 +170,8 @@ impl Engine {
             in_tables: BTreeMap::new(),
             logged: None,
             last_sequence: 0,
+            sections: ReplayedSections::default(),
+            read_to: 0,
             lost: Vec::new(),
             fs,
         };
@@ -205,7 +217,8 @@ impl Repair<'_> {
             self.arrange(*id, family, &mut replaced)?;
         }
         self.fs.sync_dir(self.dir)?;
-        self.write_manifest(&families, &logs)?;
+        let sections_log = self.keep_sections()?;
+        self.write_manifest(&families, &logs, sections_log)?;
         self.lost.extend(replaced);
         self.move_lost()?;
         let tables: usize = families.values().map(|family| family.tables.len()).sum();
@@ -411,8 +424,13 @@ impl Repair<'_> {
     }
 
     /// Puts a manifest in force that names the tables of `families`, which hold what is in
-    /// `logs`.
-    fn write_manifest(&self, families: &BTreeMap<u32, FoundFamily>, logs: &[u64]) -> Result<()> {
+    /// `logs`, and the log `sections_log`.
+    fn write_manifest(
+        &self,
+        families: &BTreeMap<u32, FoundFamily>,
+        logs: &[u64],
+        sections_log: Option<u64>,
+    ) -> Result<()> {
         let number = self.numbers.new_file_number();
         let path = filename::manifest(self.dir, number);
         let largest_family = families.keys().max().copied().unwrap_or(0);
@@ -438,9 +456,9 @@ impl Repair<'_> {
             });
             edits.push(VersionEdit {
                 column_family: *id,
-                // No existing log is needed.
+                // No existing log is needed, but for its sections.
                 log_number: Some(number),
-                min_log_number_to_keep: (*id == 0).then_some(number),
+                min_log_number_to_keep: (*id == 0).then_some(sections_log.unwrap_or(number)),
                 new_files: files.collect(),
                 ..VersionEdit::default()
             });

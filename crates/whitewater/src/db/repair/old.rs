@@ -188,6 +188,11 @@ impl OldManifest {
         live.filter(|number| !is_there(number)).collect()
     }
 
+    /// Logs with smaller numbers have no section of a transaction that is not decided.
+    pub fn min_log_to_keep(&self) -> u64 {
+        self.min_log_to_keep
+    }
+
     /// Whether log `log` may hold something of column family `id` that its tables lack.
     ///
     /// # Errors

@@ -229,7 +229,7 @@ impl Engine {
             }
         };
         check_families(&wanted, &recovered)?;
-        Places::find(&*fs, dir, &wal_dir)?.check(recovered.first_log())?;
+        Places::find(&*fs, dir, &wal_dir)?.check(recovered.needed_logs())?;
         let mut progress = Progress {
             files,
             stamp,

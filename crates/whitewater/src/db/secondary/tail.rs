@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use whitewater_storage::Result;
-use whitewater_storage::batch::{self, Op};
+use whitewater_storage::batch;
+use whitewater_storage::batch::replay::{ReplayedEntry, ReplayedSections, Replays};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, Part, RandomAccessFile};
 use whitewater_storage::key::SequenceNumber;
@@ -38,9 +39,9 @@ impl<'a> Families<'a> {
         Families { recovered, wanted }
     }
 
-    /// The number of the first log that is needed.
+    /// The number of the first log that is needed, or that may have a prepared section.
     pub fn first_log(&self) -> u64 {
-        self.recovered.first_log()
+        self.recovered.first_kept_log()
     }
 
     /// The column family `id`, if log `number` may hold something that none of its tables
@@ -63,9 +64,11 @@ pub(super) struct Tail {
     /// The memtables by column family, oldest first, each with the log that it belongs to
     /// (N3).
     memtables: BTreeMap<u32, Vec<(u64, Arc<Memtable>)>>,
+    /// The prepared sections that are not decided yet. They do not show.
+    sections: ReplayedSections,
     read_to: SequenceNumber,
-    /// `read_to` is the number of a record with log data alone, for which RocksDB uses up
-    /// no number.
+    /// `read_to` is the number of a record without entries of its own, such as log data
+    /// alone or a prepared section, for which RocksDB uses up no number.
     repeats: bool,
     next_id: u64,
 }
@@ -214,6 +217,7 @@ impl Tail {
     /// Opens new logs from number `first` on, and forgets the logs before it.
     pub fn find_logs(&mut self, fs: &dyn Fs, wal_dir: &Path, first: u64) -> Result<()> {
         self.first = first;
+        self.sections.forget_before(first);
         self.logs.retain(|number, _| *number >= first);
         for name in fs.list(wal_dir)? {
             let Some(FileType::Wal(number)) = filename::parse(&name) else {
@@ -260,6 +264,9 @@ impl Tail {
             let Some(mut log) = self.logs.remove(number) else {
                 continue;
             };
+            if log.number != self.sections.log() {
+                (self.sections).begin(log.number, self.read_to, self.repeats);
+            }
             let ended = log.read(followed, &mut record, &mut |record| {
                 self.apply(record, *number, families).map(|()| Goes::On)
             });
@@ -272,7 +279,9 @@ impl Tail {
             if self.misses(*next, *number)? {
                 return Ok(false);
             }
-            if !self.goes_on(*next, (*number, read_to), ended)? {
+            // Every column family was flushed past a log that is kept for its sections.
+            let kept = *number < families.recovered.first_log();
+            if !kept && !self.goes_on(*next, (*number, read_to), ended)? {
                 return Ok(true);
             }
             self.logs.remove(number);
@@ -309,43 +318,27 @@ impl Tail {
     }
 
     fn apply(&mut self, record: &[u8], number: u64, families: &Families<'_>) -> Result<()> {
-        batch::refuse_markers(record)?;
-        let first = batch::sequence(record);
-        let mut seq = first;
-        let mut places: Vec<(u32, Arc<Memtable>)> = Vec::new();
-        for op in batch::ops(record) {
-            let Op::Entry {
-                cf: id,
-                ty,
-                key,
-                value,
-            } = op?
-            else {
-                continue;
-            };
-            if let Some((cf, options)) = families.of_log(id, number) {
-                // All of a batch goes into one memtable, because readers may have the view
-                // from before the next one: upholds N1.
-                let mem = match places.iter().find(|(of, _)| *of == id) {
-                    Some((_, mem)) => mem.clone(),
-                    None => {
-                        let mem = self.memtable(cf, options, number);
-                        places.push((id, mem.clone()));
-                        mem
-                    }
-                };
-                let mut inserter = Inserter::new(false);
-                inserter.add_logged(&mem, ty, key, value, seq)?;
-                inserter.finish()?;
-            }
-            seq += 1;
-        }
-        let noted = seq == first && Link::decode(record).is_none();
+        // Taken out, because the entries go to this.
+        let mut sections = std::mem::take(&mut self.sections);
+        let mut to = ToMemtables {
+            tail: self,
+            families,
+            number,
+            places: Vec::new(),
+        };
+        let used = sections.replay(record, &mut to);
+        self.sections = sections;
+        let mut used = used?;
+        let noted = used == 0 && Link::decode(record).is_none();
         if noted {
-            seq += 1; // log data alone took a number
+            used = 1; // log data alone, or a section, took a number
         }
-        self.read_to = self.read_to.max(seq.saturating_sub(1));
-        self.repeats = noted || (seq == first && self.repeats);
+        let last = (batch::sequence(record) + used).saturating_sub(1);
+        self.repeats = match noted {
+            true => self.repeats || last >= self.read_to,
+            false => self.repeats && used == 0,
+        };
+        self.read_to = self.read_to.max(last);
         Ok(())
     }
 
@@ -377,5 +370,41 @@ impl Tail {
             (*id, all.iter().map(|(_, mem)| mem.clone()).collect())
         });
         families.collect()
+    }
+}
+
+/// Puts the entries of one record of log `number` into memtables.
+struct ToMemtables<'a, 'b> {
+    tail: &'a mut Tail,
+    families: &'a Families<'b>,
+    number: u64,
+    /// The memtables that got entries. All of a record, and of a section that it commits, goes
+    /// into one memtable of each column family, because readers may have the view from before
+    /// the next one: upholds N1.
+    places: Vec<(u32, Arc<Memtable>)>,
+}
+
+impl Replays for ToMemtables<'_, '_> {
+    fn timestamp_size(&self, cf: u32) -> usize {
+        let family = self.families.of_log(cf, u64::MAX);
+        family.map_or(0, |(_, options)| options.comparator.timestamp_size())
+    }
+
+    fn insert(&mut self, entry: ReplayedEntry<'_>) -> Result<()> {
+        let Some((cf, options)) = self.families.of_log(entry.cf, self.number) else {
+            return Ok(());
+        };
+        let mem = match self.places.iter().find(|(of, _)| *of == entry.cf) {
+            Some((_, mem)) => mem.clone(),
+            None => {
+                let mem = self.tail.memtable(cf, options, self.number);
+                self.places.push((entry.cf, mem.clone()));
+                mem
+            }
+        };
+        let mut inserter = Inserter::new(false);
+        inserter.add_logged(&mem, entry.ty, entry.key, entry.value, entry.number)?;
+        inserter.finish()?;
+        Ok(())
     }
 }

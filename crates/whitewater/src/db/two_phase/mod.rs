@@ -5,7 +5,8 @@
 //! in what is logged and what is inserted ([`SectionWrite`]). In their window, between
 //! *append* and *publish*, they note what keeps the logs (`db::writes`).
 //!
-//! `outstanding` lists the sections that are not decided. Invariants:
+//! `outstanding` lists the sections that are not decided; `recovered` fills it when the database is
+//! opened. Invariants:
 //! * X1: the log of a section is in that list before the section's number can be visible.
 //!   So no flush that could make the log obsolete misses it: all memtables that writers of
 //!   that generation use are unflushed until the number is visible.
@@ -28,6 +29,7 @@
 //! [`Memtable::keep_section`]: crate::memtable::Memtable::keep_section
 
 mod outstanding;
+pub(super) mod recovered;
 
 pub(super) use outstanding::OutstandingSections;
 

@@ -148,7 +148,7 @@ fn what_cannot_be_honoured_is_refused_by_name() {
     table("format_version", "5").unwrap();
     for (outcome, what) in [
         (db("no_such", "1"), "no_such"),
-        (db("allow_2pc", "true"), "allow_2pc=true"),
+        (db("allow_2pc", "maybe"), "allow_2pc"),
         (db("atomic_flush", "maybe"), "atomic_flush"),
         (db("keep_log_file_num", "0"), "keep_log_file_num = 0"),
         (cf("comparator", "mine"), "comparator=mine"),

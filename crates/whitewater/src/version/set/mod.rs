@@ -54,7 +54,28 @@ pub(crate) struct Recovered {
     pub tracked: TrackedLogs,
 }
 
+/// Which logs a database needs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NeededLogs {
+    /// Logs from that number on may have writes that are in no table.
+    pub first: u64,
+    /// Logs from that number on may have prepared sections. At most `first`.
+    pub kept: u64,
+}
+
+impl NeededLogs {
+    pub const ALL: NeededLogs = NeededLogs { first: 0, kept: 0 };
+}
+
 impl Recovered {
+    /// Which logs are needed.
+    pub fn needed_logs(&self) -> NeededLogs {
+        NeededLogs {
+            first: self.first_log(),
+            kept: self.first_kept_log(),
+        }
+    }
+
     /// The smallest number of a log that a column family needs.
     pub fn first_log(&self) -> u64 {
         let cfs = self.column_families.values();

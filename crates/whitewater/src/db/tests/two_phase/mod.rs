@@ -1,8 +1,9 @@
 //! Prepared sections and decisions on them: what is logged, numbered and seen (here),
-//! `retention` of logs, `races`, `failures` and resumptions.
+//! `retention` of logs, `races`, `failures` and resumptions, `recovery`.
 
 mod failures;
 mod races;
+mod recovery;
 mod retention;
 
 use crate::db::Engine;

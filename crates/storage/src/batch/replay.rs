@@ -1,5 +1,4 @@
-//! What the logs say about transactions in two phases, for everything that replays logs:
-//! recovery, secondary instances and repair.
+//! What logs say about transactions in two phases, for everything that replays logs.
 //!
 //! A prepared section is held by the name of its transaction until a later record decides on
 //! it. A commit inserts its entries behind those of its own record, at numbers that follow
@@ -7,38 +6,45 @@
 //! section may be older than everything else that is needed. A decision on an unknown name is
 //! on a section in a log that no memtable needed any more; its entries are in tables.
 //!
-//! A resumption logs outstanding sections again (`db::resume`), with the numbers that they
-//! have. Where the logs before are still needed, they count, and the repetition does not.
+//! The engine may log outstanding sections again in a later log, with the numbers that they have.
+//! Where the logs before are still needed, they count, and the repetition does not.
 
+use super::{Batch, Numbering, Op};
+use crate::error::{Error, Result};
+use crate::key::{SequenceNumber, ValueType};
 use std::collections::BTreeMap;
-use whitewater_storage::batch::{Batch, Numbering, Op};
-use whitewater_storage::key::{SequenceNumber, ValueType};
-use whitewater_storage::{Error, Result};
 
 /// An entry that is replayed.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct ReplayedEntry<'a> {
+pub struct ReplayedEntry<'a> {
     /// Id of the column family.
     pub cf: u32,
+    /// Its type.
     pub ty: ValueType,
+    /// User key.
     pub key: &'a [u8],
+    /// Value, operand or end key; empty for deletions.
     pub value: &'a [u8],
+    /// Its sequence number.
     pub number: SequenceNumber,
 }
 
 /// Where entries go.
-pub(super) trait Replays {
+pub trait Replays {
     /// The size of the timestamps of the column family `cf`, in bytes; 0 if it has none or is
     /// not known.
     fn timestamp_size(&self, cf: u32) -> usize;
 
     /// Takes an entry, in the order of numbers.
+    ///
+    /// # Errors
+    /// Its own; replaying ends with them.
     fn insert(&mut self, entry: ReplayedEntry<'_>) -> Result<()>;
 }
 
 /// A prepared section on which no record decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ReplayedSection {
+pub struct ReplayedSection {
     /// The section, with its markers.
     pub batch: Batch,
     /// The log that has it.
@@ -49,7 +55,7 @@ pub(crate) struct ReplayedSection {
 
 /// The sections that were met and are not decided, by name.
 #[derive(Debug, Clone, Default)]
-pub(super) struct ReplayedSections {
+pub struct ReplayedSections {
     outstanding: BTreeMap<Vec<u8>, ReplayedSection>,
     /// The log that is being replayed.
     log: u64,
@@ -64,6 +70,11 @@ impl ReplayedSections {
     /// which the next record may have, too, if it `repeats`.
     pub fn begin(&mut self, log: u64, read_to: SequenceNumber, repeats: bool) {
         (self.log, self.read_before, self.repeats) = (log, read_to, repeats);
+    }
+
+    /// The log that is being replayed; 0 before the first.
+    pub fn log(&self) -> u64 {
+        self.log
     }
 
     /// Replays a record that was checked. Returns how many numbers it uses up; one that uses up
@@ -157,9 +168,10 @@ impl ReplayedSections {
         std::mem::take(&mut self.outstanding)
     }
 
-    /// The sections that are not decided, by name.
-    pub fn outstanding(&self) -> &BTreeMap<Vec<u8>, ReplayedSection> {
-        &self.outstanding
+    /// Forgets the sections in logs before `first`, which is the first one that may have an
+    /// undecided section: whatever decided on them is in tables, and may not be read any more.
+    pub fn forget_before(&mut self, first: u64) {
+        self.outstanding.retain(|_, section| section.log >= first);
     }
 }
 
