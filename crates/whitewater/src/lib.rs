@@ -42,7 +42,7 @@
 //! | limit memory | the guide on [memory](guide::memory) |
 //! | update a value without reading it | [merge operators](merge_operator) |
 //! | load sorted data | [`SstFileWriter`], [`DB::ingest_external_file`](DBCommon::ingest_external_file) |
-//! | write what others must not change meanwhile | [`TransactionDB`], [`Transaction`] |
+//! | write what others must not change meanwhile | [`TransactionDB`], [`OptimisticTransactionDB`], [`Transaction`] |
 //! | copy a database | [`checkpoint`] |
 //! | monitor a database | [`properties`], [`statistics`], [`perf`], [`listener`] |
 //! | move from RocksDB | [below](#coming-from-the-rocksdb-crate), and the guide on [migrating](guide::migrating) |
@@ -78,6 +78,9 @@
 //!   commit and never logs them.) If the commit of one fails,
 //!   [`TransactionDB::prepared_transactions`] returns it again. A batch that is written to a
 //!   [`TransactionDB`] also locks the keys of its single deletions.
+//! * A commit in an [`OptimisticTransactionDB`] looks into tables, too: it never fails with
+//!   `TryAgain`, keeps no memtables for that, and notices ingested tables. No write comes between
+//!   its check and its writes.
 //! * An [`Error`] has its kind, the file and the offset, besides the text.
 //! * Additions: [`Options::set_fs`] and the [`fs`] module, [`WriteBatchWithIndex`],
 //!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,
@@ -166,7 +169,8 @@ pub use api::{
     DEFAULT_COLUMN_FAMILY_NAME, DataBlockIndexType, DeadlockPath, DeadlockStep, Direction, Env,
     FifoCompactOptions, FileChecksum, FlushOptions, IndexedOperation, InfoLogger,
     IngestExternalFileOptions, IterateBounds, IteratorMode, LiveFile, LockMode, LockStatus,
-    LogLevel, LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded, Options, PrefixRange,
+    LogLevel, LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded,
+    OptimisticTransactionDB, OptimisticTransactionOptions, Options, PrefixRange,
     PrepopulateBlockCache, Range, ReadOptions, ReadTier, ScrubProgress, SingleThreaded,
     SliceTransform, Snapshot, SnapshotWithThreadMode, SstFileWriter, ThreadMode, Transaction,
     TransactionDB, TransactionDBOptions, TransactionOptions, UniversalCompactOptions,

@@ -280,13 +280,6 @@ pub(crate) struct BoundaryGuard {
     list: Arc<SnapshotList>,
 }
 
-impl BoundaryGuard {
-    /// The number above which changes are told.
-    pub fn sequence(&self) -> SequenceNumber {
-        self.seq
-    }
-}
-
 impl Drop for BoundaryGuard {
     fn drop(&mut self) {
         self.list.release_boundary(self.shard, self.seq);

@@ -72,8 +72,9 @@ pub use slice_transform::SliceTransform;
 pub use snapshot::{Snapshot, SnapshotWithThreadMode};
 pub use sst_file_writer::SstFileWriter;
 pub use transactions::{
-    DeadlockPath, DeadlockStep, LockMode, LockStatus, Transaction, TransactionDB,
-    TransactionDBOptions, TransactionOptions, WaitingFor,
+    DeadlockPath, DeadlockStep, LockMode, LockStatus, OptimisticTransactionDB,
+    OptimisticTransactionOptions, Transaction, TransactionDB, TransactionDBOptions,
+    TransactionOptions, WaitingFor,
 };
 pub use wal_iterator::DBWALIterator;
 pub use write_batch::{

@@ -109,7 +109,10 @@ impl Engine {
         let validation = self.commit.validation.get()?;
         let mut has_ranges = false;
         let points = batch.ops().filter_map(|op| match op {
-            Ok(Op::Entry { ty, .. }) if ty == ValueType::RangeDeletion => {
+            Ok(Op::Entry {
+                ty: ValueType::RangeDeletion,
+                ..
+            }) => {
                 has_ranges = true;
                 None
             }

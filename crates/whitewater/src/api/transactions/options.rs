@@ -137,3 +137,40 @@ impl TransactionDBOptions {
         self.spec.skip_concurrency_control = skip;
     }
 }
+
+/// Options of one transaction of an [`OptimisticTransactionDB`](crate::OptimisticTransactionDB).
+///
+/// ```
+/// use whitewater::{OptimisticTransactionDB, OptimisticTransactionOptions, WriteOptions};
+///
+/// # fn main() -> Result<(), whitewater::Error> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path();
+/// let db: OptimisticTransactionDB = OptimisticTransactionDB::open_default(path)?;
+/// let mut options = OptimisticTransactionOptions::default();
+/// options.set_snapshot(true); // what others change from now on conflicts
+/// let transaction = db.transaction_opt(&WriteOptions::default(), &options);
+/// db.put("river", "blue")?;
+/// transaction.put("river", "white")?;
+/// assert!(transaction.commit().is_err());
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct OptimisticTransactionOptions {
+    pub(crate) spec: TransactionSpec,
+}
+
+impl OptimisticTransactionOptions {
+    /// The defaults.
+    pub fn new() -> OptimisticTransactionOptions {
+        OptimisticTransactionOptions::default()
+    }
+
+    /// Whether the transaction takes a snapshot at once. Its commit then fails with `Busy` if a key
+    /// that it has written or read for update was changed since the beginning. Default false: since
+    /// it has first written or read the key for update.
+    pub fn set_snapshot(&mut self, snapshot: bool) {
+        self.spec.snapshot = snapshot;
+    }
+}

@@ -222,7 +222,7 @@ impl Transaction {
     ///
     /// # Errors
     /// `InvalidArgument` if it has one, has ended, or another live transaction has this one, and
-    /// for names that are empty or too long.
+    /// for names that are empty or too long; for every name if the transaction is optimistic.
     pub fn set_name(&self, name: &[u8]) -> Result<()> {
         let mut inner = self.inner.borrow_mut();
         let Policy::Pessimistic(this) = &self.policy else {
