@@ -18,7 +18,7 @@ mod order;
 mod power_cut;
 mod stalls;
 mod switches;
-mod threads;
+pub mod threads;
 
 use crate::harness::parallel::names;
 use crate::harness::{DIR, Db, open_named, tiny};

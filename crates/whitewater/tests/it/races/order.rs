@@ -3,29 +3,18 @@
 
 #![cfg(target_os = "linux")]
 
-use super::threads::kernel;
+use super::threads::kernel::until_it_sleeps;
 use super::{logs_side_by_side, open, options};
 use crate::harness::points::Trap;
 use crate::harness::{Db, protocols, strict_protocols, watched};
 use parking_lot::{Condvar, Mutex};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
-use std::thread::{self, Scope};
+use std::thread;
 use std::time::{Duration, Instant};
 use whitewater::fs::fault::{FaultFs, FaultOp, OpSet, PathMatch, Rule};
 use whitewater::fs::mem::MemFs;
 use whitewater::{CommitProtocol, MemtableFactory, Point, WriteBatch, WriteOptions};
-
-/// Runs `work` on a thread of its own, and returns once that thread sleeps.
-fn until_it_sleeps<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 's) {
-    let (tell, id) = mpsc::channel();
-    scope.spawn(move || {
-        tell.send(kernel::id()).expect("heard");
-        work();
-    });
-    kernel::wait_until_asleep(&[id.recv().expect("told")]);
-}
 
 fn get(db: &Db, key: &str) -> Option<String> {
     let found = db.get(key).expect("readable");

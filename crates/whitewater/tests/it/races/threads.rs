@@ -11,6 +11,8 @@ use whitewater::fs::mem::MemFs;
 #[cfg(target_os = "linux")]
 pub mod kernel {
     use std::fs::{read_link, read_to_string};
+    use std::sync::mpsc;
+    use std::thread::Scope;
 
     /// The id of the calling thread.
     pub fn id() -> u64 {
@@ -21,6 +23,16 @@ pub mod kernel {
 
     fn file(thread: u64, name: &str) -> Option<String> {
         read_to_string(format!("/proc/self/task/{thread}/{name}")).ok()
+    }
+
+    /// Runs `work` on a thread of its own, and returns once that thread sleeps.
+    pub fn until_it_sleeps<'s>(scope: &'s Scope<'s, '_>, work: impl FnOnce() + Send + 's) {
+        let (tell, thread) = mpsc::channel();
+        scope.spawn(move || {
+            tell.send(id()).expect("heard");
+            work();
+        });
+        wait_until_asleep(&[thread.recv().expect("told")]);
     }
 
     /// Nanoseconds for which a thread has run.

@@ -6,6 +6,7 @@
 //! * `endings`: commit, rollback, expiration, names; `outside`: writes outside of transactions.
 //! * `two_phase`: prepare, and what is left of it after a crash.
 //! * `simulated`: many threads; `isolation`: their histories, checked.
+//! * `optimistic`: transactions that lock nothing.
 //! * `families`: column families; `whole_database`: everything that is not about transactions.
 
 mod deadlocks;
@@ -14,6 +15,7 @@ mod families;
 mod isolation;
 mod iterators;
 mod locks;
+mod optimistic;
 mod outside;
 mod own_writes;
 mod savepoints;

@@ -13,7 +13,8 @@ use whitewater_concurrent::system::simulation;
 const ACCOUNTS: u8 = 4;
 const AT_FIRST: u64 = 100;
 
-fn in_threads(works: Vec<Box<dyn Fn() + Send + Sync + '_>>) {
+/// Runs `works` beside each other, to their ends.
+pub(super) fn in_threads(works: Vec<Box<dyn Fn() + Send + Sync + '_>>) {
     std::thread::scope(|scope| {
         let threads: Vec<_> = works
             .iter()
