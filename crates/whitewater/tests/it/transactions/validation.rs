@@ -110,3 +110,26 @@ fn a_family_that_updates_in_place_cannot_be_validated() {
     txn.commit().unwrap();
     assert_eq!(value(&db, "k").as_deref(), Some("1"));
 }
+
+#[test]
+fn a_key_that_came_and_went_since_the_snapshot_has_changed() {
+    // X6: nothing is left of it to be read, and yet a flush and a compaction keep its tombstone.
+    let mut o = options();
+    o.set_level_zero_file_num_compaction_trigger(2);
+    let db = open_with(&o);
+    let txn = with_snapshot(&db);
+    db.put("deleted", "1").unwrap();
+    db.delete("deleted").unwrap();
+    db.put("single", "1").unwrap();
+    let mut batch = whitewater::WriteBatchWithTransaction::<true>::default();
+    batch.single_delete("single");
+    db.write(batch).unwrap();
+    for i in 0..6u32 {
+        db.put(format!("other {i}"), "1").unwrap();
+        db.flush().unwrap();
+    }
+    assert_eq!(text(txn.put("deleted", "2")), BUSY);
+    assert_eq!(text(txn.put("single", "2")), BUSY);
+    assert_eq!(value(&db, "deleted"), None);
+    assert_eq!(value(&db, "single"), None);
+}

@@ -1,7 +1,9 @@
 //! Sections and decisions beside switches, flushes and one another, held up in the middle.
 
 use super::retention::kept;
-use super::{PROTOCOLS, commit, id_of, logs, open_two, options, outstanding, prepare, puts, roll_back};
+use super::{
+    PROTOCOLS, commit, id_of, logs, open_two, options, outstanding, prepare, puts, roll_back,
+};
 use crate::db::Engine;
 use crate::options::read::WriteSpec;
 use crate::{CommitProtocol, DB, FlushOptions, Options, Point};
