@@ -4,8 +4,8 @@
 //! * `snapshots`: what conflicts; `validation`: where it is looked for.
 //! * `own_writes`: batch over database; `iterators`; `savepoints`.
 //! * `endings`: commit, rollback, expiration, names; `outside`: writes outside of transactions.
-//! * `two_phase`: prepare, and what is left of it after a crash.
-//! * `simulated`: many threads; `isolation`: their histories, checked.
+//! * `two_phase`: prepare, commit and rollback; `recovered`: what is left of them after a crash.
+//! * `simulated`: many threads; `isolation`: their histories, checked; `model`: random calls.
 //! * `optimistic`: transactions that lock nothing.
 //! * `families`: column families; `whole_database`: everything that is not about transactions.
 
@@ -15,9 +15,11 @@ mod families;
 mod isolation;
 mod iterators;
 mod locks;
+mod model;
 mod optimistic;
 mod outside;
 mod own_writes;
+mod recovered;
 mod savepoints;
 mod simulated;
 mod snapshots;

@@ -160,7 +160,9 @@ impl<T: ThreadMode> TransactionDB<T> {
     /// transaction.put("paid", "7")?;
     /// transaction.prepare()?;
     /// drop(transaction);
+    /// drop(db);
     ///
+    /// let db: TransactionDB = TransactionDB::open_default(path)?;
     /// for transaction in db.prepared_transactions() {
     ///     assert_eq!(transaction.get_name().as_deref(), Some(&b"payment 7"[..]));
     ///     transaction.commit()?;
