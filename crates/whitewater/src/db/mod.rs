@@ -8,7 +8,8 @@
 //!
 //! * Opening: [`open`], `recover`, `missed_logs` (logs that an opening did not find). Other
 //!   ways to open: `read_only`, `secondary` (both are `reader`s), [`ttl`]; `repair`.
-//! * Writing: [`writes`]; [`validation`] (optimistic transactions); [`two_phase`] (prepared transactions); `merge_folding` (merges
+//! * Writing: [`writes`]; [`validation`] (optimistic transactions); [`two_phase`] (prepared
+//!   transactions); `merge_folding` (merges
 //!   stored as values), [`timestamps`]; `switch` (new memtables, a new log, a new
 //!   generation), `switch_guard` (the time in which no generation is open); `stalls`,
 //!   `budget` (a shared limit on the memory of memtables).

@@ -10,7 +10,8 @@
 //! ```
 //!
 //! `use rocksdb::DB` keeps working. What is not implemented is absent, so the compiler finds it:
-//! backups are the largest part. The [crate's page](crate#coming-from-the-rocksdb-crate) lists what behaves differently. Programs most often
+//! backups are the largest part. The [crate's page](crate#coming-from-the-rocksdb-crate) lists what
+//! behaves differently. Programs most often
 //! notice two differences:
 //!
 //! * functions given to [`set_comparator`](crate::Options::set_comparator) must be `Send + Sync`;

@@ -12,7 +12,8 @@ impl Transaction {
     /// database was closed, or has died.
     ///
     /// # Errors
-    /// `InvalidArgument` if it has no name, is prepared or has ended, or is optimistic; `Expired` if the expiration
+    /// `InvalidArgument` if it has no name, is prepared or has ended, or is optimistic; `Expired`
+    /// if the expiration
     /// is over; errors of [`prepare_section`]: the transaction can then be used on.
     ///
     /// [`prepare_section`]: crate::db::Engine::prepare_section

@@ -149,7 +149,7 @@ fn steps(rng: &mut StdRng, reads: Reads, next: &AtomicU64) -> Vec<Step> {
     let count = rng.random_range(1..=4);
     let step = |_| {
         let key = rng.random_range(0..KEYS);
-        let mut element = || next.fetch_add(1, Ordering::Relaxed);
+        let element = || next.fetch_add(1, Ordering::Relaxed);
         match rng.random_range(0..4) {
             0 | 1 => Step::Read { key },
             2 if reads != Reads::Plain => Step::Rewrite {
