@@ -9,7 +9,7 @@
 //! The engine may log outstanding sections again in a later log, with the numbers that they have.
 //! Where the logs before are still needed, they count, and the repetition does not.
 
-use super::{Batch, Numbering, Op};
+use super::{Batch, HEADER_SIZE, Numbering, Op};
 use crate::error::{Error, Result};
 use crate::key::{SequenceNumber, ValueType};
 use std::collections::BTreeMap;
@@ -75,6 +75,13 @@ impl ReplayedSections {
     /// The log that is being replayed; 0 before the first.
     pub fn log(&self) -> u64 {
         self.log
+    }
+
+    /// Whether `record` is nothing but an outstanding section once more.
+    pub fn is_repeated(&self, record: &[u8]) -> bool {
+        let body = record.get(HEADER_SIZE..).unwrap_or(&[]);
+        let mut sections = self.outstanding.values();
+        sections.any(|section| section.batch.body() == body)
     }
 
     /// Replays a record that was checked. Returns how many numbers it uses up; one that uses up

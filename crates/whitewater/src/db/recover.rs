@@ -329,8 +329,9 @@ impl LogReplay<'_> {
                 }
             }
             if let Some(hole) = &progress.hole {
-                // The log was started before the crash, and has no writes.
-                if Link::decode(&record).is_some() {
+                // The log was started before the crash, and has no writes; sections that were
+                // prepared may be repeated in it.
+                if Link::decode(&record).is_some() || progress.sections.is_repeated(&record) {
                     continue;
                 }
                 return Err(hole.clone());

@@ -59,6 +59,8 @@ fn a_failed_step_can_be_repeated_after_a_resumption() {
                 fs.clear_rules();
                 db.resume().unwrap_or_else(|e| panic!("{what}: {e}"));
                 assert_eq!(outstanding(&mem, engine), ["x", "y", "z"], "{what}");
+                let log = engine.commit.generations.load().wal.log_number();
+                assert_eq!(engine.commit.sections.oldest_log(), Some(log), "{what}");
                 assert_eq!(db.get("x"), Ok(None), "{what}");
                 // The sections are durable in the new log.
                 let cut = mem.crash_clone(0.0, 1);

@@ -1,6 +1,7 @@
 //! Prepared sections and decisions on them: what is logged, numbered and seen (here),
-//! `retention` of logs, `races`, `failures` and resumptions, `recovery`.
+//! `retention` of logs, `races`, `failures` and resumptions, `crashes`, `recovery`.
 
+mod crashes;
 mod failures;
 mod races;
 mod recovery;
