@@ -206,6 +206,11 @@ pub const BENCHMARKS: &[Benchmark] = &[
         Task::Verify,
         "read, write and delete groups of three keys and verify them",
     ),
+    on_existing(
+        "randomtransaction",
+        Task::Transact,
+        "transactions that add the same number to a random key in each of --transaction_sets sets, verified at the end; without --transaction_db batches that do, and no verification",
+    ),
     fill(
         "randomreplacekeys",
         Task::Replace,

@@ -15,6 +15,7 @@ use super::in_force::InForce;
 use super::plan::Step;
 use super::report::median;
 use super::runner::{Outcome, Runner};
+use super::transactions::Endings;
 use crate::interrupt;
 
 /// The number of rounds of a comparison.
@@ -30,6 +31,8 @@ struct Column {
     in_force: Vec<InForce>,
     /// The contention of all rounds together.
     contention: Vec<Option<Contention>>,
+    /// How the transactions of all rounds ended.
+    endings: Vec<Endings>,
 }
 
 impl Column {
@@ -50,6 +53,10 @@ impl Column {
                     sum.add(&cost);
                 }
             }
+        }
+        self.endings.resize(outcomes.len(), Endings::default());
+        for (sum, outcome) in self.endings.iter_mut().zip(outcomes) {
+            sum.add(outcome.endings);
         }
         self.rounds.push(
             outcomes
@@ -76,6 +83,7 @@ impl Column {
                     in_force: self.in_force.get(row).cloned().unwrap_or_default(),
                     operations: self.row(row),
                     contention: self.contention.get(row).cloned().flatten(),
+                    endings: self.endings.get(row).copied().unwrap_or_default(),
                     ..document::Row::default()
                 })
                 .collect(),

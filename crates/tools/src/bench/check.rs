@@ -3,6 +3,7 @@
 use super::engine::{Failure, Result};
 use super::flags::Flags;
 use super::mix::Mix;
+use super::plan::{self, Task};
 
 /// How the sizes of values are distributed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,10 +89,81 @@ impl Flags {
                 return Err(Failure(format!("--{name}={number} is less than 0")));
             }
         }
+        self.check_transactions()?;
         self.sizes()?;
         self.expiry()?;
         Mix::new(self, self.num.unsigned_abs())?;
         Ok(())
+    }
+
+    /// Checks the flags of transactions.
+    fn check_transactions(&self) -> Result<()> {
+        if !(1..=9999).contains(&self.transaction_sets) {
+            return Err(Failure(format!(
+                "--transaction_sets={} is not between 1 and 9999",
+                self.transaction_sets
+            )));
+        }
+        if self.transaction_lock_timeout < 0 {
+            return Err(Failure(format!(
+                "--transaction_lock_timeout={} is less than 0",
+                self.transaction_lock_timeout
+            )));
+        }
+        match self.txn_write_policy.as_str() {
+            "write_committed" => {}
+            name @ ("write_prepared" | "write_unprepared") => {
+                return Err(Failure(format!(
+                    "--txn_write_policy={name}: not there yet; there is write_committed"
+                )));
+            }
+            name => {
+                return Err(Failure(format!(
+                    "--txn_write_policy={name}: unknown; there is write_committed"
+                )));
+            }
+        }
+        if self.skip_concurrency_control && !self.transaction_db {
+            return Err(Failure(
+                "--skip_concurrency_control needs --transaction_db".to_owned(),
+            ));
+        }
+        let steps = plan::parse(&self.benchmarks).unwrap_or_default();
+        let named = |wrong: fn(Task) -> bool| {
+            let found = steps.iter().find(|step| wrong(step.benchmark.task));
+            found.map(|step| step.benchmark.name)
+        };
+        if let Some(name) = named(|task| task == Task::Transact)
+            && self.use_uint64_comparator
+        {
+            return Err(Failure(format!(
+                "benchmark '{name}' does not go with --use_uint64_comparator"
+            )));
+        }
+        if !self.transaction_db {
+            return Ok(());
+        }
+        for (name, asked) in [
+            ("readonly", self.readonly),
+            ("use_secondary_db", self.use_secondary_db),
+            ("multiread_batched", self.multiread_batched),
+            (
+                "writes_per_range_tombstone",
+                self.writes_per_range_tombstone > 0,
+            ),
+        ] {
+            if asked {
+                return Err(Failure(format!(
+                    "--{name} does not go with --transaction_db: the API has no such call"
+                )));
+            }
+        }
+        match named(lacks_transactions) {
+            None => Ok(()),
+            Some(name) => Err(Failure(format!(
+                "benchmark '{name}' does not go with --transaction_db: the API has no such call"
+            ))),
+        }
     }
 
     /// The distribution that `value_size_distribution_type` names.
@@ -142,6 +214,19 @@ impl Flags {
     }
 }
 
+/// Whether the API has no such call for databases with pessimistic transactions.
+fn lacks_transactions(task: Task) -> bool {
+    matches!(
+        task,
+        Task::ApproximateSizes
+            | Task::Compact
+            | Task::CompactAll
+            | Task::CompactLevel0
+            | Task::Ingest
+            | Task::VerifyTables { .. }
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -166,6 +251,12 @@ mod tests {
             ("mix_max_value_size", "0"),
             ("mix_get_ratio", "-1"),
             ("mix_get_ratio", "0"),
+            ("transaction_sets", "0"),
+            ("transaction_sets", "10000"),
+            ("transaction_lock_timeout", "-1"),
+            ("txn_write_policy", "write_prepared"),
+            ("txn_write_policy", "write_late"),
+            ("skip_concurrency_control", "true"),
         ] {
             let mut flags = Flags::default();
             flags.set(name, text).expect("the type is right");

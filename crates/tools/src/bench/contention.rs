@@ -30,6 +30,7 @@ pub fn reports(task: Task) -> bool {
         | Task::Append
         | Task::Merge
         | Task::Replace
+        | Task::Transact
         | Task::DeleteRandom
         | Task::DeleteSequential => true,
         Task::FillAndSeek

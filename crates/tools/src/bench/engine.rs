@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use super::expiry::Expired;
 use super::flags::Flags;
+use super::transactions::Transaction;
 
 /// Why a run stopped, as one message for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +69,12 @@ pub trait Engine: Sized + Send + Sync {
     type Snapshot<'a>: Snapshot
     where
         Self: 'a;
+    /// A transaction.
+    type Transaction<'a>: Transaction
+    where
+        Self: 'a;
+    /// How transactions begin: options that are prepared once for many.
+    type TransactionMode: Sync;
 
     /// Whether the engine consists of this project's structures, which count what they
     /// do.
@@ -147,12 +154,15 @@ pub trait Engine: Sized + Send + Sync {
     fn batch_delete_in(batch: &mut Self::Batch, family: &Self::Family<'_>, key: &[u8]);
     /// Adds a range deletion in a column family to a batch: from `begin`, inclusive,
     /// to `end`, exclusive.
+    ///
+    /// # Errors
+    /// The database deletes no ranges.
     fn batch_delete_range_in(
         batch: &mut Self::Batch,
         family: &Self::Family<'_>,
         begin: &[u8],
         end: &[u8],
-    );
+    ) -> Result<()>;
     /// Writes a batch.
     ///
     /// # Errors
@@ -183,7 +193,10 @@ pub trait Engine: Sized + Send + Sync {
         self.cursor_within(Bounds::default())
     }
     /// The approximate size in bytes of each range in the files; ends are exclusive.
-    fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Vec<u64>;
+    ///
+    /// # Errors
+    /// The database has no such call.
+    fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Result<Vec<u64>>;
     /// Flushes the memtables of these column families, or of the default one if none
     /// is named, and waits until that is done.
     ///
@@ -192,7 +205,10 @@ pub trait Engine: Sized + Send + Sync {
     fn flush(&self, families: &[Self::Family<'_>]) -> Result<()>;
     /// Compacts the whole key range and waits until that is done: through the lowest
     /// level with `bottommost`, otherwise only as far as there is something to merge.
-    fn compact(&self, bottommost: bool);
+    ///
+    /// # Errors
+    /// The database has no such call.
+    fn compact(&self, bottommost: bool) -> Result<()>;
     /// Reads all tables and verifies their blocks, or, with `whole_files`, the
     /// checksum of each file that the manifest has one for.
     ///
@@ -214,6 +230,17 @@ pub trait Engine: Sized + Send + Sync {
     /// # Errors
     /// Any error of the engine.
     fn ingest(&self, files: Vec<PathBuf>) -> Result<()>;
+    /// Prepares transactions as the flags say.
+    fn transaction_mode(flags: &Flags) -> Self::TransactionMode;
+    /// Begins a transaction. Its commit is a write as `writes` says.
+    ///
+    /// # Errors
+    /// The database was opened without transactions.
+    fn begin(
+        &self,
+        writes: &Self::WriteMode,
+        how: &Self::TransactionMode,
+    ) -> Result<Self::Transaction<'_>>;
     /// Lets the calling thread measure its own calls, starting from 0. `level` is one
     /// of RocksDB's numbers.
     ///
@@ -241,7 +268,10 @@ pub trait Batch {
     /// Adds a single deletion: of a key that was put only once.
     fn single_delete(&mut self, key: &[u8]);
     /// Adds a range deletion from `begin`, inclusive, to `end`, exclusive.
-    fn delete_range(&mut self, begin: &[u8], end: &[u8]);
+    ///
+    /// # Errors
+    /// The database deletes no ranges.
+    fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()>;
 }
 
 /// A table that is built outside the database.

@@ -17,8 +17,8 @@ const OFF_SWITCHES: &str = "\
     enable_blob_garbage_collection enable_cpu_prio enable_io_prio enable_numa file_checksum \
     identity_as_first_hash mmap_read mmap_write optimistic_transaction_db \
     persist_stats_to_disk print_malloc_stats rate_limit_auto_wal_flush rate_limit_bg_reads \
-    rate_limit_user_ops report_file_operations simulate_hdd transaction_db \
-    transaction_set_snapshot universal_incremental use_blob_cache use_blob_db \
+    rate_limit_user_ops report_file_operations simulate_hdd \
+    universal_incremental use_blob_cache use_blob_db \
     use_cache_jemalloc_no_dump_allocator use_cache_memkind_kmem_allocator \
     use_compressed_secondary_cache use_cuckoo_table use_plain_table";
 
@@ -58,7 +58,7 @@ const VALUES: &str = "\
     simcache_size=-1 simulate_hybrid_fs_file= simulate_hybrid_hdd_multipliers \
     skip_list_lookahead=0 slow_usecs statistics_string= stats_history_buffer_size \
     thread_status_per_interval=0 trace_file= trace_replay_fast_forward trace_replay_threads \
-    transaction_lock_timeout transaction_sets transaction_sleep=0 truth_db \
+    transaction_sleep=0 truth_db \
     user_timestamp_size=0";
 
 /// Benchmarks that RocksDB's db_bench has but that the API makes impossible, with
@@ -90,7 +90,6 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ),
     ("backup", "the API has no backups yet"),
     ("restore", "the API has no backups yet"),
-    ("randomtransaction", "the API has no transactions yet"),
     (
         "approximatememtablestats",
         "the API has no call that estimates memtables",
@@ -182,7 +181,7 @@ mod tests {
     #[test]
     fn flags_of_later_work_are_refused_unless_unused() {
         for (name, unused) in [
-            ("transaction_db", "false"),
+            ("use_blob_db", "false"),
             ("optimistic_transaction_db", "false"),
         ] {
             assert_eq!(

@@ -12,6 +12,7 @@ use super::expiry::Expired;
 use super::families;
 use super::flags::{Flags, MergeOperator};
 use super::merge;
+use super::transactions::NoTransaction;
 
 type Map = BTreeMap<Vec<u8>, Vec<u8>>;
 
@@ -59,6 +60,8 @@ impl Engine for Memory {
     type Cursor<'a> = MapCursor<'a>;
     type External<'a> = NoTable;
     type Snapshot<'a> = Map;
+    type Transaction<'a> = NoTransaction;
+    type TransactionMode = ();
 
     const COUNTED: bool = false;
 
@@ -142,9 +145,15 @@ impl Engine for Memory {
         batch.push((family.clone(), Change::Delete(key.to_vec())));
     }
 
-    fn batch_delete_range_in(batch: &mut Self::Batch, family: &String, begin: &[u8], end: &[u8]) {
+    fn batch_delete_range_in(
+        batch: &mut Self::Batch,
+        family: &String,
+        begin: &[u8],
+        end: &[u8],
+    ) -> Result<()> {
         let change = Change::DeleteRange(begin.to_vec(), end.to_vec());
         batch.push((family.clone(), change));
+        Ok(())
     }
 
     fn delete(&self, key: &[u8], (): &()) -> Result<()> {
@@ -194,7 +203,7 @@ impl Engine for Memory {
         }
     }
 
-    fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Vec<u64> {
+    fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Result<Vec<u64>> {
         let map = self.read();
         let size = |(begin, end): &(&[u8], &[u8])| {
             let keys = map
@@ -202,14 +211,16 @@ impl Engine for Memory {
                 .filter(|key| key[..] >= **begin && key[..] < **end);
             keys.count() as u64
         };
-        ranges.iter().map(size).collect()
+        Ok(ranges.iter().map(size).collect())
     }
 
     fn flush(&self, _families: &[String]) -> Result<()> {
         Ok(())
     }
 
-    fn compact(&self, _bottommost: bool) {}
+    fn compact(&self, _bottommost: bool) -> Result<()> {
+        Ok(())
+    }
 
     fn external(&self, _file: &Path) -> Result<NoTable> {
         Err(Failure("there are no tables".into()))
@@ -217,6 +228,12 @@ impl Engine for Memory {
 
     fn ingest(&self, _files: Vec<PathBuf>) -> Result<()> {
         Err(Failure("there are no tables".into()))
+    }
+
+    fn transaction_mode(_flags: &Flags) {}
+
+    fn begin(&self, (): &(), (): &()) -> Result<NoTransaction> {
+        Err(NoTransaction::failure())
     }
 
     fn measure_this_thread(level: i32) -> Result<()> {
@@ -289,8 +306,8 @@ impl Batch for Vec<(String, Change)> {
         Memory::batch_delete_in(self, &"default".to_owned(), key);
     }
 
-    fn delete_range(&mut self, begin: &[u8], end: &[u8]) {
-        Memory::batch_delete_range_in(self, &"default".to_owned(), begin, end);
+    fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
+        Memory::batch_delete_range_in(self, &"default".to_owned(), begin, end)
     }
 }
 

@@ -3,8 +3,9 @@
 use std::thread;
 use std::time::Duration;
 
-use super::engine::{Engine, Result};
+use super::engine::{Engine, Failure, Result};
 use super::runner::Runner;
+use super::workload;
 use crate::interrupt;
 
 /// How many consecutive readings without background work mean that it is at rest.
@@ -85,6 +86,25 @@ impl<E: Engine> Runner<'_, E> {
             thread::sleep(READING_PAUSE);
         }
         Ok(())
+    }
+
+    /// Verifies what the transactions of `randomtransaction` have left: the sums of all
+    /// sets must be equal.
+    pub(super) fn verify_transactions(&mut self) -> Result<()> {
+        let sets = self.flags.transaction_sets.unsigned_abs();
+        let sums = workload::transaction::sums(self.engine()?, sets)
+            .map_err(|failure| failure.during("RandomTransactionVerify"))?;
+        let of = |sum: &u128| sums.iter().position(|other| other == sum);
+        let Some(other) = sums.iter().position(|sum| of(sum) != Some(0)) else {
+            return self.print("RandomTransactionVerify Success.\n");
+        };
+        self.print("RandomTransactionVerify FAILED!!\n")?;
+        Err(Failure(format!(
+            "randomtransaction: the sum of set 1 is {}, that of set {} is {}",
+            sums[0],
+            other + 1,
+            sums[other]
+        )))
     }
 
     /// Prints properties of the database.

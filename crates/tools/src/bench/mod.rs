@@ -55,11 +55,14 @@ pub mod stats;
 pub mod sweep;
 pub mod timeline;
 pub mod tour;
+pub mod transactions;
 pub mod values;
 pub mod worker;
 pub mod workload;
 
 use args::Command;
+#[cfg(feature = "peer-rocksdb")]
+use binding::peer;
 use document::{Column, Document, Row};
 use engine::{Engine, Failure, Result};
 use flags::Flags;
@@ -118,6 +121,7 @@ fn output() -> Output<std::io::Stdout> {
 }
 
 type Own = binding::own::Database;
+type OwnLocking = binding::own::Database<binding::own::Locking>;
 
 fn run_tour() -> Result<()> {
     let base = Base::temporary()?;
@@ -138,12 +142,17 @@ fn run(flags: &Flags) -> Result<()> {
         return run_sweep(flags, &plan);
     }
     known_engine(flags)?;
-    match flags.engine.as_str() {
+    match (flags.engine.as_str(), flags.transaction_db) {
         #[cfg(feature = "peer-rocksdb")]
-        "rocksdb" => run_one::<binding::peer::Database>(flags),
+        ("rocksdb", false) => run_one::<peer::Database>(flags),
         #[cfg(feature = "peer-rocksdb")]
-        "both" => run_both::<Own, binding::peer::Database>(flags),
-        _ => run_one::<Own>(flags),
+        ("rocksdb", true) => run_one::<peer::Database<peer::Locking>>(flags),
+        #[cfg(feature = "peer-rocksdb")]
+        ("both", false) => run_both::<Own, peer::Database>(flags),
+        #[cfg(feature = "peer-rocksdb")]
+        ("both", true) => run_both::<OwnLocking, peer::Database<peer::Locking>>(flags),
+        (_, false) => run_one::<Own>(flags),
+        (_, true) => run_one::<OwnLocking>(flags),
     }
 }
 
@@ -174,10 +183,15 @@ fn run_sweep(flags: &Flags, plan: &sweep::Plan) -> Result<()> {
         rounds,
         &base.path,
         output,
-        |cell, directory, output| match cell.flags.engine.as_str() {
+        |cell, directory, output| match (cell.flags.engine.as_str(), cell.flags.transaction_db) {
             #[cfg(feature = "peer-rocksdb")]
-            "rocksdb" => run_part::<binding::peer::Database>(cell, directory, seed, output),
-            _ => run_part::<Own>(cell, directory, seed, output),
+            ("rocksdb", false) => run_part::<peer::Database>(cell, directory, seed, output),
+            #[cfg(feature = "peer-rocksdb")]
+            ("rocksdb", true) => {
+                run_part::<peer::Database<peer::Locking>>(cell, directory, seed, output)
+            }
+            (_, false) => run_part::<Own>(cell, directory, seed, output),
+            (_, true) => run_part::<OwnLocking>(cell, directory, seed, output),
         },
     )?;
     document.save(&columns)

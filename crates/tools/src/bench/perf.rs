@@ -19,6 +19,17 @@ impl Measured {
         }
     }
 
+    /// Whether nothing was measured.
+    pub fn is_empty(&self) -> bool {
+        self.metrics.is_empty()
+    }
+
+    /// The value of a metric, if it was measured and is not 0.
+    pub fn value(&self, name: &str) -> Option<u64> {
+        let metric = self.metrics.iter().find(|(known, _)| known == name)?;
+        Some(metric.1)
+    }
+
     /// Adds the values of another thread.
     pub fn add(&mut self, other: Self) {
         for (name, value) in other.metrics {

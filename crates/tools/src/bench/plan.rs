@@ -39,6 +39,8 @@ pub enum Task {
     ReadAndMerge,
     /// Reads, writes and deletes groups of keys, and checks them.
     Verify,
+    /// Runs transactions whose changes cancel out, and checks that at the end.
+    Transact,
     /// Reads, writes and scans with the distributions of a social graph.
     Mix,
     /// Deletes keys and puts their successors.

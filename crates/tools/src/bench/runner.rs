@@ -28,6 +28,7 @@ use super::progress::Progress;
 use super::report::{self, Samples};
 use super::stats::{Operation, Stats};
 use super::timeline::Timeline;
+use super::transactions::Endings;
 use super::values::ValuePool;
 use super::worker::{Job, Shared, Worker};
 use super::workload;
@@ -44,6 +45,8 @@ pub struct Outcome {
     pub samples: Samples,
     /// What these runs cost the threads and the system, if the flags ask for that.
     pub contention: Option<Contention>,
+    /// How the transactions of these runs ended.
+    pub endings: Endings,
     /// How long operations took in all of these runs, if they were timed.
     pub latencies: Vec<(Operation, Latencies)>,
     /// The last of these runs over time, if a document is wanted.
@@ -256,10 +259,15 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         match task {
             Task::Flush => self.flush()?,
-            Task::CompactAll => self.engine()?.compact(false),
+            Task::CompactAll => self.engine()?.compact(false)?,
             Task::CompactLevel0 => self.compact_level0()?,
             Task::WaitForCompaction => self.wait_for_rest()?,
             Task::Property(names) => self.print_properties(names)?,
+            Task::Transact if self.flags.has_transactions() => {
+                let outcome = self.measure(step)?;
+                self.verify_transactions()?;
+                return Ok(outcome);
+            }
             _ => return self.measure(step),
         }
         Ok(None)
@@ -299,6 +307,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         let mut samples = Samples::default();
         let mut contention: Option<Contention> = None;
+        let mut endings = Endings::default();
         let mut latencies = Vec::new();
         let mut timeline = Timeline::default();
         for _ in 0..step.repeat {
@@ -307,6 +316,7 @@ impl<'a, E: Engine> Runner<'a, E> {
                 break;
             }
             samples.add(&run.stats);
+            endings.add(run.stats.endings);
             timeline = run.timeline;
             histogram::merge_all(&mut latencies, run.stats.latencies());
             contention = match (contention, run.contention) {
@@ -332,6 +342,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             in_force: InForce::of(self.engine()?),
             samples,
             contention,
+            endings,
             latencies,
             timeline,
         }))
@@ -361,6 +372,9 @@ impl<'a, E: Engine> Runner<'a, E> {
             });
         }
         let mut text = report::result(name, &stats);
+        if stats.endings.all() > 0 {
+            text += &stats.endings.line(name, &stats.measured);
+        }
         if self.flags.perf_level > levels::NOTHING {
             text += &format!("PERF_CONTEXT:\n{}\n", stats.measured.report());
         }
@@ -506,7 +520,8 @@ fn expected_operations(job: &Job) -> Option<u64> {
         | Task::Append
         | Task::Merge
         | Task::ReadAndWrite
-        | Task::ReadAndMerge => (job.updates, true),
+        | Task::ReadAndMerge
+        | Task::Transact => (job.updates, true),
         Task::Verify => (job.updates, false),
         Task::Replace => (job.key_space, true),
         Task::ReadRandom

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use super::contention::Threads;
 use super::histogram::Latencies;
 use super::perf::Measured;
+use super::transactions::Endings;
 
 /// Kinds of operations that are timed separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,12 +30,14 @@ pub enum Operation {
     Crc,
     /// Checksums by a hash.
     Hash,
+    /// Commits of transactions; each is a part of another operation.
+    Commit,
     /// Anything else.
     Other,
 }
 
 impl Operation {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::Read,
         Self::Write,
         Self::Delete,
@@ -45,6 +48,7 @@ impl Operation {
         Self::Uncompress,
         Self::Crc,
         Self::Hash,
+        Self::Commit,
         Self::Other,
     ];
 
@@ -61,6 +65,7 @@ impl Operation {
             Self::Uncompress => "uncompress",
             Self::Crc => "crc",
             Self::Hash => "hash",
+            Self::Commit => "commit",
             Self::Other => "op",
         }
     }
@@ -87,6 +92,8 @@ pub struct Stats {
     pub measured: Measured,
     /// What the threads cost each other.
     pub contention: Threads,
+    /// How transactions ended.
+    pub endings: Endings,
     latencies: [Option<Box<Latencies>>; Operation::ALL.len()],
 }
 
@@ -104,6 +111,7 @@ impl Stats {
             excluded: false,
             measured: Measured::default(),
             contention: Threads::default(),
+            endings: Endings::default(),
             latencies: Default::default(),
         }
     }
@@ -144,6 +152,7 @@ impl Stats {
                 sum.bytes += stats.bytes;
                 sum.measured.add(stats.measured);
                 sum.contention.add(stats.contention);
+                sum.endings.add(stats.endings);
                 if sum.message.is_empty() {
                     sum.message = stats.message;
                 }
@@ -193,6 +202,7 @@ mod tests {
         second.finish = first.start + Duration::from_secs(3);
         second.message = "(1 of 2 found)".into();
         second.contention.voluntary = 3;
+        second.endings.committed = 5;
         second.measured = Measured::parse("get_read_bytes = 4");
         second.add_latency(Operation::Seek, Duration::from_micros(4));
         let mut writer = first.clone();
@@ -204,6 +214,7 @@ mod tests {
         assert_eq!((sum.operations, sum.bytes), (20, 6 << 20));
         assert_eq!(sum.message, "(1 of 2 found)");
         assert_eq!(sum.contention.voluntary, 3);
+        assert_eq!(sum.endings.all(), 5);
         assert_eq!(sum.measured.report(), "get_read_bytes = 4");
         assert!((sum.operations_per_second() - 20.0 / 3.0).abs() < 1e-9);
         assert_eq!(sum.megabytes_per_second(), Some(2.0));

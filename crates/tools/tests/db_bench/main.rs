@@ -5,6 +5,7 @@ mod benchmark_sh;
 mod databases;
 mod documents;
 mod options;
+mod transactions;
 mod workloads;
 
 use std::path::{Path, PathBuf};

@@ -1,9 +1,11 @@
 //! The bindings to real engines, written once: the engine crate and the `rocksdb`
 //! crate have the same names and signatures.
 //!
-//! This module contains the databases. `options` turns flags into options for both
+//! This module contains the engines, and `bases` the types of databases of each:
+//! without transactions, and with them. `options` turns flags into options for both
 //! engines; `own_options` and `peer_options` have what only one of them offers.
 
+mod bases;
 mod options;
 mod own_options;
 #[cfg(feature = "peer-rocksdb")]
@@ -18,32 +20,27 @@ macro_rules! engine_binding {
             use std::ops::Deref;
             use std::path::{Path, PathBuf};
 
-            use std::sync::Arc;
-
             use $package::{
-                BottommostLevelCompaction, BoundColumnFamily, ColumnFamilyDescriptor,
-                CompactOptions, CompactionDecision, DBPinnableSlice, DBRawIteratorWithThreadMode,
-                DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME, FlushOptions,
-                IngestExternalFileOptions, MultiThreaded, Options, PerfContext, Range, ReadOptions,
-                SnapshotWithThreadMode, SstFileWriter, WriteBatch, WriteOptions,
+                BottommostLevelCompaction, CompactOptions, CompactionDecision, DBPinnableSlice,
+                DBRawIteratorWithThreadMode, IngestExternalFileOptions, Options, PerfContext,
+                ReadOptions, SnapshotWithThreadMode, SstFileWriter, WriteOptions,
             };
 
-            use crate::bench::binding::options::$module::{options, set_write, verify};
+            pub use crate::bench::binding::bases::$module::{Base, Locking, Plain};
+
+            use crate::bench::binding::bases::$module::{Family, InFamilies};
+            use crate::bench::binding::options::$module::{options, set_write};
             use crate::bench::engine::{
-                Batch, Bounds, Cursor, Engine, External, Failure, Result, Snapshot,
+                Bounds, Cursor, Engine, External, Failure, Result, Snapshot,
             };
             use crate::bench::expiry::Expired;
             use crate::bench::families;
             use crate::bench::flags::Flags;
             use crate::bench::levels::$module as own_levels;
 
-            /// The database type, in which column families can be created while it is in use.
-            type DB = DBWithThreadMode<MultiThreaded>;
-            type DBRawIterator<'a> = DBRawIteratorWithThreadMode<'a, DB>;
-
             /// An open database.
-            pub struct Database {
-                db: DB,
+            pub struct Database<D = Plain> {
+                db: D,
                 options: Options,
                 reads: ReadOptions,
                 how: Reads,
@@ -68,12 +65,12 @@ macro_rules! engine_binding {
             }
 
             /// A snapshot, with the options to read it.
-            pub struct View<'a> {
-                snapshot: SnapshotWithThreadMode<'a, DB>,
+            pub struct View<'a, D: Base> {
+                snapshot: SnapshotWithThreadMode<'a, D>,
                 how: Reads,
             }
 
-            impl Snapshot for View<'_> {
+            impl<D: Base> Snapshot for View<'_, D> {
                 fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
                     Ok(self.snapshot.get_opt(key, self.how.options())?)
                 }
@@ -101,14 +98,16 @@ macro_rules! engine_binding {
                 }
             }
 
-            impl Engine for Database {
-                type Batch = WriteBatch;
+            impl<D: Base> Engine for Database<D> {
+                type Batch = D::Batch;
                 type WriteMode = WriteOptions;
-                type Family<'a> = Arc<BoundColumnFamily<'a>>;
+                type Family<'a> = Family<'a>;
                 type Value<'a> = Read<'a>;
-                type Cursor<'a> = DBRawIterator<'a>;
+                type Cursor<'a> = DBRawIteratorWithThreadMode<'a, D>;
                 type External<'a> = SstFileWriter<'a>;
-                type Snapshot<'a> = View<'a>;
+                type Snapshot<'a> = View<'a, D>;
+                type Transaction<'a> = D::Transaction<'a>;
+                type TransactionMode = D::Begin;
 
                 const COUNTED: bool = $counted;
 
@@ -142,21 +141,7 @@ macro_rules! engine_binding {
                         hot => hot,
                     };
                     let named = (0..families).map(|index| (families::name(index), options.clone()));
-                    let db = if flags.readonly {
-                        DB::open_cf_with_opts_for_read_only(&options, directory, named, false)?
-                    } else if flags.use_secondary_db {
-                        let own = families::secondary_directory(flags);
-                        let named =
-                            named.map(|(name, options)| ColumnFamilyDescriptor::new(name, options));
-                        DB::open_cf_descriptors_as_secondary(
-                            &options,
-                            directory,
-                            own.as_path(),
-                            named,
-                        )?
-                    } else {
-                        DB::open_cf_with_opts(&options, directory, named)?
-                    };
+                    let db = D::open(directory, &options, named.collect(), flags)?;
                     Ok(Self {
                         db,
                         options,
@@ -167,22 +152,22 @@ macro_rules! engine_binding {
                 }
 
                 fn destroy(directory: &Path, flags: &Flags) -> Result<()> {
-                    DB::destroy(&options(flags)?, directory)?;
+                    Plain::destroy(&options(flags)?, directory)?;
                     Ok(())
                 }
 
                 fn create_family(&self, name: &str) -> Result<()> {
-                    Ok(self.db.create_cf(name, &self.options)?)
+                    self.db.create_family(name, &self.options)
                 }
 
                 fn family(&self, name: &str) -> Result<Self::Family<'_>> {
                     self.db
-                        .cf_handle(name)
+                        .family(name)
                         .ok_or_else(|| Failure(format!("there is no column family {name}")))
                 }
 
                 fn catch_up(&self) -> Result<()> {
-                    Ok(self.db.try_catch_up_with_primary()?)
+                    self.db.catch_up()
                 }
 
                 fn write_mode(sync: bool, flags: &Flags) -> WriteOptions {
@@ -195,15 +180,15 @@ macro_rules! engine_binding {
                 }
 
                 fn put(&self, key: &[u8], value: &[u8], mode: &WriteOptions) -> Result<()> {
-                    Ok(self.db.put_opt(key, value, mode)?)
+                    self.db.put(key, value, mode)
                 }
 
                 fn merge(&self, key: &[u8], operand: &[u8], mode: &WriteOptions) -> Result<()> {
-                    Ok(self.db.merge_opt(key, operand, mode)?)
+                    self.db.merge(key, operand, mode)
                 }
 
                 fn delete(&self, key: &[u8], mode: &WriteOptions) -> Result<()> {
-                    Ok(self.db.delete_opt(key, mode)?)
+                    self.db.delete(key, mode)
                 }
 
                 fn put_in(
@@ -213,7 +198,7 @@ macro_rules! engine_binding {
                     value: &[u8],
                     mode: &WriteOptions,
                 ) -> Result<()> {
-                    Ok(self.db.put_cf_opt(family, key, value, mode)?)
+                    self.db.put_in(family, key, value, mode)
                 }
 
                 fn merge_in(
@@ -223,29 +208,29 @@ macro_rules! engine_binding {
                     operand: &[u8],
                     mode: &WriteOptions,
                 ) -> Result<()> {
-                    Ok(self.db.merge_cf_opt(family, key, operand, mode)?)
+                    self.db.merge_in(family, key, operand, mode)
                 }
 
                 fn batch_put_in(
-                    batch: &mut WriteBatch,
+                    batch: &mut D::Batch,
                     family: &Self::Family<'_>,
                     key: &[u8],
                     value: &[u8],
                 ) {
-                    batch.put_cf(family, key, value);
+                    batch.put_in(family, key, value);
                 }
 
-                fn batch_delete_in(batch: &mut WriteBatch, family: &Self::Family<'_>, key: &[u8]) {
-                    batch.delete_cf(family, key);
+                fn batch_delete_in(batch: &mut D::Batch, family: &Self::Family<'_>, key: &[u8]) {
+                    batch.delete_in(family, key);
                 }
 
                 fn batch_delete_range_in(
-                    batch: &mut WriteBatch,
+                    batch: &mut D::Batch,
                     family: &Self::Family<'_>,
                     begin: &[u8],
                     end: &[u8],
-                ) {
-                    batch.delete_range_cf(family, begin, end);
+                ) -> Result<()> {
+                    batch.delete_range_in(family, begin, end)
                 }
 
                 fn get_in(
@@ -253,48 +238,39 @@ macro_rules! engine_binding {
                     family: &Self::Family<'_>,
                     key: &[u8],
                 ) -> Result<Option<Read<'_>>> {
-                    let found = self.db.get_pinned_cf_opt(family, key, &self.reads)?;
+                    let found = self.db.get_in(family, key, &self.reads)?;
                     Ok(found.map(Read::Pinned))
                 }
 
-                fn write(&self, batch: WriteBatch, mode: &WriteOptions) -> Result<()> {
-                    Ok(self.db.write_opt(batch, mode)?)
+                fn write(&self, batch: D::Batch, mode: &WriteOptions) -> Result<()> {
+                    self.db.write(batch, mode)
                 }
 
                 fn get(&self, key: &[u8]) -> Result<Option<Read<'_>>> {
-                    Ok(self.db.get_pinned_opt(key, &self.reads)?.map(Read::Pinned))
+                    Ok(self.db.get(key, &self.reads)?.map(Read::Pinned))
                 }
 
                 fn multi_get(&self, keys: &[&[u8]]) -> Result<Vec<Option<Read<'_>>>> {
                     if self.multiread_batched {
-                        let family = self
-                            .db
-                            .cf_handle(DEFAULT_COLUMN_FAMILY_NAME)
-                            .ok_or_else(|| Failure("the default family has no handle".into()))?;
-                        let found = self.db.batched_multi_get_cf_opt(
-                            &family,
-                            keys.iter().copied(),
-                            false,
-                            &self.reads,
-                        );
+                        let found = self.db.batched_get(keys, &self.reads)?;
                         let found = found.into_iter().map(|one| Ok(one?.map(Read::Pinned)));
                         return found.collect();
                     }
-                    let found = self.db.multi_get_opt(keys, &self.reads);
+                    let found = self.db.multi_get(keys, &self.reads);
                     found
                         .into_iter()
                         .map(|one| Ok(one?.map(Read::Copied)))
                         .collect()
                 }
 
-                fn snapshot(&self) -> View<'_> {
+                fn snapshot(&self) -> View<'_, D> {
                     View {
-                        snapshot: self.db.snapshot(),
+                        snapshot: self.db.view(),
                         how: self.how,
                     }
                 }
 
-                fn cursor_within(&self, bounds: Bounds) -> DBRawIterator<'_> {
+                fn cursor_within(&self, bounds: Bounds) -> DBRawIteratorWithThreadMode<'_, D> {
                     let mut reads = self.how.options();
                     if let Some(key) = bounds.lower {
                         reads.set_iterate_lower_bound(key);
@@ -302,33 +278,24 @@ macro_rules! engine_binding {
                     if let Some(key) = bounds.upper {
                         reads.set_iterate_upper_bound(key);
                     }
-                    self.db.raw_iterator_opt(reads)
+                    self.db.cursor(reads)
                 }
 
-                fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Vec<u64> {
-                    let ranges: Vec<_> = ranges
-                        .iter()
-                        .map(|(begin, end)| Range::new(begin, end))
-                        .collect();
-                    self.db.get_approximate_sizes(&ranges)
+                fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Result<Vec<u64>> {
+                    self.db.approximate_sizes(ranges)
                 }
 
                 fn flush(&self, families: &[Self::Family<'_>]) -> Result<()> {
-                    if families.is_empty() {
-                        return Ok(self.db.flush()?);
-                    }
-                    let families: Vec<_> = families.iter().collect();
-                    Ok(self.db.flush_cfs_opt(&families, &FlushOptions::default())?)
+                    self.db.flush(families)
                 }
 
-                fn compact(&self, bottommost: bool) {
+                fn compact(&self, bottommost: bool) -> Result<()> {
                     let mut how = CompactOptions::default();
                     if bottommost {
                         let force = BottommostLevelCompaction::ForceOptimized;
                         how.set_bottommost_level_compaction(force);
                     }
-                    self.db
-                        .compact_range_opt(None::<&[u8]>, None::<&[u8]>, &how);
+                    self.db.compact(&how)
                 }
 
                 fn external(&self, file: &Path) -> Result<SstFileWriter<'_>> {
@@ -340,7 +307,19 @@ macro_rules! engine_binding {
                 fn ingest(&self, files: Vec<PathBuf>) -> Result<()> {
                     let mut how = IngestExternalFileOptions::default();
                     how.set_move_files(true);
-                    Ok(self.db.ingest_external_file_opts(&how, files)?)
+                    self.db.ingest(&how, files)
+                }
+
+                fn transaction_mode(flags: &Flags) -> D::Begin {
+                    D::begin_options(flags)
+                }
+
+                fn begin(
+                    &self,
+                    writes: &WriteOptions,
+                    how: &D::Begin,
+                ) -> Result<D::Transaction<'_>> {
+                    self.db.begin(writes, how, &self.reads)
                 }
 
                 fn measure_this_thread(level: i32) -> Result<()> {
@@ -354,19 +333,19 @@ macro_rules! engine_binding {
                 }
 
                 fn verify(&self, whole_files: bool) -> Result<()> {
-                    verify(&self.db, whole_files)
+                    self.db.verify(whole_files)
                 }
 
                 fn change_options(&self, options: &[(&str, &str)]) -> Result<()> {
-                    Ok(self.db.set_options(options)?)
+                    self.db.change_options(options)
                 }
 
                 fn property(&self, name: &str) -> Option<String> {
-                    self.db.property_value(name).ok().flatten()
+                    self.db.property(name)
                 }
 
                 fn property_in(&self, family: &Self::Family<'_>, name: &str) -> Option<String> {
-                    self.db.property_value_cf(family, name).ok().flatten()
+                    self.db.property_in(family, name)
                 }
             }
 
@@ -380,55 +359,33 @@ macro_rules! engine_binding {
                 }
             }
 
-            impl Batch for WriteBatch {
-                fn with_capacity(bytes: usize) -> Self {
-                    Self::with_capacity_bytes(bytes)
-                }
-
-                fn put(&mut self, key: &[u8], value: &[u8]) {
-                    WriteBatch::put(self, key, value);
-                }
-
-                fn delete(&mut self, key: &[u8]) {
-                    WriteBatch::delete(self, key);
-                }
-
-                fn single_delete(&mut self, key: &[u8]) {
-                    WriteBatch::single_delete(self, key);
-                }
-
-                fn delete_range(&mut self, begin: &[u8], end: &[u8]) {
-                    WriteBatch::delete_range(self, begin, end);
-                }
-            }
-
-            impl Cursor for DBRawIterator<'_> {
+            impl<D: Base> Cursor for DBRawIteratorWithThreadMode<'_, D> {
                 fn seek_to_first(&mut self) {
-                    DBRawIterator::seek_to_first(self);
+                    DBRawIteratorWithThreadMode::seek_to_first(self);
                 }
 
                 fn seek_to_last(&mut self) {
-                    DBRawIterator::seek_to_last(self);
+                    DBRawIteratorWithThreadMode::seek_to_last(self);
                 }
 
                 fn seek(&mut self, key: &[u8]) {
-                    DBRawIterator::seek(self, key);
+                    DBRawIteratorWithThreadMode::seek(self, key);
                 }
 
                 fn next(&mut self) {
-                    DBRawIterator::next(self);
+                    DBRawIteratorWithThreadMode::next(self);
                 }
 
                 fn prev(&mut self) {
-                    DBRawIterator::prev(self);
+                    DBRawIteratorWithThreadMode::prev(self);
                 }
 
                 fn item(&self) -> Option<(&[u8], &[u8])> {
-                    DBRawIterator::item(self)
+                    DBRawIteratorWithThreadMode::item(self)
                 }
 
                 fn status(&self) -> Result<()> {
-                    Ok(DBRawIterator::status(self)?)
+                    Ok(DBRawIteratorWithThreadMode::status(self)?)
                 }
             }
         }

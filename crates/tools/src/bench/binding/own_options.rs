@@ -4,7 +4,7 @@ use std::path::Path;
 
 use whitewater::{
     Cache, DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME, Env, LruCacheOptions, MultiThreaded,
-    Options, WriteOptions,
+    Options, TransactionDBOptions, WriteOptions,
 };
 
 use crate::bench::engine::{Failure, Result};
@@ -57,6 +57,15 @@ pub fn verify(db: &DBWithThreadMode<MultiThreaded>, whole_files: bool) -> Result
 /// Sets the write options that only this engine has.
 pub fn set_write(options: &mut WriteOptions, flags: &Flags) {
     options.set_protection_bytes_per_key(flags.write_batch_protection_bytes_per_key as usize);
+}
+
+/// Sets the options of databases with pessimistic transactions.
+///
+/// # Errors
+/// None.
+pub fn set_transactions(options: &mut TransactionDBOptions, flags: &Flags) -> Result<()> {
+    options.set_skip_concurrency_control(flags.skip_concurrency_control);
+    Ok(())
 }
 
 /// Sets the block cache options that only this engine has.

@@ -1,6 +1,9 @@
 //! What is different for RocksDB, given what its crate offers.
 
-use rocksdb::{Cache, DBWithThreadMode, LruCacheOptions, MultiThreaded, Options, WriteOptions};
+use rocksdb::{
+    Cache, DBWithThreadMode, LruCacheOptions, MultiThreaded, Options, TransactionDBOptions,
+    WriteOptions,
+};
 use whitewater::{CommitProtocol, MemtableFactory};
 
 use crate::bench::engine::{Failure, Result};
@@ -44,6 +47,17 @@ pub fn verify(_db: &DBWithThreadMode<MultiThreaded>, _whole_files: bool) -> Resu
 
 /// Does nothing, because [`set`] refuses what the crate cannot set.
 pub fn set_write(_options: &mut WriteOptions, _flags: &Flags) {}
+
+/// Sets nothing, because the crate has no options that flags ask for.
+///
+/// # Errors
+/// The crate does not offer the option of a flag.
+pub fn set_transactions(_options: &mut TransactionDBOptions, flags: &Flags) -> Result<()> {
+    if flags.skip_concurrency_control {
+        return Err(lacks("skip_concurrency_control"));
+    }
+    Ok(())
+}
 
 /// Does nothing, because [`set`] refuses what the crate cannot set.
 pub fn set_cache(_options: &mut LruCacheOptions, _flags: &Flags) {}

@@ -17,6 +17,7 @@ use super::report::median;
 use super::runner::Outcome;
 use super::stats::Operation;
 use super::timeline::Timeline;
+use super::transactions::Endings;
 use crate::page;
 use whitewater_memtable_bench::table::grouped;
 
@@ -90,6 +91,8 @@ pub struct Row {
     /// What all of these runs cost the threads and the system, if the flags ask for
     /// that.
     pub contention: Option<Contention>,
+    /// How the transactions of these runs ended.
+    pub endings: Endings,
     /// How long operations took in all of these runs, if they were timed.
     pub latencies: Vec<(Operation, Latencies)>,
     /// The last of these runs over time.
@@ -105,6 +108,7 @@ impl Row {
             operations: outcome.samples.operations().to_vec(),
             megabytes: outcome.samples.megabytes().to_vec(),
             contention: outcome.contention.clone(),
+            endings: outcome.endings,
             latencies: outcome.latencies.clone(),
             timeline: outcome.timeline.clone(),
         }
@@ -144,6 +148,7 @@ impl Row {
             .iter()
             .map(|(operation, all)| (*operation, all));
         histogram::merge_all(&mut self.latencies, latencies);
+        self.endings.add(other.endings);
         if let (Some(sum), Some(cost)) = (&mut self.contention, &other.contention) {
             sum.add(cost);
         }
@@ -312,6 +317,7 @@ impl<'a> Document<'a> {
             "latency_microseconds": latencies,
             "stalls": { "slowed_percent": slowed, "stopped_percent": stopped },
             "timeline": row.timeline.json(),
+            "transactions": (row.endings.all() > 0).then(|| row.endings.json()),
             "contention": row.contention.as_ref().map(Contention::json),
         })
     }

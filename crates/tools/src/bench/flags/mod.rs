@@ -27,6 +27,7 @@ mod run;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod transactions;
 mod value;
 mod workload;
 
@@ -82,11 +83,11 @@ macro_rules! all {
 use {
     cache::cache, compaction::compaction, compression::compression, databases::databases,
     files::files, hints::hints, jobs::jobs, memtables::memtables, mixgraph::mixgraph,
-    report::report, run::run, tables::tables, workload::workload,
+    report::report, run::run, tables::tables, transactions::transactions, workload::workload,
 };
 
 run! {
-    [] databases workload mixgraph report memtables jobs compaction tables compression cache files
+    [] databases transactions workload mixgraph report memtables jobs compaction tables compression cache files
     hints all
 }
 
@@ -164,6 +165,11 @@ impl Flags {
     /// Whether the contents of the directory are kept.
     pub fn keeps_database(&self) -> bool {
         self.use_existing_db || self.readonly
+    }
+
+    /// Whether the database is opened with transactions.
+    pub fn has_transactions(&self) -> bool {
+        self.transaction_db
     }
 
     /// Whether the flag `name` has a value other than its default.

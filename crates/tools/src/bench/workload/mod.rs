@@ -11,6 +11,7 @@ mod reads;
 mod replace;
 mod scans;
 mod series;
+pub mod transaction;
 mod update;
 mod verify;
 mod write;
@@ -43,6 +44,7 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
             Task::ReadAndWrite => mixed::read_and_write(worker),
             Task::ReadAndMerge => mixed::read_and_merge(worker),
             Task::Verify => verify::run(worker),
+            Task::Transact => transaction::run(worker),
             Task::Mix => mixgraph::run(worker),
             Task::Replace => replace::run(worker),
             Task::TimeSeries => series::run(worker),
@@ -61,8 +63,8 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
             Task::Compress => micro::compress(worker),
             Task::Uncompress => micro::uncompress(worker),
             Task::Compact => {
-                worker.engine.compact(true);
-                Ok(())
+                let compacted = worker.engine.compact(true);
+                compacted.map_err(|failure| failure.during(benchmark.name))
             }
             Task::VerifyTables { whole_files } => {
                 let checked = worker.engine.verify(whole_files);

@@ -141,7 +141,7 @@ pub fn sizes<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
             .iter()
             .map(|(begin, end)| (begin.bytes(), end.bytes()))
             .collect();
-        let sizes = worker.engine.approximate_sizes(&ranges);
+        let sizes = worker.engine.approximate_sizes(&ranges)?;
         sum = sizes
             .iter()
             .fold(sum, |sum, size| sum.saturating_add(*size));

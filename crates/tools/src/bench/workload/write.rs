@@ -181,8 +181,8 @@ impl<'r> Ranges<'r> {
         } else {
             let (begin, end) = (self.begin.set(first), self.end.set(first + self.width));
             match family {
-                None => batch.delete_range(begin, end),
-                Some(family) => E::batch_delete_range_in(&mut batch, family, begin, end),
+                None => batch.delete_range(begin, end)?,
+                Some(family) => E::batch_delete_range_in(&mut batch, family, begin, end)?,
             }
         }
         engine.write(batch, mode)?;
