@@ -12,9 +12,10 @@ pub mod seeds;
 
 pub use checksums::fit_checksums;
 
+use crate::batch::replay::{ReplayedEntry, ReplayedSections, Replays};
 use crate::batch::{self, Batch, Numbering, Op};
 use crate::fs::{RandomAccessFile, SequentialFile};
-use crate::key::{MAX_SEQUENCE, ValueType, seek_key, user_key};
+use crate::key::{MAX_SEQUENCE, SequenceNumber, ValueType, seek_key, user_key};
 use crate::manifest::{ManifestReader, VersionEdit};
 use crate::sst::fuzzing as sst;
 use crate::sst::{Table, TableReadOptions, TableReaderOptions};
@@ -159,6 +160,40 @@ pub fn write_batch(data: &[u8]) {
         while let Some(Ok((_, number))) = walk.next() {
             assert!(number >= first && number <= walk.next_number());
         }
+    }
+    replay_batch(data, batch.count());
+}
+
+/// Replays a batch twice, as records that follow each other: what the first prepares, the second
+/// may commit.
+fn replay_batch(data: &[u8], count: u32) {
+    let mut sections = ReplayedSections::default();
+    let mut found = Numbers::default();
+    for log in 1..3 {
+        sections.begin(log, 0, true);
+        found = Numbers::default();
+        if sections.replay(data, &mut found).is_err() {
+            return;
+        }
+    }
+    let prepared = sections.take_outstanding();
+    let prepared = prepared.values().map(|section| section.batch.count());
+    assert!(prepared.sum::<u32>() <= count);
+    assert!(found.0.is_sorted(), "entries in the order of their numbers");
+}
+
+/// The numbers of the entries that were replayed.
+#[derive(Default)]
+struct Numbers(Vec<SequenceNumber>);
+
+impl Replays for Numbers {
+    fn timestamp_size(&self, cf: u32) -> usize {
+        cf as usize % 3
+    }
+
+    fn insert(&mut self, entry: ReplayedEntry<'_>) -> Result<()> {
+        self.0.push(entry.number);
+        Ok(())
     }
 }
 

@@ -50,6 +50,49 @@ fn databases_of_rocksdb_are_shown_exactly() {
     }
 }
 
+/// Sections and decisions are dumped in RocksDB's words, and what is only prepared is no part of
+/// the database.
+#[test]
+fn logs_of_two_phase_commit_are_dumped_as_ldb_does() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/two_phase");
+    for (name, log) in [
+        ("outstanding", "000004.log"),
+        ("resolved", "000004.log"),
+        ("kept", "000004.log"),
+        ("write_prepared", "000004.log"),
+    ] {
+        let log = fixtures.join(name).join(log);
+        let dump = prints(&log, "wal-dump {db} -q --print-values");
+        if name == "outstanding" {
+            let lines: Vec<&str> = dump.lines().map(str::trim_end).collect();
+            let section = "2,2,32,27,BEGIN_PREPARE(false) PUT(0) : 0x6B31 : 0x7631 \
+                           PUT(1) : 0x6B32 : 0x7632 END_PREPARE(0x7861)";
+            assert_eq!(lines[1], section);
+            assert_eq!(lines[3], "5,0,16,105,COMMIT(0x7861)");
+            assert_eq!(lines[5], "7,0,16,166,ROLLBACK(0x7863)");
+        }
+        let json = prints(&log, "wal-dump {db} -q --json");
+        assert!(json.contains("\"transaction\":\"0x7861\""), "{json}");
+        let policy = match name {
+            "write_prepared" => "--write_committed=false",
+            _ => "--write_committed=true",
+        };
+        let walfile = format!(
+            "dump_wal --walfile={} --print_value {policy}",
+            log.display()
+        );
+        if let Some(theirs) = ldb(&fixtures.join(name), &walfile) {
+            let theirs = theirs.lines().map(str::trim_end);
+            assert!(theirs.eq(dump.lines().map(str::trim_end)), "{name}: {dump}");
+        }
+    }
+    let (db, idump) = (fixtures.join("outstanding"), "--db {db} idump -q --cf");
+    let family = |name: &str| prints(&db, &format!("{idump} {name}"));
+    assert!(family("default").contains("'k1' seq:5, type:1 => v1"));
+    assert!(!family("default").contains("k5"), "prepared only");
+    assert!(family("other").contains("'k2' seq:6, type:1 => v2"));
+}
+
 /// What `ldb` prints, if there is one.
 fn ldb(db: &Path, line: &str) -> Option<String> {
     let ldb = Path::new("/usr/bin/ldb");

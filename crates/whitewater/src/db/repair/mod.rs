@@ -432,6 +432,7 @@ impl Repair<'_> {
         sections_log: Option<u64>,
     ) -> Result<()> {
         let number = self.numbers.new_file_number();
+        let first_log = sections_log.unwrap_or(number);
         let path = filename::manifest(self.dir, number);
         let largest_family = families.keys().max().copied().unwrap_or(0);
         let mut edits = vec![VersionEdit {
@@ -456,9 +457,9 @@ impl Repair<'_> {
             });
             edits.push(VersionEdit {
                 column_family: *id,
-                // No existing log is needed, but for its sections.
-                log_number: Some(number),
-                min_log_number_to_keep: (*id == 0).then_some(sections_log.unwrap_or(number)),
+                // No other log is needed.
+                log_number: Some(first_log),
+                min_log_number_to_keep: (*id == 0).then_some(first_log),
                 new_files: files.collect(),
                 ..VersionEdit::default()
             });

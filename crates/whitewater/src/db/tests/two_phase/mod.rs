@@ -1,9 +1,12 @@
 //! Prepared sections and decisions on them: what is logged, numbered and seen (here),
-//! `retention` of logs, `races`, `failures` and resumptions, `crashes`, `recovery`.
+//! `retention` of logs, `races`, `failures` and resumptions, `crashes`, `recovery`, `readers` of
+//! logs, `fixtures` of RocksDB.
 
 mod crashes;
 mod failures;
+mod fixtures;
 mod races;
+mod readers;
 mod recovery;
 mod retention;
 

@@ -18,31 +18,31 @@ const REFUSED: &str = "Not implemented: WAL contains prepared transactions. Open
                        TransactionDB::Open().";
 
 /// Options of an opening that keeps what is prepared, on what `fs` is when the process is killed.
-fn killed(fs: &MemFs) -> (MemFs, Options) {
+pub(super) fn killed(fs: &MemFs) -> (MemFs, Options) {
     let fs = fs.crash_clone(1.0, 1);
     let options = keeping(&fs);
     (fs, options)
 }
 
-fn keeping(fs: &MemFs) -> Options {
+pub(super) fn keeping(fs: &MemFs) -> Options {
     let mut options = super::options(fs, CommitProtocol::Ordered);
     options.set_allow_2pc(true);
     options
 }
 
 /// The names of the prepared transactions of `db`.
-fn names(db: &DB) -> Vec<String> {
+pub(super) fn names(db: &DB) -> Vec<String> {
     let sections = db.engine().prepared_sections().into_iter();
     let name = |name: &[u8]| String::from_utf8(name.to_vec()).unwrap();
     sections.map(|section| name(section.name())).collect()
 }
 
-fn get(db: &DB, key: &str) -> Option<String> {
+pub(super) fn get(db: &DB, key: &str) -> Option<String> {
     let value = db.get(key).unwrap();
     value.map(|value| String::from_utf8(value.to_vec()).unwrap())
 }
 
-fn decide(db: &DB, name: &str, commits: bool) {
+pub(super) fn decide(db: &DB, name: &str, commits: bool) {
     let sections = db.engine().prepared_sections().into_iter();
     let section = sections.into_iter().find(|s| s.name() == name.as_bytes());
     let section = section.unwrap_or_else(|| panic!("{name} is not prepared"));
@@ -76,7 +76,7 @@ fn assert_refused(fs: &MemFs, what: &str) {
     assert!(files(fs) == before, "{what}: files changed");
 }
 
-fn log(fs: &MemFs, number: u64, records: &[(SequenceNumber, &[Op<'_>])]) {
+pub(super) fn log(fs: &MemFs, number: u64, records: &[(SequenceNumber, &[Op<'_>])]) {
     let path = filename::wal(Path::new("/db"), number);
     let mut writer = LogWriter::new(fs.create(&path).unwrap(), number, false);
     for (first, ops) in records {
@@ -88,7 +88,7 @@ fn log(fs: &MemFs, number: u64, records: &[(SequenceNumber, &[Op<'_>])]) {
     }
 }
 
-fn put<'a>(cf: u32, key: &'a str, value: &'a str) -> Op<'a> {
+pub(super) fn put<'a>(cf: u32, key: &'a str, value: &'a str) -> Op<'a> {
     Op::Entry {
         cf,
         ty: ValueType::Value,
@@ -97,7 +97,7 @@ fn put<'a>(cf: u32, key: &'a str, value: &'a str) -> Op<'a> {
     }
 }
 
-const BEGIN: Op<'_> = Op::BeginPrepare(PrepareKind::Committed);
+pub(super) const BEGIN: Op<'_> = Op::BeginPrepare(PrepareKind::Committed);
 
 /// A database with the families "default" (0) and "other" (1), without logs. The first log after
 /// this has number 100.
