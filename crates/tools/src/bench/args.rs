@@ -294,7 +294,7 @@ mod tests {
         for (line, name) in [
             ("--use_plain_table", "use_plain_table"),
             ("--use_plain_table=true", "use_plain_table"),
-            ("--transaction_db=1", "transaction_db"),
+            ("--use_blob_db=1", "use_blob_db"),
             ("--row_cache_size 1", "row_cache_size"),
             ("--noenable_index_compression", "enable_index_compression"),
             ("--num_multi_db=4", "num_multi_db"),

@@ -128,6 +128,11 @@ impl Flags {
                 "--skip_concurrency_control needs --transaction_db".to_owned(),
             ));
         }
+        self.check_transactional()
+    }
+
+    /// Checks what databases with transactions can do.
+    fn check_transactional(&self) -> Result<()> {
         let steps = plan::parse(&self.benchmarks).unwrap_or_default();
         let named = |wrong: fn(Task) -> bool| {
             let found = steps.iter().find(|step| wrong(step.benchmark.task));
@@ -140,13 +145,23 @@ impl Flags {
                 "benchmark '{name}' does not go with --use_uint64_comparator"
             )));
         }
-        if !self.transaction_db {
-            return Ok(());
-        }
+        let database = match (self.transaction_db, self.optimistic_transaction_db) {
+            (false, false) => return Ok(()),
+            (true, false) => "transaction_db",
+            (false, true) => "optimistic_transaction_db",
+            (true, true) => {
+                return Err(Failure(
+                    "--transaction_db does not go with --optimistic_transaction_db".to_owned(),
+                ));
+            }
+        };
         for (name, asked) in [
             ("readonly", self.readonly),
             ("use_secondary_db", self.use_secondary_db),
-            ("multiread_batched", self.multiread_batched),
+            (
+                "multiread_batched",
+                self.multiread_batched && self.transaction_db,
+            ),
             (
                 "writes_per_range_tombstone",
                 self.writes_per_range_tombstone > 0,
@@ -154,11 +169,11 @@ impl Flags {
         ] {
             if asked {
                 return Err(Failure(format!(
-                    "--{name} does not go with --transaction_db: the API has no such call"
+                    "--{name} does not go with --{database}: the API has no such call"
                 )));
             }
         }
-        match named(lacks_transactions) {
+        match named(lacks_transactions).filter(|_| self.transaction_db) {
             None => Ok(()),
             Some(name) => Err(Failure(format!(
                 "benchmark '{name}' does not go with --transaction_db: the API has no such call"

@@ -15,7 +15,7 @@ const OFF_SWITCHES: &str = "\
     charge_blob_cache charge_compression_dictionary_building_buffer charge_file_metadata \
     charge_filter_construction charge_table_reader enable_blob_files \
     enable_blob_garbage_collection enable_cpu_prio enable_io_prio enable_numa file_checksum \
-    identity_as_first_hash mmap_read mmap_write optimistic_transaction_db \
+    identity_as_first_hash mmap_read mmap_write \
     persist_stats_to_disk print_malloc_stats rate_limit_auto_wal_flush rate_limit_bg_reads \
     rate_limit_user_ops report_file_operations simulate_hdd \
     universal_incremental use_blob_cache use_blob_db \
@@ -180,10 +180,7 @@ mod tests {
 
     #[test]
     fn flags_of_later_work_are_refused_unless_unused() {
-        for (name, unused) in [
-            ("use_blob_db", "false"),
-            ("optimistic_transaction_db", "false"),
-        ] {
+        for (name, unused) in [("use_blob_db", "false"), ("enable_blob_files", "false")] {
             assert_eq!(
                 flag(name).and_then(|known| known.unused),
                 Some(unused),

@@ -61,6 +61,7 @@ pub mod worker;
 pub mod workload;
 
 use args::Command;
+use binding::own;
 #[cfg(feature = "peer-rocksdb")]
 use binding::peer;
 use document::{Column, Document, Row};
@@ -120,8 +121,40 @@ fn output() -> Output<std::io::Stdout> {
     Output(std::io::stdout())
 }
 
-type Own = binding::own::Database;
-type OwnLocking = binding::own::Database<binding::own::Locking>;
+type Own = own::Database;
+
+/// Calls a function for the engine and the type of database that flags name, and
+/// another one if they name both engines.
+macro_rules! drive {
+    ($flags:expr, $one:ident $arguments:tt $(, $both:ident $both_arguments:tt)?) => {{
+        let (engine, flags) = ($flags.engine.as_str(), &$flags);
+        match (engine, flags.transaction_db, flags.optimistic_transaction_db) {
+            $(
+                #[cfg(feature = "peer-rocksdb")]
+                ("both", true, _) => {
+                    type Own = own::Database<own::Locking>;
+                    $both::<Own, peer::Database<peer::Locking>> $both_arguments
+                }
+                #[cfg(feature = "peer-rocksdb")]
+                ("both", _, true) => {
+                    type Own = own::Database<own::Optimistic>;
+                    $both::<Own, peer::Database<peer::Optimistic>> $both_arguments
+                }
+                #[cfg(feature = "peer-rocksdb")]
+                ("both", ..) => $both::<Own, peer::Database> $both_arguments,
+            )?
+            #[cfg(feature = "peer-rocksdb")]
+            ("rocksdb", true, _) => $one::<peer::Database<peer::Locking>> $arguments,
+            #[cfg(feature = "peer-rocksdb")]
+            ("rocksdb", _, true) => $one::<peer::Database<peer::Optimistic>> $arguments,
+            #[cfg(feature = "peer-rocksdb")]
+            ("rocksdb", ..) => $one::<peer::Database> $arguments,
+            (_, true, _) => $one::<own::Database<own::Locking>> $arguments,
+            (_, _, true) => $one::<own::Database<own::Optimistic>> $arguments,
+            _ => $one::<Own> $arguments,
+        }
+    }};
+}
 
 fn run_tour() -> Result<()> {
     let base = Base::temporary()?;
@@ -142,18 +175,7 @@ fn run(flags: &Flags) -> Result<()> {
         return run_sweep(flags, &plan);
     }
     known_engine(flags)?;
-    match (flags.engine.as_str(), flags.transaction_db) {
-        #[cfg(feature = "peer-rocksdb")]
-        ("rocksdb", false) => run_one::<peer::Database>(flags),
-        #[cfg(feature = "peer-rocksdb")]
-        ("rocksdb", true) => run_one::<peer::Database<peer::Locking>>(flags),
-        #[cfg(feature = "peer-rocksdb")]
-        ("both", false) => run_both::<Own, peer::Database>(flags),
-        #[cfg(feature = "peer-rocksdb")]
-        ("both", true) => run_both::<OwnLocking, peer::Database<peer::Locking>>(flags),
-        (_, false) => run_one::<Own>(flags),
-        (_, true) => run_one::<OwnLocking>(flags),
-    }
+    drive!(flags, run_one(flags), run_both(flags))
 }
 
 /// # Errors
@@ -179,21 +201,9 @@ fn run_sweep(flags: &Flags, plan: &sweep::Plan) -> Result<()> {
     let document = Document::begin(flags, seed, &base.path).over(&plan.flag);
     let rounds = usize::try_from(flags.rounds)?;
     let output = &mut output();
-    let columns = plan.run(
-        rounds,
-        &base.path,
-        output,
-        |cell, directory, output| match (cell.flags.engine.as_str(), cell.flags.transaction_db) {
-            #[cfg(feature = "peer-rocksdb")]
-            ("rocksdb", false) => run_part::<peer::Database>(cell, directory, seed, output),
-            #[cfg(feature = "peer-rocksdb")]
-            ("rocksdb", true) => {
-                run_part::<peer::Database<peer::Locking>>(cell, directory, seed, output)
-            }
-            (_, false) => run_part::<Own>(cell, directory, seed, output),
-            (_, true) => run_part::<OwnLocking>(cell, directory, seed, output),
-        },
-    )?;
+    let columns = plan.run(rounds, &base.path, output, |cell, directory, output| {
+        drive!(cell.flags, run_part(cell, directory, seed, output))
+    })?;
     document.save(&columns)
 }
 

@@ -161,7 +161,8 @@ impl Endings {
             None => "0".to_owned(),
         };
         format!(
-            "{benchmark:<12} : committed {}, rolled back {}, aborts {} (Busy {}, TimedOut {}, TryAgain {}), lock waits {waits}\n",
+            "{benchmark:<12} : committed {}, rolled back {}, \
+             aborts {} (Busy {}, TimedOut {}, TryAgain {}), lock waits {waits}\n",
             self.committed,
             self.rolled_back,
             self.aborts(),
@@ -203,7 +204,8 @@ mod tests {
         assert_eq!((all.aborts(), all.all()), (8, 16));
         assert_eq!(
             all.line("x", &Measured::parse("key_lock_wait_count = 9")),
-            "x            : committed 6, rolled back 2, aborts 8 (Busy 4, TimedOut 2, TryAgain 2), lock waits 9\n"
+            "x            : committed 6, rolled back 2, \
+             aborts 8 (Busy 4, TimedOut 2, TryAgain 2), lock waits 9\n"
         );
         let line = all.line("x", &Measured::default());
         assert!(line.contains("lock waits not counted"), "{line}");

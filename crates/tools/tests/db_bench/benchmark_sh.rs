@@ -198,8 +198,16 @@ fn what_it_asks_for_and_is_not_there_is_refused_by_name() {
         message.contains("--enable_blob_files=true: RocksDB's db_bench"),
         "{message}"
     );
-    let message = bench.refusal(&format!(
-        "{ALL} --transaction_db --benchmarks=randomtransaction"
+}
+
+#[test]
+fn its_transactions_run() {
+    let text = Bench::new().run(&format!(
+        "{ALL} --use_existing_db=0 --num=200 --transaction_db --threads=5 --transaction_sets=5 \
+         --benchmarks=randomtransaction"
     ));
-    assert!(message.contains("--transaction_db"), "{message}");
+    assert!(
+        text.contains("RandomTransactionVerify Success.\n"),
+        "{text}"
+    );
 }

@@ -19,12 +19,17 @@ fn number(line: &str, before: &str) -> u64 {
 #[test]
 fn sums_of_all_sets_are_equal_at_the_end() {
     for (more, sets) in [
-        ("--transaction_set_snapshot=false", 1),
-        ("--transaction_set_snapshot=true", 5),
+        ("--transaction_db --transaction_set_snapshot=false", 1),
+        ("--transaction_db", 5),
+        ("--optimistic_transaction_db", 2),
+        (
+            "--optimistic_transaction_db --transaction_set_snapshot=false",
+            3,
+        ),
     ] {
         let bench = Bench::new();
         let text = bench.run(&format!(
-            "--transaction_db {more} --transaction_sets={sets} --threads=4 --num=30 --reads=200 \
+            "{more} --transaction_sets={sets} --threads=4 --num=30 --reads=200 \
              --benchmarks=randomtransaction,randomtransaction --histogram --perf_level=2"
         ));
         assert_eq!(
@@ -97,13 +102,15 @@ fn other_benchmarks_write_under_locks() {
         "--transaction_db --num=500 --threads=2 --batch_size=8 --merge_operator=put --histogram \
          --num_column_families=2 \
          --benchmarks=fillseq,fillrandom,overwrite,mergerandom,deleterandom,updaterandom,\
-         randomwithverify,readrandom,multireadrandom,seekrandom,readseq,flush,waitforcompaction,stats",
+         randomwithverify,readrandom,multireadrandom,seekrandom,readseq,\
+         flush,waitforcompaction,stats",
     );
     // Batches are whole.
     assert_eq!(result_of(&text, "fillrandom").0, 992, "{text}");
     assert_eq!(result_of(&text, "readrandom").0, 1000, "{text}");
     // It opens again, and its earlier sets stay as they were.
-    let line = "--transaction_db --use_existing_db --num=20 --benchmarks=randomtransaction";
+    let line = "--transaction_db --use_existing_db --num=20 --num_column_families=2 \
+                --merge_operator=put --benchmarks=randomtransaction";
     for _ in 0..2 {
         let text = bench.run(line);
         assert!(
@@ -114,10 +121,26 @@ fn other_benchmarks_write_under_locks() {
 }
 
 #[test]
+fn optimistic_databases_do_all_else() {
+    let text = Bench::new().run(
+        "--optimistic_transaction_db --num=500 --threads=2 --batch_size=4 --merge_operator=put \
+         --multiread_batched --benchmarks=fillseq,fillrandom,mergerandom,multireadrandom,\
+         randomtransaction,approximatesizerandom,compact,compact0,\
+         verifychecksum,ingestexternalfile",
+    );
+    assert_eq!(result_of(&text, "fillrandom").0, 1000, "{text}");
+    assert!(
+        text.contains("RandomTransactionVerify Success.\n"),
+        "{text}"
+    );
+}
+
+#[test]
 fn transactions_are_in_the_documents() {
     let bench = Bench::new();
     bench.run(
-        "--transaction_db --num=20 --reads=50 --benchmarks=randomtransaction[X2],fillseq --json=r.json",
+        "--transaction_db --num=20 --reads=50 --json=r.json \
+         --benchmarks=randomtransaction[X2],fillseq",
     );
     let text = std::fs::read_to_string(bench.directory.path().join("r.json")).expect("file");
     let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
@@ -142,6 +165,10 @@ fn what_the_api_lacks_is_refused_by_name() {
         (
             "--benchmarks=fillseq --txn_write_policy=write_prepared",
             "--txn_write_policy=write_prepared",
+        ),
+        (
+            "--benchmarks=fillseq --optimistic_transaction_db",
+            "--optimistic_transaction_db",
         ),
         (
             "--benchmarks=randomtransaction --use_uint64_comparator --key_size=8",

@@ -178,12 +178,15 @@ macro_rules! bases_binding {
                 BoundColumnFamily, ColumnFamilyDescriptor, CompactOptions, DBAccess,
                 DBPinnableSlice, DBRawIteratorWithThreadMode, DBWithThreadMode,
                 DEFAULT_COLUMN_FAMILY_NAME, Error, ErrorKind, FlushOptions,
-                IngestExternalFileOptions, MultiThreaded, Options, Range, ReadOptions,
-                SnapshotWithThreadMode, Transaction as Handle, TransactionDB, TransactionDBOptions,
-                TransactionOptions, WriteBatch, WriteBatchWithTransaction, WriteOptions,
+                IngestExternalFileOptions, MultiThreaded, OptimisticTransactionDB,
+                OptimisticTransactionOptions, Options, Range, ReadOptions, SnapshotWithThreadMode,
+                Transaction as Handle, TransactionDB, TransactionDBOptions, TransactionOptions,
+                WriteBatch, WriteBatchWithTransaction, WriteOptions,
             };
 
-            use crate::bench::binding::options::$module::{set_transactions, verify};
+            use crate::bench::binding::options::$module::{
+                set_transactions, verify, verify_optimistic,
+            };
             use crate::bench::engine::{Batch, Failure, Result};
             use crate::bench::families;
             use crate::bench::flags::Flags;
@@ -198,6 +201,9 @@ macro_rules! bases_binding {
             pub type Plain = DBWithThreadMode<MultiThreaded>;
             /// A database with pessimistic transactions.
             pub type Locking = TransactionDB<MultiThreaded>;
+
+            /// A database with optimistic transactions.
+            pub type Optimistic = OptimisticTransactionDB<MultiThreaded>;
 
             /// A type of database, in which column families can be created while it is in
             /// use.
@@ -398,6 +404,48 @@ macro_rules! bases_binding {
                 }
             }
 
+            impl Base for Optimistic {
+                type Batch = WriteBatchWithTransaction<true>;
+                type Transaction<'a> = Begun<'a, Self>;
+                type Begin = OptimisticTransactionOptions;
+
+                common_calls!();
+                administration!();
+
+                fn open(
+                    directory: &Path,
+                    options: &Options,
+                    named: Vec<(String, Options)>,
+                    _: &Flags,
+                ) -> Result<Self> {
+                    Ok(Self::open_cf_descriptors(
+                        options,
+                        directory,
+                        described(named),
+                    )?)
+                }
+
+                fn verify(&self, whole_files: bool) -> Result<()> {
+                    verify_optimistic(self, whole_files)
+                }
+
+                fn begin_options(flags: &Flags) -> OptimisticTransactionOptions {
+                    let mut how = OptimisticTransactionOptions::default();
+                    how.set_snapshot(flags.transaction_set_snapshot);
+                    how
+                }
+
+                fn begin<'a>(
+                    &'a self,
+                    mode: &WriteOptions,
+                    how: &OptimisticTransactionOptions,
+                    reads: &'a ReadOptions,
+                ) -> Result<Begun<'a, Self>> {
+                    let transaction = self.transaction_opt(mode, how);
+                    Ok(Begun { transaction, reads })
+                }
+            }
+
             fn described(
                 named: Vec<(String, Options)>,
             ) -> impl Iterator<Item = ColumnFamilyDescriptor> {
@@ -406,7 +454,9 @@ macro_rules! bases_binding {
             }
 
             fn lacking(what: &str) -> Failure {
-                Failure(format!("a TransactionDB has no call that {what}"))
+                Failure(format!(
+                    "a database with transactions has no call that {what}"
+                ))
             }
 
             /// A transaction, with the options of its reads.

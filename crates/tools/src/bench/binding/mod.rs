@@ -26,7 +26,7 @@ macro_rules! engine_binding {
                 ReadOptions, SnapshotWithThreadMode, SstFileWriter, WriteOptions,
             };
 
-            pub use crate::bench::binding::bases::$module::{Base, Locking, Plain};
+            pub use crate::bench::binding::bases::$module::{Base, Locking, Optimistic, Plain};
 
             use crate::bench::binding::bases::$module::{Family, InFamilies};
             use crate::bench::binding::options::$module::{options, set_write};

@@ -84,7 +84,7 @@ macro_rules! options_binding {
                 WriteBufferManager,
             };
 
-            pub use self::own::{set_transactions, set_write, verify};
+            pub use self::own::{set_transactions, set_write, verify, verify_optimistic};
             use super::{FIFO, text_of};
             use crate::bench::engine::Result;
             use crate::bench::flags::{CacheKind, Compression, Flags, MergeOperator};

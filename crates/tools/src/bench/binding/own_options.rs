@@ -4,7 +4,7 @@ use std::path::Path;
 
 use whitewater::{
     Cache, DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME, Env, LruCacheOptions, MultiThreaded,
-    Options, TransactionDBOptions, WriteOptions,
+    OptimisticTransactionDB, Options, TransactionDBOptions, WriteOptions,
 };
 
 use crate::bench::engine::{Failure, Result};
@@ -46,6 +46,22 @@ fn read(file: &Path, cache: Option<&Cache>) -> Result<Options> {
 /// # Errors
 /// The damage found.
 pub fn verify(db: &DBWithThreadMode<MultiThreaded>, whole_files: bool) -> Result<()> {
+    if whole_files {
+        db.verify_file_checksums()?
+    } else {
+        db.verify_checksum()?
+    }
+    Ok(())
+}
+
+/// Verifies all tables of a database with optimistic transactions.
+///
+/// # Errors
+/// The damage found.
+pub fn verify_optimistic(
+    db: &OptimisticTransactionDB<MultiThreaded>,
+    whole_files: bool,
+) -> Result<()> {
     if whole_files {
         db.verify_file_checksums()?
     } else {

@@ -1,8 +1,8 @@
 //! What is different for RocksDB, given what its crate offers.
 
 use rocksdb::{
-    Cache, DBWithThreadMode, LruCacheOptions, MultiThreaded, Options, TransactionDBOptions,
-    WriteOptions,
+    Cache, DBWithThreadMode, LruCacheOptions, MultiThreaded, OptimisticTransactionDB, Options,
+    TransactionDBOptions, WriteOptions,
 };
 use whitewater::{CommitProtocol, MemtableFactory};
 
@@ -40,6 +40,19 @@ pub fn from_file(_file: &str, _cache: Option<&Cache>) -> Result<Options> {
 /// # Errors
 /// Always.
 pub fn verify(_db: &DBWithThreadMode<MultiThreaded>, _whole_files: bool) -> Result<()> {
+    Err(Failure(
+        "the rocksdb crate has no call that verifies checksums".to_owned(),
+    ))
+}
+
+/// Fails, because the crate has no such call.
+///
+/// # Errors
+/// Always.
+pub fn verify_optimistic(
+    _db: &OptimisticTransactionDB<MultiThreaded>,
+    _whole_files: bool,
+) -> Result<()> {
     Err(Failure(
         "the rocksdb crate has no call that verifies checksums".to_owned(),
     ))

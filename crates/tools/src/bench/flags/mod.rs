@@ -169,7 +169,7 @@ impl Flags {
 
     /// Whether the database is opened with transactions.
     pub fn has_transactions(&self) -> bool {
-        self.transaction_db
+        self.transaction_db || self.optimistic_transaction_db
     }
 
     /// Whether the flag `name` has a value other than its default.

@@ -107,7 +107,8 @@ fn transaction<E: Engine>(
         transaction.put(&key, value.as_bytes())?;
         bytes += (key.len() + value.len()) as u64;
     }
-    if below(&mut worker.rng, 10) != 0 {
+    // Optimistic transactions cannot be prepared.
+    if flags.transaction_db && below(&mut worker.rng, 10) != 0 {
         let name = format!("db_bench-{}-{:016x}", worker.id, worker.rng.next_u64());
         transaction.prepare(name.as_bytes())?;
     }
@@ -154,10 +155,10 @@ pub fn sums<E: Engine>(engine: &E, sets: u32) -> Result<Vec<u128>> {
         let mut cursor = engine.cursor_within(Bounds {
             // The character after the digits.
             upper: Some(format!("{prefix}:").into_bytes()),
-            lower: Some(prefix.into_bytes()),
+            ..Bounds::default()
         });
         let mut sum = 0;
-        cursor.seek_to_first();
+        cursor.seek(prefix.as_bytes());
         while let Some((_, value)) = cursor.item() {
             sum += u128::from(number_of(Some(value))?);
             cursor.next();
