@@ -46,6 +46,13 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["kill", "power_cut", "shutdown", "faults", "corrupt", "simulate"])]
     pub load: bool,
 
+    /// Work on a database with pessimistic transactions, in --kill, --power-cut, --faults or
+    /// --load (all but the last if none is given). Threads own no keys. Each transaction
+    /// moves an amount between two column families; some are prepared and left undecided.
+    /// The sum never changes, and what is prepared is there after each death.
+    #[arg(long, conflicts_with_all = ["corrupt", "shutdown"])]
+    pub transactions: bool,
+
     /// Run the threads of --power-cut and --faults one at a time, on small databases, so
     /// that a seed determines the run: a failure is reproducible. Needs the cargo feature
     /// "simulation".

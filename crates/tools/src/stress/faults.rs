@@ -217,14 +217,15 @@ impl Slow {
     }
 }
 
-fn add(faults: &FaultFs, rules: &[Rule]) {
+/// Makes operations fail by `rules`.
+pub fn add(faults: &FaultFs, rules: &[Rule]) {
     for rule in rules {
         faults.add_rule(rule.clone());
     }
 }
 
 /// Random failures: one kind often, or a few kinds rarely.
-fn rules(rng: &mut StdRng) -> Vec<Rule> {
+pub fn rules(rng: &mut StdRng) -> Vec<Rule> {
     let kinds = [
         OpSet::WRITES,
         OpSet::READS,

@@ -279,7 +279,8 @@ fn live(
     }
 }
 
-fn is_kill(status: std::process::ExitStatus) -> bool {
+/// Whether the process was killed.
+pub fn is_kill(status: std::process::ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt;
     status.signal() == Some(nix::sys::signal::Signal::SIGKILL as i32)
 }

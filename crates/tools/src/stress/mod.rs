@@ -7,6 +7,7 @@
 //! * [`corrupt`]: files that are damaged at rest
 //! * [`load`]: many more threads than cores
 //! * [`simulate`]: `power_cut` and `faults` with threads that a seed schedules
+//! * [`transactions`]: `kill`, `power_cut`, `faults` and `load` over transactions
 //!
 //! Parts:
 //! * [`args`]: the command line
@@ -37,6 +38,7 @@ pub mod script;
 pub mod shrink;
 pub mod simulate;
 pub mod store;
+pub mod transactions;
 pub mod transient_families;
 pub mod watchdog;
 pub mod worker;
@@ -100,12 +102,18 @@ impl Mode {
         let asked = asked.map(|(mode, _)| mode);
         asked
             .filter(|mode| mode.is_simulated() || !args.simulate)
+            .filter(|mode| mode.has_transactions() || !args.transactions)
             .collect()
     }
 
     /// Whether the mode can be simulated: its threads share this process.
     fn is_simulated(self) -> bool {
         matches!(self, Mode::PowerCut | Mode::Faults)
+    }
+
+    /// Whether the mode can work on a database with transactions.
+    fn has_transactions(self) -> bool {
+        matches!(self, Mode::Kill | Mode::PowerCut | Mode::Faults)
     }
 
     /// Whether a failure leaves files to examine.
@@ -128,6 +136,12 @@ impl Mode {
         match self {
             Mode::Kill | Mode::Shutdown => {
                 unreachable!("each round continues on the database of the last one")
+            }
+            Mode::PowerCut if args.transactions => {
+                simulate::round(args, round, transactions::lives::power_cuts)
+            }
+            Mode::Faults if args.transactions => {
+                simulate::round(args, round, transactions::lives::failures)
             }
             Mode::PowerCut => simulate::round(args, round, power_cut::round),
             Mode::Faults => simulate::round(args, round, faults::round),
@@ -161,11 +175,18 @@ fn run(args: &Args) -> Result<(), String> {
     if args.worker {
         // The parent decides when this process ends.
         interrupt::ignore().map_err(|e| format!("signals: {e}"))?;
-        return kill::work(args, &dir);
+        return if args.transactions {
+            transactions::kill::work(args, &dir)
+        } else {
+            kill::work(args, &dir)
+        };
     }
     let hint =
         "stress: ending after this round; press Ctrl-C again to end at once and keep the files";
     interrupt::listen(hint).map_err(|e| format!("signals: {e}"))?;
+    if args.load && args.transactions {
+        return transactions::lives::load(args, &dir);
+    }
     if args.load {
         return load::run(args, &dir);
     }
@@ -173,6 +194,7 @@ fn run(args: &Args) -> Result<(), String> {
     let begun = Instant::now();
     let modes = Mode::asked(args);
     let mut counted = vec![0; modes.len()];
+    let mut ledger = transactions::ledger::Ledger::default();
     let (mut kept, mut kept_there) = (kill::Kept::default(), kill::Kept::default());
     let device = modes
         .contains(&Mode::Shutdown)
@@ -191,6 +213,9 @@ fn run(args: &Args) -> Result<(), String> {
             }
             let watch = Watchdog::over(args, &format!("{} round {rounds}", mode.name()));
             let round = match mode {
+                Mode::Kill if args.transactions => {
+                    transactions::kill::round(args, &dir, rounds, &mut ledger)
+                }
                 Mode::Kill => kill::round(args, End::Kill, &dir, rounds, &mut kept),
                 Mode::Shutdown => {
                     let device = device.as_ref().expect("the mode has a device");
@@ -270,8 +295,13 @@ fn repeat(args: &Args, mode: Mode, seed: u64) -> String {
             text += &format!(" --{flag}={value}");
         }
     }
-    if args.simulate {
-        text += " --simulate";
+    for (is_set, flag) in [
+        (args.transactions, " --transactions"),
+        (args.simulate, " --simulate"),
+    ] {
+        if is_set {
+            text += flag;
+        }
     }
     if !args.without.is_empty() {
         let names: Vec<_> = args.without.iter().map(|o| o.name()).collect();
