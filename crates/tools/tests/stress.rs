@@ -43,6 +43,24 @@ fn damage_at_rest_is_told() {
 }
 
 #[test]
+fn killed_processes_leave_their_prepared_transactions() {
+    let flags = ["--transactions", "--kill", "--rounds=10", "--life=500"];
+    all_well(&[&flags[..], &["--seconds=120"]].concat());
+}
+
+#[test]
+fn power_cuts_leave_prepared_transactions() {
+    let flags = ["--transactions", "--power-cut", "--rounds=4"];
+    all_well(&[&flags[..], &["--seconds=120"]].concat());
+}
+
+#[test]
+fn failing_file_systems_keep_transactions_whole() {
+    let flags = ["--transactions", "--faults", "--rounds=4", "--ops=150"];
+    all_well(&[&flags[..], &["--seconds=120"]].concat());
+}
+
+#[test]
 fn a_simulated_round_is_the_same_each_time() {
     let flags = [
         "--simulate",

@@ -275,3 +275,74 @@ impl FromStr for Event {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ledger(events: &[Event]) -> Ledger {
+        let mut ledger = Ledger::default();
+        events.iter().for_each(|event| ledger.take(event));
+        ledger
+    }
+
+    fn prepare(kept: Kept) -> [Event; 2] {
+        let name = "m0".to_owned();
+        [
+            Event::Begin(name.clone(), Fate::Prepared),
+            Event::End(name, kept),
+        ]
+    }
+
+    #[test]
+    fn what_was_synced_is_not_lost() {
+        let before = ledger(&prepare(Kept::Disk));
+        let settle = |prepared: &[String]| {
+            let books = Books::default();
+            before
+                .clone()
+                .settle_all(&before, Kept::Disk, prepared, &books)
+        };
+        assert_eq!(settle(&["m0".to_owned()]), Ok(()));
+        assert!(settle(&[]).unwrap_err().contains("Nothing"));
+        assert!(settle(&["m0".to_owned(), "m0".to_owned()]).is_err());
+        assert!(settle(&["m0".to_owned(), "m1".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn what_was_not_synced_may_be_lost_until_something_is() {
+        let mut before = ledger(&prepare(Kept::Process));
+        let settle = |before: &Ledger, kept| {
+            before
+                .clone()
+                .settle_all(before, kept, &[], &Books::default())
+        };
+        assert_eq!(settle(&before, Kept::Disk), Ok(()));
+        assert!(settle(&before, Kept::Process).is_err());
+        before.take(&Event::Flushed(2, Kept::Disk));
+        assert!(settle(&before, Kept::Disk).is_err());
+    }
+
+    #[test]
+    fn a_decision_under_way_may_be_found_or_not() {
+        let mut before = ledger(&prepare(Kept::Disk));
+        before.take(&Event::Begin("m0".to_owned(), Fate::Nothing));
+        for prepared in [vec![], vec!["m0".to_owned()]] {
+            let mut now = before.clone();
+            let settled = now.settle_all(&before, Kept::Disk, &prepared, &Books::default());
+            assert_eq!(settled, Ok(()));
+        }
+    }
+
+    #[test]
+    fn events_are_read_as_they_are_written() {
+        for event in [
+            Event::Begin("m1-2-3".to_owned(), Fate::Committed),
+            Event::End("m1-2-3".to_owned(), Kept::Memory),
+            Event::Flushed(7, Kept::Disk),
+            Event::Wrong("a sum of 3".to_owned()),
+        ] {
+            assert_eq!(event.to_string().parse(), Ok(event));
+        }
+    }
+}
