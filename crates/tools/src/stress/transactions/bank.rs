@@ -43,8 +43,9 @@ impl BankOptions {
             CommitProtocol::Pipelined,
         ];
         let sizes = [16 << 10, 64 << 10, 64 << 10, 1 << 20];
-        BankOptions {
-            protocol: *protocols.choose(rng).expect("some"),
+        let protocol = *protocols.choose(rng).expect("some");
+        let drawn = BankOptions {
+            protocol,
             manual_wal_flush: rng.random_bool(0.2),
             atomic_flush: rng.random_bool(0.25),
             write_buffers: std::array::from_fn(|_| *sizes.choose(rng).expect("some")),
@@ -52,12 +53,17 @@ impl BankOptions {
             total_log: *[0, 0, 64 << 10, 256 << 10].choose(rng).expect("some"),
             triggers: *[2, 4].choose(rng).expect("some"),
             stripes: *[1, 4, 16].choose(rng).expect("some"),
-        }
+        };
+        drawn.with(protocol)
     }
 
-    /// The same with another commit protocol.
+    /// The same with a commit protocol, without what does not go with it.
     pub fn with(self, protocol: CommitProtocol) -> BankOptions {
-        BankOptions { protocol, ..self }
+        BankOptions {
+            protocol,
+            atomic_flush: self.atomic_flush && protocol != CommitProtocol::Pipelined,
+            ..self
+        }
     }
 
     fn options(&self, fs: Arc<dyn Fs>, family: usize) -> Options {

@@ -17,7 +17,7 @@ use whitewater::fs::Fs;
 use whitewater::fs::os::OsFs;
 
 use super::bank::{BankOptions, audited};
-use super::ledger::{Event, Fate, Kept, Ledger};
+use super::ledger::{Event, Kept, Ledger};
 use super::teller::{Context, Journal, Teller, names};
 use crate::stress::args::Args;
 use crate::stress::worker::Stop;
@@ -91,8 +91,8 @@ fn live(
     let mut tell = BufWriter::new(input);
     let known = (|| {
         writeln!(tell, "{}", ledger.now())?;
-        for name in ledger.prepared() {
-            writeln!(tell, "{name}")?;
+        for event in ledger.settled() {
+            writeln!(tell, "{event}")?;
         }
         tell.flush()
     })();
@@ -149,8 +149,10 @@ pub fn work(args: &Args, dir: &Path) -> Result<(), String> {
     };
     let now = line()?.unwrap_or_default();
     let mut ledger = Ledger::at(now.parse().map_err(|e| format!("{now:?}: {e}"))?);
-    while let Some(name) = line()? {
-        ledger.settle(&name, Fate::Prepared);
+    while let Some(line) = line()? {
+        if let Event::Begin(name, fate) = line.parse()? {
+            ledger.settle(&name, fate);
+        }
     }
     let journal = Journal::new(ledger, true);
     let options = BankOptions::draw(&mut rng);

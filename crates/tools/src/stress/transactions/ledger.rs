@@ -162,6 +162,15 @@ impl Ledger {
         }
     }
 
+    /// The fates of transactions that have left something.
+    pub fn settled(&self) -> impl Iterator<Item = Event> {
+        let last = |(name, r): (&String, &Record)| {
+            let fate = r.stages.last().map_or(Fate::Nothing, |s| s.fate);
+            (fate != Fate::Nothing).then(|| Event::Begin(name.clone(), fate))
+        };
+        self.records.iter().filter_map(last)
+    }
+
     /// The names of transactions whose last step, to `Prepared`, was acknowledged.
     pub fn prepared(&self) -> impl Iterator<Item = &str> {
         let is_prepared = |(_, r): &(&String, &Record)| {
