@@ -42,7 +42,7 @@
 //! | limit memory | the guide on [memory](guide::memory) |
 //! | update a value without reading it | [merge operators](merge_operator) |
 //! | load sorted data | [`SstFileWriter`], [`DB::ingest_external_file`](DBCommon::ingest_external_file) |
-//! | write what others must not change meanwhile | [`TransactionDB`], [`OptimisticTransactionDB`], [`Transaction`] |
+//! | write what others must not change meanwhile | the guide on [transactions](guide::transactions), [`TransactionDB`], [`OptimisticTransactionDB`] |
 //! | copy a database | [`checkpoint`] |
 //! | monitor a database | [`properties`], [`statistics`], [`perf`], [`listener`] |
 //! | move from RocksDB | [below](#coming-from-the-rocksdb-crate), and the guide on [migrating](guide::migrating) |
@@ -74,13 +74,8 @@
 //!   Their documentation says so, or `is_collected`.
 //! * [`DBCommon::get_updates_since`] fails if logs that it needs were deleted, and
 //!   [`DBWALIterator`] returns the error that ends it.
-//! * A prepared [`Transaction`] refuses further writes. (RocksDB accepts them, inserts them at the
-//!   commit and never logs them.) If the commit of one fails,
-//!   [`TransactionDB::prepared_transactions`] returns it again. A batch that is written to a
-//!   [`TransactionDB`] also locks the keys of its single deletions.
-//! * A commit in an [`OptimisticTransactionDB`] looks into tables, too: it never fails with
-//!   `TryAgain`, keeps no memtables for that, and notices ingested tables. No write comes between
-//!   its check and its writes.
+//! * Transactions differ in the points that their
+//!   [guide](guide::transactions#differences-from-rocksdb) lists.
 //! * An [`Error`] has its kind, the file and the offset, besides the text.
 //! * Additions: [`Options::set_fs`] and the [`fs`] module, [`WriteBatchWithIndex`],
 //!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,

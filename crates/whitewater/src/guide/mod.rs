@@ -2,6 +2,7 @@
 //!
 //! * [`durability`]: what survives a crash, and what a write can ask for.
 //! * [`column_families`]: several key spaces in one database.
+//! * [`transactions`]: reading and writing several keys as if nobody else were there.
 //! * [`tuning_writes`]: what makes writes fast, and what holds them up.
 //! * [`memory`]: where memory goes, and how to limit it.
 //! * [`migrating`]: from the `rocksdb` crate, or from a RocksDB database.
@@ -13,4 +14,5 @@ pub mod column_families;
 pub mod durability;
 pub mod memory;
 pub mod migrating;
+pub mod transactions;
 pub mod tuning_writes;
