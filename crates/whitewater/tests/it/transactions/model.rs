@@ -43,13 +43,15 @@ struct Held {
     valid_at: u64,
 }
 
+/// The number of writes, the snapshot, and how often each key was used until then.
+type Savepoint = (usize, Option<(u64, Map)>, BTreeMap<String, u32>);
+
 #[derive(Debug, Clone, Default)]
 struct ModelTxn {
     writes: Vec<(String, Op)>,
     held: BTreeMap<String, Held>,
     snapshot: Option<(u64, Map)>,
-    /// The number of writes, the snapshot, and how often each key was used until then.
-    savepoints: Vec<(usize, Option<(u64, Map)>, BTreeMap<String, u32>)>,
+    savepoints: Vec<Savepoint>,
     name: String,
     prepared: bool,
 }

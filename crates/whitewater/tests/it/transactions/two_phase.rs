@@ -3,7 +3,7 @@
 use super::{TIMED_OUT, Txn, begin, kind, open, shown, text, value};
 use crate::transactions::TxnDb;
 use std::time::Duration;
-use whitewater::{ErrorKind, TransactionOptions, WriteOptions};
+use whitewater::{DB, ErrorKind, Options, TransactionDBOptions, TransactionOptions, WriteOptions};
 
 /// Begins a transaction called `name` that puts "1" to `keys`, and prepares it.
 pub(super) fn prepared<'a>(db: &'a TxnDb, name: &str, keys: &[&str]) -> Txn<'a> {
@@ -202,4 +202,26 @@ fn many_threads_prepare_and_decide() {
         assert_eq!(all.count(), 4 * 37, "{protocol}");
         assert!(db.lock_status().is_empty() && names(&db).is_empty());
     }
+}
+
+/// RocksDB 7.8.3 prepared it (`testdata/two_phase`).
+#[test]
+fn a_transaction_that_rocksdb_prepared_is_had_by_its_name() {
+    let from = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let from = from.join("../../testdata/two_phase/outstanding");
+    let dir = tempfile::tempdir().unwrap();
+    crate::content::copy_dir(&from, dir.path());
+    let (options, how) = (Options::default(), TransactionDBOptions::default());
+    for commits in [false, true] {
+        let db = TxnDb::open_cf(&options, &how, dir.path(), ["default", "other"]).unwrap();
+        assert_eq!(names(&db), ["xe"]);
+        assert_eq!(value(&db, "k5"), None);
+        let txn = db.prepared_transactions().pop().unwrap();
+        if commits {
+            txn.commit().unwrap();
+            assert_eq!(value(&db, "k5").as_deref(), Some("v5"));
+        }
+    }
+    let db = DB::open_cf(&options, dir.path(), ["default", "other"]).unwrap();
+    assert_eq!(db.get("k5").unwrap().as_deref(), Some(&b"v5"[..]));
 }
