@@ -9,7 +9,7 @@
 //! keep each other away.
 //!
 //! Between entering and leaving, and under a latch, a thread waits for nothing that needs
-//! another to leave or unlatch; so stalls come before both.
+//! another to leave or unlatch. A stall is no such thing: flushes and compactions do neither.
 //!
 //! A bucket is one word: whether it is latched, whether somebody sleeps until it changes,
 //! and how many writes are in flight. Sleepers share a few event counts.
