@@ -152,9 +152,11 @@ impl Engine {
         logs.push((current, end.offset));
         planted!(CheckpointWithoutLog => logs.pop());
         logs.retain(|(number, _)| *number >= min);
-        if end.offset == generation.start() && logs[..] == [(current, end.offset)] {
+        let has_sections = self.commit.sections.oldest_log().is_some();
+        let is_empty = end.offset == generation.start() && !has_sections;
+        if is_empty && logs[..] == [(current, end.offset)] {
             // The log holds nothing but the link to the log before, which the copy does not
-            // have.
+            // have. Prepared sections that were logged again would be in it, too.
             logs[0].1 = 0;
         }
         drop(generation);

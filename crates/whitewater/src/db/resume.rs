@@ -156,12 +156,15 @@ impl Engine {
         let number = self.files.versions.new_file_number();
         let log = self.commit.wal.create(number)?;
         let begun = self.commit.wal.begin_successor(&log, last);
-        let start = begun.and_then(|start| {
-            let start = self.log_sections_again(&log, start, last)?;
-            self.begin_anew(&due, &log, end)?;
-            Ok(start)
-        });
+        let start = begun.and_then(|start| self.log_sections_again(&log, start, last));
         let start = start.inspect_err(|_| self.commit.wal.discard(&log))?;
+        self.begin_anew(&due, &log, end).inspect_err(|_| {
+            // If the manifest has the record of it after all, no other log is read: it stays
+            // if it has sections.
+            if self.commit.sections.prepared_at(last).is_empty() {
+                self.commit.wal.discard(&log);
+            }
+        })?;
         self.commit.sections.note_moved(last, log.log_number());
         drop(due);
         let next = End {

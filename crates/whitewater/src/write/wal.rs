@@ -380,9 +380,9 @@ impl Wal {
         numbers.into_iter().map(path).collect()
     }
 
-    /// Deletes a log that was [created](Wal::create) and never used.
+    /// Deletes a log that was [created](Wal::create) and got no writes.
     pub fn discard(&self, log: &Segment) {
-        // If it stays, it is empty, which recovery accepts.
+        // If it stays, recovery accepts it: it has nothing that other logs lack.
         let _ = self.fs.remove(&filename::wal(&self.dir, log.log_number()));
     }
 

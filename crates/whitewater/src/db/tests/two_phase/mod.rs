@@ -1,10 +1,12 @@
 //! Prepared sections and decisions on them: what is logged, numbered and seen (here),
-//! `retention` of logs, `races`, `failures` and resumptions, `crashes`, `recovery`, `readers` of
+//! `retention` of logs, `races`, `failures` and resumptions, `crashes`, `recovery`, sections that
+//! are `logged_again`, `readers` of
 //! logs, `fixtures` of RocksDB.
 
 mod crashes;
 mod failures;
 mod fixtures;
+mod logged_again;
 mod races;
 mod readers;
 mod recovery;
