@@ -7,7 +7,10 @@
 //! on a section in a log that no memtable needed any more; its entries are in tables.
 //!
 //! The engine may log outstanding sections again in a later log, with the numbers that they have.
-//! Where the logs before are still needed, they count, and the repetition does not.
+//! Where a log before is still needed, it counts, and the repetition does not: the section may be
+//! decided there. Once only logs from the repetition on are needed, the repetition counts, even
+//! after a decision in an older log, which then has failed. The engine logs decisions behind a
+//! repetition only when no older log is needed, so a commit there commits the repetition.
 
 use super::{Batch, HEADER_SIZE, Numbering, Op};
 use crate::error::{Error, Result};
@@ -53,12 +56,26 @@ pub struct ReplayedSection {
     pub number: SequenceNumber,
 }
 
+/// A section that was logged again.
+#[derive(Debug, Clone)]
+struct Repetition {
+    section: ReplayedSection,
+    /// The log that was replayed before the one that has it.
+    log_before: u64,
+}
+
 /// The sections that were met and are not decided, by name.
 #[derive(Debug, Clone, Default)]
 pub struct ReplayedSections {
     outstanding: BTreeMap<Vec<u8>, ReplayedSection>,
+    /// Repetitions of sections that an older log has decided on.
+    repetitions: BTreeMap<Vec<u8>, Repetition>,
+    /// Logs before this number are not needed.
+    first: u64,
     /// The log that is being replayed.
     log: u64,
+    /// The log that was replayed before it.
+    log_before: u64,
     /// The last number read from the logs before it.
     read_before: SequenceNumber,
     /// A section with that number is a new one: the last record read used up no number.
@@ -69,7 +86,8 @@ impl ReplayedSections {
     /// Begins to replay log `log`. The logs before have been read up to the number `read_to`,
     /// which the next record may have, too, if it `repeats`.
     pub fn begin(&mut self, log: u64, read_to: SequenceNumber, repeats: bool) {
-        (self.log, self.read_before, self.repeats) = (log, read_to, repeats);
+        self.log_before = std::mem::replace(&mut self.log, log);
+        (self.read_before, self.repeats) = (read_to, repeats);
     }
 
     /// The log that is being replayed; 0 before the first.
@@ -121,7 +139,7 @@ impl ReplayedSections {
                     walk.use_up(self.commit(xid, Some(timestamp), number, to)?)?;
                 }
                 Op::Rollback(name) => {
-                    self.outstanding.remove(name);
+                    self.take(name);
                 }
                 Op::Entry { .. } | Op::LogData(_) | Op::Noop | Op::BeginPrepare(_) => {}
             }
@@ -133,11 +151,28 @@ impl ReplayedSections {
         let Some(section) = section else {
             return; // not in a record that was checked
         };
-        let is_new = section.number > self.read_before
+        let is_new = self.log_before < self.first
+            || section.number > self.read_before
             || (self.repeats && section.number == self.read_before);
         if is_new {
+            self.repetitions.remove(name);
             self.outstanding.insert(name.to_vec(), section);
+        } else if let Some(outstanding) = self.outstanding.get_mut(name) {
+            outstanding.log = self.log;
+        } else {
+            let repetition = Repetition {
+                section,
+                log_before: self.log_before,
+            };
+            self.repetitions.insert(name.to_vec(), repetition);
         }
+    }
+
+    /// Takes the section that a decision on `name` is on.
+    fn take(&mut self, name: &[u8]) -> Option<ReplayedSection> {
+        let repetition = self.repetitions.remove(name);
+        let outstanding = self.outstanding.remove(name);
+        outstanding.or(repetition.map(|repetition| repetition.section))
     }
 
     /// Inserts the entries of the section `name` from `first` on. Returns how many there are.
@@ -148,7 +183,7 @@ impl ReplayedSections {
         first: SequenceNumber,
         to: &mut dyn Replays,
     ) -> Result<u64> {
-        let Some(section) = self.outstanding.remove(name) else {
+        let Some(section) = self.take(name) else {
             return Ok(0);
         };
         let mut number = first;
@@ -177,8 +212,20 @@ impl ReplayedSections {
 
     /// Forgets the sections in logs before `first`, which is the first one that may have an
     /// undecided section: whatever decided on them is in tables, and may not be read any more.
+    /// The repetitions in the first log from there on count.
     pub fn forget_before(&mut self, first: u64) {
+        self.first = first;
         self.outstanding.retain(|_, section| section.log >= first);
+        for (name, repetition) in std::mem::take(&mut self.repetitions) {
+            if repetition.section.log < first {
+                continue;
+            }
+            if repetition.log_before < first {
+                self.outstanding.insert(name, repetition.section);
+            } else {
+                self.repetitions.insert(name, repetition);
+            }
+        }
     }
 }
 
@@ -198,5 +245,135 @@ fn with_timestamp(key: &[u8], timestamp: &[u8], size: usize) -> Result<Vec<u8>> 
             timestamp.len(),
             key.len()
         ))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::batch::PrepareKind;
+
+    #[derive(Default)]
+    struct Found(Vec<(Vec<u8>, SequenceNumber)>);
+
+    impl Replays for Found {
+        fn timestamp_size(&self, _cf: u32) -> usize {
+            0
+        }
+
+        fn insert(&mut self, entry: ReplayedEntry<'_>) -> Result<()> {
+            self.0.push((entry.key.to_vec(), entry.number));
+            Ok(())
+        }
+    }
+
+    fn replay(sections: &mut ReplayedSections, first: u64, ops: &[Op<'_>]) -> Found {
+        let mut batch = Batch::default();
+        ops.iter().for_each(|op| batch.push_op(op));
+        let mut record = batch.bytes().to_vec();
+        record[..8].copy_from_slice(&first.to_le_bytes());
+        let mut found = Found::default();
+        sections.replay(&record, &mut found).unwrap();
+        found
+    }
+
+    /// Prepares the section `x`, whose record has number 2.
+    fn prepare_x(sections: &mut ReplayedSections) {
+        let entry = Op::Entry {
+            cf: 0,
+            ty: ValueType::Value,
+            key: b"k",
+            value: b"v",
+        };
+        let begin = Op::BeginPrepare(PrepareKind::Committed);
+        replay(sections, 2, &[begin, entry, Op::EndPrepare(b"x")]);
+    }
+
+    /// Log 10 has `x`, and a decision on it that failed if there is one.
+    fn old_log(decision: Option<&Op<'_>>) -> ReplayedSections {
+        let mut sections = ReplayedSections::default();
+        sections.forget_before(10);
+        sections.begin(10, 0, false);
+        prepare_x(&mut sections);
+        if let Some(decision) = decision {
+            replay(&mut sections, 3, std::slice::from_ref(decision));
+        }
+        sections
+    }
+
+    const DECISIONS: [Option<Op<'static>>; 3] =
+        [None, Some(Op::Commit(b"x")), Some(Op::Rollback(b"x"))];
+
+    fn log_of_x(sections: &ReplayedSections) -> Option<u64> {
+        sections
+            .clone()
+            .take_outstanding()
+            .get(&b"x"[..])
+            .map(|x| x.log)
+    }
+
+    #[test]
+    fn a_repetition_counts_once_the_log_before_is_not_needed() {
+        for decision in &DECISIONS {
+            // The older log is forgotten before its repetition is read, or after.
+            for reads_first in [false, true] {
+                let mut sections = old_log(decision.as_ref());
+                if !reads_first {
+                    sections.forget_before(11);
+                    assert_eq!(log_of_x(&sections), None);
+                }
+                sections.begin(11, 4, false);
+                prepare_x(&mut sections);
+                sections.forget_before(11);
+                let what = format!("{decision:?}, {reads_first}");
+                assert_eq!(log_of_x(&sections), Some(11), "{what}");
+                let found = replay(&mut sections, 9, &[Op::Commit(b"x")]);
+                assert_eq!(found.0, [(b"k".to_vec(), 9)], "{what}");
+                sections.forget_before(11);
+                assert_eq!(log_of_x(&sections), None, "{what}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_decided_section_does_not_come_back_by_its_repetition() {
+        for decision in &DECISIONS[1..] {
+            let mut sections = old_log(decision.as_ref());
+            sections.begin(11, 4, false);
+            prepare_x(&mut sections);
+            assert_eq!(log_of_x(&sections), None, "{decision:?}");
+            // Nor by one in a later log, while a log between has a decision that counts.
+            let mut sections = old_log(None);
+            sections.begin(11, 4, false);
+            prepare_x(&mut sections);
+            assert_eq!(log_of_x(&sections), Some(11));
+            replay(
+                &mut sections,
+                5,
+                std::slice::from_ref(decision.as_ref().unwrap()),
+            );
+            sections.begin(12, 5, false);
+            prepare_x(&mut sections);
+            sections.forget_before(11);
+            assert_eq!(log_of_x(&sections), None, "{decision:?}");
+            sections.forget_before(13);
+            assert_eq!(log_of_x(&sections), None, "{decision:?}");
+        }
+    }
+
+    /// A reader of logs may know of the commit before it knows which logs are needed.
+    #[test]
+    fn a_commit_behind_a_repetition_is_on_it() {
+        for decision in &DECISIONS {
+            let mut sections = old_log(decision.as_ref());
+            sections.begin(11, 4, false);
+            prepare_x(&mut sections);
+            let found = replay(&mut sections, 9, &[Op::Commit(b"x")]);
+            assert_eq!(found.0, [(b"k".to_vec(), 9)], "{decision:?}");
+            let found = replay(&mut sections, 10, &[Op::Commit(b"x")]);
+            assert_eq!(found.0, [], "{decision:?}: once");
+            sections.forget_before(11);
+            assert_eq!(log_of_x(&sections), None, "{decision:?}");
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! Prepared sections and decisions on them: what is logged, numbered and seen (here),
-//! `retention` of logs, `races`, `failures` and resumptions, `crashes`, `recovery`, sections that
-//! are `logged_again`, `readers` of
-//! logs, `fixtures` of RocksDB.
+//! `retention` of logs, `races`, `failures` and resumptions, `crashes`, `recovery`, `readers` of
+//! logs, sections that are `logged_again`, whose `repetitions` readers meet, `fixtures` of RocksDB.
 
 mod crashes;
 mod failures;
@@ -10,6 +9,7 @@ mod logged_again;
 mod races;
 mod readers;
 mod recovery;
+mod repetitions;
 mod retention;
 
 use crate::db::Engine;
