@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -13,6 +13,7 @@ use whitewater::{
     Error, ErrorKind, Options, Transaction, TransactionOptions, WriteBatchWithTransaction,
     WriteOptions,
 };
+use whitewater_concurrent::system::{Mutex, MutexGuard};
 
 use super::bank::{self, BankOptions, Db, family};
 use super::books::{self, ACCOUNTS, MERGED_FROM, Transfer, Unread};
@@ -41,7 +42,7 @@ impl Journal {
 
     /// What is known now.
     pub fn ledger(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ledger.lock()
     }
 
     /// Reports an event. Returns the time.
