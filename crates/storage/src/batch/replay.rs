@@ -12,7 +12,7 @@
 //! after a decision in an older log, which then has failed. The engine logs decisions behind a
 //! repetition only when no older log is needed, so a commit there commits the repetition.
 
-use super::{Batch, HEADER_SIZE, Numbering, Op};
+use super::{Batch, HEADER_SIZE, Numbering, Op, ops, sequence};
 use crate::error::{Error, Result};
 use crate::key::{SequenceNumber, ValueType};
 use std::collections::BTreeMap;
@@ -80,6 +80,8 @@ pub struct ReplayedSections {
     read_before: SequenceNumber,
     /// A section with that number is a new one: the last record read used up no number.
     repeats: bool,
+    /// How many commits named no section that is outstanding.
+    unknown_commits: u64,
 }
 
 impl ReplayedSections {
@@ -95,11 +97,46 @@ impl ReplayedSections {
         self.log
     }
 
-    /// Whether `record` is nothing but an outstanding section once more.
+    /// How many commits so far were of names that were not prepared in the logs that were read.
+    pub fn unknown_commits(&self) -> u64 {
+        self.unknown_commits
+    }
+
+    /// Whether `record`, a record that was checked, is nothing but a section that was read before:
+    /// an outstanding one, under whatever number, or a decided one with the number that it had.
     pub fn is_repeated(&self, record: &[u8]) -> bool {
         let body = record.get(HEADER_SIZE..).unwrap_or(&[]);
         let mut sections = self.outstanding.values();
         sections.any(|section| section.batch.body() == body)
+            || (is_section(record) && !self.is_new(sequence(record)))
+    }
+
+    /// Checks the commits in `record`, a record that was checked, before any of it is replayed.
+    /// `timestamp_size` is [`Replays::timestamp_size`].
+    ///
+    /// # Errors
+    /// Those of [`replay`](Self::replay), without those of where the entries go.
+    pub fn check(&self, record: &[u8], timestamp_size: &dyn Fn(u32) -> usize) -> Result<()> {
+        let commits = ops(record).filter_map(|op| match op {
+            Ok(Op::Commit(name) | Op::CommitAt { xid: name, .. }) => Some(name),
+            _ => None,
+        });
+        let mut commits = commits.peekable();
+        if commits.peek().is_none() {
+            return Ok(());
+        }
+        let committed = commits.filter_map(|name| {
+            let repetition = || Some(&self.repetitions.get(name)?.section);
+            let section = self.outstanding.get(name).or_else(repetition)?;
+            Some((name.to_vec(), section.clone()))
+        });
+        let mut sections = ReplayedSections {
+            outstanding: committed.collect(),
+            repetitions: BTreeMap::new(),
+            ..*self
+        };
+        sections.replay(record, &mut Nowhere { timestamp_size })?;
+        Ok(())
     }
 
     /// Replays a record that was checked. Returns how many numbers it uses up; one that uses up
@@ -151,10 +188,7 @@ impl ReplayedSections {
         let Some(section) = section else {
             return; // not in a record that was checked
         };
-        let is_new = self.log_before < self.first
-            || section.number > self.read_before
-            || (self.repeats && section.number == self.read_before);
-        if is_new {
+        if self.is_new(section.number) {
             self.repetitions.remove(name);
             self.outstanding.insert(name.to_vec(), section);
         } else if let Some(outstanding) = self.outstanding.get_mut(name) {
@@ -175,6 +209,14 @@ impl ReplayedSections {
         outstanding.or(repetition.map(|repetition| repetition.section))
     }
 
+    /// Whether a section with that number was not read in the logs before, or these no longer
+    /// count.
+    fn is_new(&self, number: SequenceNumber) -> bool {
+        self.log_before < self.first
+            || number > self.read_before
+            || (self.repeats && number == self.read_before)
+    }
+
     /// Inserts the entries of the section `name` from `first` on. Returns how many there are.
     fn commit(
         &mut self,
@@ -184,6 +226,7 @@ impl ReplayedSections {
         to: &mut dyn Replays,
     ) -> Result<u64> {
         let Some(section) = self.take(name) else {
+            self.unknown_commits += 1;
             return Ok(0);
         };
         let mut number = first;
@@ -226,6 +269,32 @@ impl ReplayedSections {
                 self.repetitions.insert(name, repetition);
             }
         }
+    }
+}
+
+/// Whether `record` is one prepared section and nothing else.
+fn is_section(record: &[u8]) -> bool {
+    let mut all = ops(record);
+    matches!(all.next(), Some(Ok(Op::BeginPrepare(_))))
+        && matches!(
+            all.find(|op| matches!(op, Ok(Op::EndPrepare(_)) | Err(_))),
+            Some(Ok(_))
+        )
+        && all.next().is_none()
+}
+
+/// Drops entries, whose timestamps are of the size that it is told.
+struct Nowhere<'a> {
+    timestamp_size: &'a dyn Fn(u32) -> usize,
+}
+
+impl Replays for Nowhere<'_> {
+    fn timestamp_size(&self, cf: u32) -> usize {
+        (self.timestamp_size)(cf)
+    }
+
+    fn insert(&mut self, _: ReplayedEntry<'_>) -> Result<()> {
+        Ok(())
     }
 }
 

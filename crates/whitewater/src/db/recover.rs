@@ -11,6 +11,8 @@
 //! logs are read from `min_log_number_to_keep` on, even if every column family was flushed past
 //! them. Such a *kept* log counts for its sections only. It may end in a torn record, or less far
 //! than the next one says: whoever flushed past it had synced it, if a section was outstanding.
+//! Damage in it stops an opening that takes prepared transactions, and another one only if a
+//! section turns up that is not decided, or a commit of one that was not read.
 //!
 //! An opener that only reads keeps the memtables instead ([`Tables::Keep`]). It opens all
 //! logs ([`LogReplay::open_logs`]) before it checks whether they still belong to the
@@ -114,6 +116,8 @@ struct Progress {
     ends: BTreeMap<u64, u64>,
     /// The number of the first log that is needed.
     first_log: u64,
+    /// Damage in a kept log that was passed over.
+    damaged_kept: Option<Error>,
 }
 
 impl Progress {
@@ -121,6 +125,18 @@ impl Progress {
     /// ended so far.
     fn goes_on(&self, first: SequenceNumber) -> bool {
         first == self.read_to + 1 || (self.repeats && first == self.read_to)
+    }
+
+    /// Refuses a commit, in log `number`, of a section that may have stood where a kept log is
+    /// damaged. In a kept log, a commit's entries are in tables. `before` is the number of
+    /// commits of unknown names before the record.
+    fn check_commits(&self, number: u64, before: u64) -> Result<()> {
+        match &self.damaged_kept {
+            Some(e) if number >= self.first_log && self.sections.unknown_commits() > before => {
+                Err(e.clone())
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Notes that what follows the records read from log `number` is not part of the
@@ -160,6 +176,7 @@ impl LogReplay<'_> {
             repeats: false,
             ends: BTreeMap::new(),
             first_log: self.recovered.first_log(),
+            damaged_kept: None,
         };
         for log in logs {
             self.versions.mark_file_number_used(log.number);
@@ -303,14 +320,12 @@ impl LogReplay<'_> {
                     let mut cuts =
                         !kept && self.options.wal_recovery_mode == RecoveryMode::PointInTime;
                     planted!(TornTailForgotten => cuts = false);
-                    progress.cut = cuts.then_some(number);
+                    if cuts {
+                        progress.cut.get_or_insert(number);
+                    }
                     break;
                 }
-                ReadOutcome::Corrupt(e)
-                    if reader.is_hole()
-                        && self.options.wal_recovery_mode
-                            == RecoveryMode::TolerateCorruptedTailRecords =>
-                {
+                ReadOutcome::Corrupt(e) if reader.is_hole() && self.tolerates_hole(kept) => {
                     self.log.write(&format!(
                         "Recovery: unfinished write in the tail of {}, what is behind it is dropped: {e}",
                         path.display()
@@ -330,7 +345,7 @@ impl LogReplay<'_> {
             }
             if let Some(hole) = &progress.hole {
                 // The log was started before the crash, and has no writes; sections that were
-                // prepared may be repeated in it.
+                // prepared may be repeated in it, by a resumption or an opening that was killed.
                 if Link::decode(&record).is_some() || progress.sections.is_repeated(&record) {
                     continue;
                 }
@@ -349,6 +364,10 @@ impl LogReplay<'_> {
                 progress.cut = None;
             }
             let checked = batch::check_logged(&record)
+                .and_then(|()| {
+                    let timestamp_size = |cf| self.timestamp_size(cf);
+                    progress.sections.check(&record, &timestamp_size)
+                })
                 .map_err(|e| e.in_file(&path, Some(reader.record_offset())));
             if let Err(e) = checked {
                 if self.damaged(e, number, size, progress)? {
@@ -383,6 +402,35 @@ impl LogReplay<'_> {
         Ok(())
     }
 
+    /// Whether a hole, an unfinished write with others behind it, is the end of a log. In a kept
+    /// log it is, like a torn record: the log was not synced when families were flushed past it,
+    /// and so had no outstanding section.
+    fn tolerates_hole(&self, kept: bool) -> bool {
+        match self.options.wal_recovery_mode {
+            RecoveryMode::TolerateCorruptedTailRecords => true,
+            RecoveryMode::AbsoluteConsistency | RecoveryMode::PointInTime => kept,
+            RecoveryMode::SkipAnyCorruptedRecord => false,
+        }
+    }
+
+    /// What damage in a kept log means in every mode but the one that skips damage. All writes in
+    /// the log are in tables, so nothing is cut.
+    ///
+    /// An opening that takes prepared transactions is refused: the damaged record may have been
+    /// one, or a decision on one. Another opening goes on, since mostly such a log has no section
+    /// at all: it was needed by a column family that was dropped since. It is still refused if
+    /// a section turns up that is not decided, or a commit of one that was not read.
+    fn damaged_kept_log(&self, e: Error, progress: &mut Progress) -> Result<()> {
+        if self.options.allow_2pc && self.tables == Tables::Write {
+            return Err(e);
+        }
+        self.log.warn(&format!(
+            "Recovery: passed over in a log that only prepared transactions need: {e}"
+        ));
+        progress.damaged_kept.get_or_insert(e);
+        Ok(())
+    }
+
     /// Decides by the recovery mode what damage means; returns whether to stop reading this
     /// log.
     fn damaged(
@@ -395,7 +443,15 @@ impl LogReplay<'_> {
         if e.kind() != whitewater_storage::ErrorKind::Corruption {
             return Err(e);
         }
-        match self.options.wal_recovery_mode {
+        let mode = self.options.wal_recovery_mode;
+        // A log that was passed over has writes that no table has.
+        let kept =
+            log_number < progress.first_log && self.recovered.tracked.missed(log_number).is_none();
+        if kept && mode != RecoveryMode::SkipAnyCorruptedRecord {
+            self.damaged_kept_log(e, progress)?;
+            return Ok(false);
+        }
+        match mode {
             RecoveryMode::AbsoluteConsistency | RecoveryMode::TolerateCorruptedTailRecords => {
                 Err(e)
             }
@@ -405,7 +461,7 @@ impl LogReplay<'_> {
                 self.log.write(&format!(
                     "Recovery: cut at damage, {rest} bytes dropped: {e}"
                 ));
-                progress.cut = Some(log_number);
+                progress.cut.get_or_insert(log_number);
                 progress.cut_here(log_number);
                 Ok(true)
             }
@@ -418,12 +474,14 @@ impl LogReplay<'_> {
 
     fn apply(&self, record: &[u8], log_number: u64, progress: &mut Progress) -> Result<()> {
         let first = batch::sequence(record);
+        let unknown = progress.sections.unknown_commits();
         let mut to = ToMemtables {
             replay: self,
             log_number,
             memtables: &mut progress.memtables,
         };
         let mut used = progress.sections.replay(record, &mut to)?;
+        progress.check_commits(log_number, unknown)?;
         let noted = used == 0 && Link::decode(record).is_none();
         if noted {
             used = 1; // log data alone, or a section, took a number
@@ -451,6 +509,11 @@ impl LogReplay<'_> {
             self.flush(id, progress)?;
         }
         Ok(())
+    }
+
+    fn timestamp_size(&self, cf: u32) -> usize {
+        let cf = self.recovered.column_families.get(&cf);
+        cf.map_or(0, |cf| self.wanted[&cf.name].comparator.timestamp_size())
     }
 
     /// Upholds T1: if the log `number` were replayed now, its older writes would show as
@@ -519,10 +582,7 @@ struct ToMemtables<'a, 'b> {
 
 impl Replays for ToMemtables<'_, '_> {
     fn timestamp_size(&self, cf: u32) -> usize {
-        let cf = self.replay.recovered.column_families.get(&cf);
-        cf.map_or(0, |cf| {
-            self.replay.wanted[&cf.name].comparator.timestamp_size()
-        })
+        self.replay.timestamp_size(cf)
     }
 
     fn insert(&mut self, entry: ReplayedEntry<'_>) -> Result<()> {

@@ -1,11 +1,12 @@
 //! The process is killed, or the power is cut, at each operation of the file system, and each
 //! transaction is what it has to be at the next opening, and it is decided there for good.
 
-use super::{PROTOCOLS, puts};
+use super::recovery::{get, keeping, names};
+use super::{PROTOCOLS, logs, options, prepare, puts};
 use crate::db::Engine;
 use crate::db::two_phase::PreparedSection;
 use crate::options::read::{ReadSpec, WriteSpec};
-use crate::{CommitProtocol, Options, Point};
+use crate::{CommitProtocol, DB, DBRecoveryMode, Options, Point};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,9 +14,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use whitewater_storage::batch::Batch;
-use whitewater_storage::fs::Fs;
+use whitewater_storage::filename;
 use whitewater_storage::fs::fault::{FaultFs, FaultOp, OpSet, PathMatch, Rule};
 use whitewater_storage::fs::mem::MemFs;
+use whitewater_storage::fs::{Fs, read_file};
 use whitewater_storage::key::ValueType;
 use whitewater_storage::wal::RecoveryMode;
 
@@ -398,4 +400,48 @@ fn fail_and_resume(protocol: CommitProtocol, mode: RecoveryMode, op: FaultOp, ho
     run.roll_back("b", b);
     run.flush(1);
     run.check();
+}
+
+/// The files of a killed process that had prepared x, put k, had a place in the log for a write
+/// that it did not finish, and had written another record behind that.
+fn with_hole() -> MemFs {
+    let fs = MemFs::new();
+    let db = DB::open(&options(&fs, CommitProtocol::Ordered), "/db").unwrap();
+    drop(prepare(db.engine(), "x", &["x"]));
+    db.put("k", "1").unwrap();
+    let written = || db.engine().commit.generations.load().end().unwrap().offset as usize;
+    let from = written();
+    db.put("unfinished", "1").unwrap();
+    let to = written();
+    db.put("behind", "1").unwrap();
+    let path = filename::wal(Path::new("/db"), logs(&fs)[0]);
+    let killed = fs.crash_clone(1.0, 1);
+    let mut bytes = read_file(&killed, &path, u64::MAX).unwrap();
+    bytes[from..to].fill(0);
+    killed.create(&path).unwrap().append(&bytes).unwrap();
+    killed
+}
+
+/// The log of the killed opening has x once more, behind the hole.
+#[test]
+fn an_opening_that_is_killed_after_a_hole_can_be_repeated() {
+    let fs = with_hole();
+    for n in 1.. {
+        let mem = fs.crash_clone(1.0, 1);
+        let faulty = FaultFs::new(Arc::new(mem.clone()));
+        faulty.add_rule(Rule::nth(OpSet::WRITES, n));
+        let mut options = keeping(&mem);
+        options.set_wal_recovery_mode(DBRecoveryMode::TolerateCorruptedTailRecords);
+        options.set_fs(Arc::new(faulty.clone()));
+        drop(DB::open(&options, "/db"));
+        let injected = !faulty.injected().is_empty();
+        let mem = mem.crash_clone(1.0, n);
+        options.set_fs(Arc::new(mem.clone()));
+        let db = DB::open(&options, "/db").unwrap_or_else(|e| panic!("write {n}: {e}"));
+        assert_eq!(names(&db), ["x"], "write {n}");
+        assert_eq!(get(&db, "k").as_deref(), Some("1"), "write {n}");
+        if !injected {
+            break;
+        }
+    }
 }

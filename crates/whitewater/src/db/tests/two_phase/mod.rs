@@ -1,8 +1,10 @@
 //! Prepared sections and decisions on them: what is logged, numbered and seen (here),
-//! `retention` of logs, `races`, `failures` and resumptions, `crashes`, `recovery`, `readers` of
-//! logs, sections that are `logged_again`, whose `repetitions` readers meet, `fixtures` of RocksDB.
+//! `retention` of logs, `races`, `failures` and resumptions, `crashes`, `recovery`, `damage`,
+//! sections that are `logged_again`, whose `repetitions` readers meet, `readers` of logs,
+//! `fixtures` of RocksDB.
 
 mod crashes;
+mod damage;
 mod failures;
 mod fixtures;
 mod logged_again;

@@ -5,9 +5,11 @@ use super::recovery::{BEGIN, decide, get, keeping, killed, log, names, put};
 use super::{PROTOCOLS, commit, logs, open_two, options, prepare, roll_back};
 use crate::checkpoint::Checkpoint;
 use crate::{
-    ColumnFamilyDescriptor, CommitProtocol, DB, ErrorKind, Options, ReadOptions, WriteBatch,
+    ColumnFamilyDescriptor, CommitProtocol, DB, DBRecoveryMode, ErrorKind, Options, ReadOptions,
+    WriteBatch,
 };
 use std::path::Path;
+use std::sync::Arc;
 use whitewater_storage::batch::{Batch, Op};
 use whitewater_storage::filename;
 use whitewater_storage::fs::Fs;
@@ -290,7 +292,13 @@ fn a_commit_with_a_timestamp_gives_it_to_the_keys() {
     }
     // A timestamp of another size is damage, and nothing of the transaction is applied.
     log(&fs, 100, &[(5, &section), (6, &[at(&seven[..4])])]);
-    let (_, killed_options) = killed(&fs);
+    let (_, mut killed_options) = killed(&fs);
+    let db = open(&killed_options).unwrap();
+    assert_eq!(names(&db), ["x"]);
+    assert_eq!(get(&db, "plain"), None);
+    drop(db);
+    killed_options.set_fs(Arc::new(fs));
+    killed_options.set_wal_recovery_mode(DBRecoveryMode::AbsoluteConsistency);
     let e = open(&killed_options).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Corruption);
     assert!(e.to_string().contains("commit timestamp of 4 bytes"), "{e}");

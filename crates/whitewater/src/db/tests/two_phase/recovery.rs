@@ -101,7 +101,7 @@ pub(super) const BEGIN: Op<'_> = Op::BeginPrepare(PrepareKind::Committed);
 
 /// A database with the families "default" (0) and "other" (1), without logs. The first log after
 /// this has number 100.
-fn empty() -> MemFs {
+pub(super) fn empty() -> MemFs {
     let fs = MemFs::new();
     let options = super::options(&fs, CommitProtocol::Ordered);
     drop(open_two(&options));
@@ -112,7 +112,7 @@ fn empty() -> MemFs {
 }
 
 /// Flushes both families past the current log.
-fn flush_both(db: &DB) {
+pub(super) fn flush_both(db: &DB) {
     for cf in ["default", "other"] {
         let cf = db.cf_handle(cf).unwrap();
         db.put_cf(&cf, "flushed", "1").unwrap();
