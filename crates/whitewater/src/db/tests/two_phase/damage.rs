@@ -50,6 +50,10 @@ fn open(fs: &MemFs, mode: DBRecoveryMode, allow_2pc: bool) -> Result<DB, crate::
 /// A database of which log 0 of the two returned is needed by no column family.
 fn with_log_of_dropped() -> (MemFs, Vec<u64>) {
     let fs = MemFs::new();
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "only the single-threaded form needs it")
+    )]
     let mut db = open_two(&options(&fs, CommitProtocol::Ordered));
     db.put_cf(&db.cf_handle("other").unwrap(), "k", "0")
         .unwrap();
