@@ -13,13 +13,14 @@
 //! The writer that fills more than [`WINDOW_LIMIT`] bytes of a window writes it out, as in RocksDB.
 //! That bounds the memory to this limit and the bytes that are ahead of a late writer.
 //!
-//! Lock order: the window's lock is held during writes to the file below, which orders them.
+//! Lock order: the window's lock is held during writes to the file below, which orders them. It is
+//! of `system`, since another thread may run meanwhile in a simulation.
 
 use super::shared::{FailedSync, SharedFile, check_range};
 use crate::error::Result;
-use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use whitewater_concurrent::system::Mutex;
 
 /// How many bytes before the first gap a window holds before they are written out.
 pub const WINDOW_LIMIT: u64 = 1 << 20;
