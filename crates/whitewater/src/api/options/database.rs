@@ -489,7 +489,7 @@ impl Options {
     /// Whether an opening keeps what transactions have prepared and not decided,
     /// in logs that stay until then.
     ///
-    /// **Option `allow_2pc`**: default false; fixed while the database is open.
+    /// **Option `allow_2pc`**: default `false`; fixed while the database is open.
     ///
     /// Without it, an opening that finds a prepared transaction fails with
     /// `NotSupported` and leaves the database as it is. It opens when all
