@@ -28,7 +28,14 @@ fn wrong_command_lines_exit_with_1_and_say_why() {
         &["--use_plain_table"],
         "--use_plain_table=true: RocksDB's db_bench knows this flag",
     );
-    assert_refused(&["--transaction_db=true"], "--transaction_db=true");
+    assert_refused(
+        &["--transaction_db=true"],
+        "benchmark 'compact' does not go with --transaction_db",
+    );
+    assert_refused(
+        &["--use_blob_cache=true"],
+        "--use_blob_cache=true: RocksDB's db_bench knows this flag",
+    );
     assert_refused(&["--memtablerep=cuckoo"], "--memtablerep=cuckoo");
     assert_refused(&["--num=x"], "--num: 'x' is not an integer");
     assert_refused(
