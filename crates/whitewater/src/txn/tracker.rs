@@ -1,6 +1,6 @@
 //! The keys that a transaction has read for update or written.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use whitewater_storage::key::SequenceNumber;
 
 /// What is known about one key.
@@ -39,8 +39,8 @@ pub(crate) enum TakenBack {
 /// A set of keys with their uses: those of a transaction, or those since a savepoint.
 #[derive(Debug, Default)]
 pub(crate) struct Tracker {
-    /// By column family.
-    families: HashMap<u32, HashMap<Box<[u8]>, Tracked>>,
+    /// By column family. Locks are given back in this order, which a simulation repeats.
+    families: BTreeMap<u32, BTreeMap<Box<[u8]>, Tracked>>,
 }
 
 impl Tracker {
@@ -146,7 +146,7 @@ impl Tracker {
     /// The number of keys.
     #[cfg(test)]
     fn len(&self) -> usize {
-        self.families.values().map(HashMap::len).sum()
+        self.families.values().map(BTreeMap::len).sum()
     }
 
     /// The keys, in no order.
