@@ -69,16 +69,19 @@ fn a_simulated_round_is_the_same_each_time() {
         "--fingerprints",
         "--seconds=600",
     ];
-    let prints = || {
-        let output = stress(&flags);
-        assert!(output.status.success(), "{output:?}");
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let lines = text.lines().filter(|line| line.contains("fingerprint"));
-        lines.map(str::to_owned).collect::<Vec<_>>()
-    };
-    let first = prints();
-    assert_eq!(first.len(), 4, "{first:?}");
-    assert_eq!(first, prints());
+    for more in [&[][..], &["--transactions", "--ops=40"]] {
+        let flags = [&flags[..], more].concat();
+        let prints = || {
+            let output = stress(&flags);
+            assert!(output.status.success(), "{output:?}");
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            let lines = text.lines().filter(|line| line.contains("fingerprint"));
+            lines.map(str::to_owned).collect::<Vec<_>>()
+        };
+        let first = prints();
+        assert_eq!(first.len(), 4, "{first:?}");
+        assert_eq!(first, prints());
+    }
 }
 
 #[test]
