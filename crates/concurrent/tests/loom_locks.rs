@@ -1,9 +1,9 @@
 //! Model checks of the lock table and of validation latches: every interleaving of locking,
 //! waiting, giving up, granting, stealing and looking for deadlocks.
 //!
-//! What a lock or latch guards is a cell of loom's, which fails the model when two threads use it at
-//! once or without an order. No time passes in a model: a wait that may time out ends by
-//! that, at every moment at which it can.
+//! What a lock or latch guards is a cell of loom's, which fails the model when two threads use it
+//! at once or without an order. No time passes in a model: a wait that may time out does so at
+//! every moment at which it can.
 //!
 //! Run with
 //! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --release --test loom_locks`.
@@ -97,7 +97,7 @@ impl Store {
         self.guarded[usize::from(key)].with(|guarded| unsafe { *guarded })
     }
 
-    /// Checks that nobody holds a lock any more.
+    /// Checks that nobody holds a lock.
     fn check_free(&self) {
         assert_eq!(self.locks.lock_status(), []);
         let owner = owner(99);

@@ -88,7 +88,7 @@ pub(super) struct Blockers {
     pub ahead: Vec<u64>,
 }
 
-/// A locked key. Recycled, with its memory, when nobody holds it any more.
+/// A locked key. Recycled, with its memory, once nobody holds it.
 #[derive(Debug, Default)]
 pub(super) struct Entry {
     pub family: u32,

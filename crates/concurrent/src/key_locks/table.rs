@@ -221,7 +221,7 @@ impl Shard {
         self.remove_slot(at);
     }
 
-    /// Empties a slot, and moves those behind it that would not be found any more.
+    /// Empties a slot, and moves those behind it that would no longer be found.
     fn remove_slot(&mut self, slot: usize) {
         let number = self.slots[slot].entry;
         self.entries[number as usize].recycle();
@@ -250,7 +250,7 @@ impl Shard {
         }
     }
 
-    /// Makes `count` slots, numbers the entries anew and forgets those that are free.
+    /// Makes `count` slots, renumbers the entries and forgets those that are free.
     fn resize(&mut self, count: usize) {
         let before = std::mem::replace(&mut self.slots, vec![NO_ENTRY; count]);
         let mut entries = Vec::with_capacity(count / 4);

@@ -4,7 +4,7 @@
 //! it. A commit inserts its entries behind those of its own record, at numbers that follow
 //! theirs. Which log the *commit* stands in says whether a column family still needs them: the
 //! section may be older than everything else that is needed. A decision on an unknown name is
-//! on a section in a log that no memtable needed any more; its entries are in tables.
+//! on a section in a log that no memtable needed; its entries are in tables.
 //!
 //! The engine may log outstanding sections again in a later log, with the numbers that they have.
 //! Where a log before is still needed, it counts, and the repetition does not: the section may be
@@ -254,7 +254,7 @@ impl ReplayedSections {
     }
 
     /// Forgets the sections in logs before `first`, which is the first one that may have an
-    /// undecided section: whatever decided on them is in tables, and may not be read any more.
+    /// undecided section: whatever decided on them is in tables, and may no longer be readable.
     /// The repetitions in the first log from there on count.
     pub fn forget_before(&mut self, first: u64) {
         self.first = first;

@@ -150,7 +150,7 @@ impl Life {
             }
         }
         faults.clear_rules();
-        open().map_err(|e| format!("opening where nothing fails any more: {e}"))
+        open().map_err(|e| format!("opening once nothing fails: {e}"))
     }
 
     /// Runs the threads, then stops the failures and checks what the threads know.
@@ -174,7 +174,7 @@ impl Life {
             let mut worker = worker.move_to(sound);
             worker
                 .check_all()
-                .map_err(|e| format!("where nothing fails any more: {e}"))?;
+                .map_err(|e| format!("once nothing fails: {e}"))?;
             Ok(worker.retire())
         });
         ended.collect()

@@ -77,7 +77,6 @@ mod switch_guard;
 mod tests;
 pub(crate) mod timestamps;
 pub(crate) mod ttl;
-#[allow(dead_code, reason = "for transactions and their recovery")]
 pub(crate) mod two_phase;
 pub(crate) mod updates;
 pub(crate) mod validation;

@@ -158,8 +158,12 @@ impl Engine {
         let begun = self.commit.wal.begin_successor(&log, last);
         let start = begun.and_then(|start| self.log_sections_again(&log, start, last));
         let start = start.inspect_err(|_| self.commit.wal.discard(&log))?;
-        self.begin_anew(&due, &log, end).inspect_err(|_| {
-            // If the manifest has the record of it after all, no other log is read: it stays
+        let tables = self.flush_due(&due);
+        let tables = tables.inspect_err(|_| self.commit.wal.discard(&log))?;
+        let recorded = self.record(&tables, log.log_number(), end);
+        recorded.inspect_err(|e| {
+            self.report(Source::Manifest, e, "resuming");
+            // If the manifest has the record after all, no other log is read: this one stays
             // if it has sections.
             if self.commit.sections.prepared_at(last).is_empty() {
                 self.commit.wal.discard(&log);
@@ -274,8 +278,9 @@ impl Engine {
         self.commit.wal.begin_with_all(log, at, &records)
     }
 
-    /// Writes all memtables as tables, and records that no log before `log` is needed (F6).
-    fn begin_anew(&self, due: &[Due], log: &Arc<Segment>, end: End) -> Result<()> {
+    /// Writes all memtables as tables, and makes their names durable. On failure there are no
+    /// tables.
+    fn flush_due(&self, due: &[Due]) -> Result<BTreeMap<u32, Vec<FileMetaData>>> {
         let mut tables = BTreeMap::new();
         let write = || caught(Guarded::Job, || self.write_tables(due, &mut tables));
         let mut written = self.on_own_thread(write);
@@ -292,8 +297,7 @@ impl Engine {
             }
             return Err(e);
         }
-        let recorded = self.record(&tables, log.log_number(), end);
-        recorded.inspect_err(|e| self.report(Source::Manifest, e, "resuming"))
+        Ok(tables)
     }
 
     fn write_tables(
@@ -312,7 +316,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Records `tables` and the number of the first log that is needed, and installs the
+    /// Records `tables` and the number of the first log that is needed (F6), and installs the
     /// tables for readers, with new memtables.
     fn record(
         &self,

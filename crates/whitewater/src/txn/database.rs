@@ -31,7 +31,7 @@ pub(crate) struct TransactionDb {
     pub(super) locks: KeyLocks,
     spec: TransactionDbSpec,
     /// The id of the owner of locks that was made last.
-    /// Written by: whoever makes an owner. Publishes nothing (relaxed).
+    /// Written by: threads that make an owner. Publishes nothing (relaxed).
     last_id: AtomicU64,
     /// The names of live transactions.
     names: Mutex<HashSet<Vec<u8>>>,

@@ -32,8 +32,8 @@ impl TransactionDb {
     }
 
     /// Writes a batch under the locks of its keys; `stamped` tells which of its operations came
-    /// with timestamps. They are taken in their order, so batches do
-    /// not wait for each other in a circle.
+    /// with timestamps. Locks are taken in the order of keys, so batches do not wait for each
+    /// other in a circle.
     ///
     /// # Errors
     /// `InvalidArgument` for range deletions, which are not locked; `TimedOut` if a key is locked

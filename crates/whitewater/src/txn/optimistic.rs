@@ -2,7 +2,7 @@
 //! they have used.
 //!
 //! Unlike RocksDB they are validated against tables, too, so that no memtable is kept for them, and
-//! no commit fails because what has changed cannot be known any more (`TryAgain`). Plain writes,
+//! no commit fails because what has changed can no longer be known (`TryAgain`). Plain writes,
 //! range deletions and ingestions do not come between validation and insert (O1 of
 //! `db::validation`).
 
@@ -25,7 +25,7 @@ pub(crate) struct OptimisticDb {
     engine: Arc<Engine>,
     validation: Arc<Validation>,
     /// The id of the transaction that was made last.
-    /// Written by: whoever makes a transaction. Publishes nothing (relaxed).
+    /// Written by: threads that make a transaction. Publishes nothing (relaxed).
     last_id: AtomicU64,
 }
 

@@ -238,7 +238,7 @@ fn life_with_failures(
     };
     run_threads(args.threads, work, || ())?;
     faulty.clear_rules();
-    let quiet = |e| format!("where nothing fails any more: {e}");
+    let quiet = |e| format!("once nothing fails: {e}");
     check_quiet(sound.db, &journal.ledger()).map_err(quiet)?;
     let ledger = journal.ledger().clone();
     Ok(ledger)

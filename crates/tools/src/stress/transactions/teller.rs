@@ -48,7 +48,7 @@ impl Journal {
     /// Reports an event. Returns the time.
     ///
     /// # Errors
-    /// Nobody reads the reports any more.
+    /// Nobody reads the reports.
     pub fn put(&self, event: &Event) -> Result<u64, Stop> {
         let mut ledger = self.ledger();
         ledger.take(event);

@@ -181,7 +181,7 @@ impl BatchOverDb {
         self.step(false);
     }
 
-    /// Positions anew by `seek`, which moves the cursor and the iterator beneath, possibly to an
+    /// Positions again by `seek`, which moves the cursor and the iterator beneath, possibly to an
     /// end.
     fn position(
         &mut self,

@@ -13,8 +13,8 @@ impl Transaction {
     ///
     /// # Errors
     /// `InvalidArgument` if it has no name, is prepared or has ended, or is optimistic; `Expired`
-    /// if the expiration
-    /// is over; errors of [`prepare_section`]: the transaction can then be used on.
+    /// if the expiration is over; errors of [`prepare_section`]: the transaction can then be used
+    /// on.
     ///
     /// [`prepare_section`]: crate::db::Engine::prepare_section
     pub fn prepare(&self) -> Result<()> {
@@ -40,7 +40,7 @@ impl Transaction {
                 "Transaction has already been {ended}."
             )));
         }
-        // What is protected does not expire any more.
+        // What is protected no longer expires.
         if this.owner.is_expired() || !this.owner.protect() {
             return Err(expired());
         }

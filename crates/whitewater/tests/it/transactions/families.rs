@@ -109,7 +109,7 @@ fn families_come_and_go_with_their_locks() {
     };
     assert!(id > 0);
     assert_eq!(kind(db.put_cf(&new, "k", "2")), ErrorKind::InvalidArgument);
-    // What was written to it cannot be committed any more.
+    // What was written to it can no longer be committed.
     assert_eq!(kind(txn.commit()), ErrorKind::InvalidArgument);
     db.create_cf("new", &options()).unwrap();
     let new = db.cf_handle("new").unwrap();
