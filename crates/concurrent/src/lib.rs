@@ -18,6 +18,7 @@
 //! * [`counter`]: statistics that promise no ordering.
 //! * [`key_locks`]: the lock table of transactions: queues of waiters, deadlocks.
 //! * [`heap`]: a global allocator that can count, for benchmarks.
+//! * [`undecided`]: numbers that are visible by their order, but not decided yet.
 //! * [`validation_latches`]: keeps plain writes away from the keys that a committing
 //!   optimistic transaction validates.
 //! * [`waiter`]: waiting by spinning, yielding if that has paid off before, and sleeping.
@@ -57,6 +58,7 @@ pub mod skiplist;
 pub mod sorted_snapshot;
 pub mod sync;
 pub mod system;
+pub mod undecided;
 pub mod validation_latches;
 pub mod wait_group;
 pub mod waiter;

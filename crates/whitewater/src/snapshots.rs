@@ -11,6 +11,12 @@
 //! orders the two). So it sees nothing older than the newest versions of what is rewritten, and
 //! those are kept in any case.
 //!
+//! A snapshot that was taken while writes were undecided (`concurrent::undecided`) does not see
+//! them, whatever becomes of them later. Invariant X4: while it lives, no flush or compaction
+//! drops, hides or merges a version that was undecided then, nor what such a version hides. The
+//! reasons of S1 hold here, too: a job asks what is undecided before it asks for the live
+//! snapshots.
+//!
 //! A *write-conflict boundary* is the number since which a transaction wants to know whether
 //! keys were changed. It keeps no old versions.
 //!
@@ -30,17 +36,37 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::counter::thread_number;
 use whitewater_concurrent::system::Mutex;
+use whitewater_concurrent::undecided::UndecidedRanges;
 use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber};
 use whitewater_storage::planted;
 
 /// The number of shards. If there are more threads, some share a shard.
 const SHARDS: usize = 16;
 
+/// What a read sees: the versions up to a number, without those that were undecided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ReadPoint {
+    pub sequence: SequenceNumber,
+    /// Numbers up to `sequence` that were undecided, and maybe larger ones.
+    pub undecided: Option<Arc<UndecidedRanges>>,
+}
+
+impl From<SequenceNumber> for ReadPoint {
+    fn from(sequence: SequenceNumber) -> Self {
+        ReadPoint {
+            sequence,
+            undecided: None,
+        }
+    }
+}
+
 #[derive(Default)]
 struct Shard {
     /// For each sequence number, the number of snapshots, and the Unix time in seconds of the
     /// first of them.
     live: BTreeMap<SequenceNumber, (usize, u64)>,
+    /// What was undecided when snapshots were taken, once for each of these.
+    undecided: Vec<Arc<UndecidedRanges>>,
     /// For each sequence number, the number of boundaries.
     boundaries: BTreeMap<SequenceNumber, usize>,
 }
@@ -50,6 +76,8 @@ struct Shard {
 pub(crate) struct Live {
     /// The numbers of snapshots, ascending, without duplicates (S1).
     pub snapshots: Vec<SequenceNumber>,
+    /// What was undecided when these were taken (X4).
+    pub undecided: Vec<Arc<UndecidedRanges>>,
     /// The oldest write-conflict boundary; `MAX_SEQUENCE` without one (X6).
     pub boundary: SequenceNumber,
 }
@@ -92,19 +120,20 @@ impl fmt::Debug for SnapshotList {
 }
 
 impl SnapshotList {
-    /// Registers a snapshot at the number that `latest` returns. The number is read under the
-    /// shard's lock (upholds S1).
-    pub fn take(
+    /// Registers a snapshot at what `latest` returns. That is read under the shard's lock
+    /// (upholds S1, X4).
+    pub fn take<P: Into<ReadPoint>>(
         self: &Arc<Self>,
         now: u64,
-        latest: impl FnOnce() -> SequenceNumber,
+        latest: impl FnOnce() -> P,
     ) -> SnapshotGuard {
         let shard = thread_number() % SHARDS;
         let mut locked = self.shards[shard].lock();
-        let seq = latest();
-        locked.live.entry(seq).or_insert((0, now)).0 += 1;
+        let point = latest().into();
+        locked.live.entry(point.sequence).or_insert((0, now)).0 += 1;
+        locked.undecided.extend(point.undecided.clone());
         SnapshotGuard {
-            seq,
+            point,
             shard,
             list: self.clone(),
         }
@@ -130,15 +159,18 @@ impl SnapshotList {
     /// What a flush or compaction that begins now has to keep.
     pub fn live(&self) -> Live {
         let mut snapshots = BTreeSet::new();
+        let mut undecided: Vec<Arc<UndecidedRanges>> = Vec::new();
         let mut boundary = MAX_SEQUENCE;
         for shard in &self.shards {
             let shard = shard.lock();
             snapshots.extend(shard.live.keys());
+            undecided.extend(shard.undecided.iter().cloned());
             let oldest = shard.boundaries.first_key_value();
             boundary = oldest.map_or(boundary, |(seq, _)| boundary.min(*seq));
         }
         Live {
             snapshots: snapshots.into_iter().collect(),
+            undecided,
             boundary,
         }
     }
@@ -208,8 +240,15 @@ impl SnapshotList {
         }
     }
 
-    fn release(&self, shard: usize, seq: SequenceNumber) {
+    fn release(&self, shard: usize, point: &ReadPoint) {
+        let seq = point.sequence;
         let mut locked = self.shards[shard].lock();
+        if let Some(ranges) = &point.undecided {
+            let mut all = locked.undecided.iter();
+            if let Some(at) = all.position(|one| Arc::ptr_eq(one, ranges)) {
+                locked.undecided.swap_remove(at);
+            }
+        }
         let Some(entry) = locked.live.get_mut(&seq) else {
             return;
         };
@@ -247,7 +286,7 @@ impl SnapshotList {
 /// Keeps one snapshot alive.
 #[derive(Debug)]
 pub(crate) struct SnapshotGuard {
-    seq: SequenceNumber,
+    point: ReadPoint,
     /// The shard that the snapshot is registered in.
     shard: usize,
     list: Arc<SnapshotList>,
@@ -256,7 +295,12 @@ pub(crate) struct SnapshotGuard {
 impl SnapshotGuard {
     /// The sequence number the snapshot reads at.
     pub fn sequence(&self) -> SequenceNumber {
-        self.seq
+        self.point.sequence
+    }
+
+    /// What the snapshot sees.
+    pub fn point(&self) -> &ReadPoint {
+        &self.point
     }
 
     /// Whether the snapshot is registered in `list`. Otherwise nothing keeps what it sees.
@@ -267,7 +311,7 @@ impl SnapshotGuard {
 
 impl Drop for SnapshotGuard {
     fn drop(&mut self) {
-        self.list.release(self.shard, self.seq);
+        self.list.release(self.shard, &self.point);
     }
 }
 
@@ -352,6 +396,7 @@ mod tests {
         let live = take(20);
         let of = |snapshots: &[u64], boundary| Live {
             snapshots: snapshots.to_vec(),
+            undecided: Vec::new(),
             boundary,
         };
         list.note_gone(&of(&[], MAX_SEQUENCE));

@@ -32,6 +32,7 @@ use whitewater_concurrent::group::GroupQueue;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::single_flight::SingleFlight;
 use whitewater_concurrent::system::Mutex;
+use whitewater_concurrent::undecided::Undecided;
 use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::Result;
 use whitewater_storage::key::SequenceNumber;
@@ -55,6 +56,9 @@ pub(crate) struct CommitPath {
     pub(super) durable: SingleFlight,
     /// The prepared transactions that are not decided.
     pub(super) sections: OutstandingSections,
+    /// The numbers whose entries are in memtables before it is decided whether they count, in a
+    /// database with a write policy that has such (X3).
+    pub(super) undecided: Option<Undecided>,
     /// Where writes meet transactions that commit, in a database with optimistic ones. Set
     /// before the first write.
     pub(super) validation: OnceLock<Arc<Validation>>,
@@ -102,6 +106,7 @@ impl CommitPath {
             large_batch_turn: Mutex::default(),
             generations: Generations::new(first),
             wal,
+            undecided: (options.write_policy.inserts_undecided()).then(Undecided::new),
             validation: OnceLock::new(),
             publication: Publication::new(last, policy),
             durable: SingleFlight::new(last),

@@ -89,7 +89,7 @@ use crate::clock::micros;
 use crate::info_log::InfoLog;
 use crate::options::DbOptions;
 use crate::perf_context::{self, PerfMetric, Step, StepTimer};
-use crate::snapshots::SnapshotList;
+use crate::snapshots::{Live, ReadPoint, SnapshotList};
 use crate::stats::{Histogram, Statistics, StatsLevel, Stopwatch, Ticker, tick, time};
 use crate::thread_pools::owner;
 use crate::thread_pools::pool::Waiting;
@@ -103,6 +103,7 @@ use state::DbState;
 use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::system::{self, Mutex, MutexGuard};
+use whitewater_concurrent::undecided::Undecided;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// What a manual compaction does besides merging.
@@ -202,6 +203,30 @@ impl Engine {
     /// The last visible sequence number.
     pub fn latest_sequence_number(&self) -> u64 {
         self.commit.publication.visible()
+    }
+
+    /// What a read that begins now sees.
+    pub(crate) fn read_point(&self) -> ReadPoint {
+        match &self.commit.undecided {
+            None => self.latest_sequence_number().into(),
+            Some(undecided) => {
+                let (sequence, undecided) = undecided.at(|| self.latest_sequence_number());
+                ReadPoint {
+                    sequence,
+                    undecided,
+                }
+            }
+        }
+    }
+
+    /// What a flush or compaction that begins now has to keep. Everything that it rewrites is
+    /// visible.
+    pub(crate) fn live(&self) -> Live {
+        // Before the snapshots are asked for: upholds X4.
+        let undecided = self.commit.undecided.as_ref().and_then(Undecided::now);
+        let mut live = self.snapshots.live();
+        live.undecided.extend(undecided);
+        live
     }
 
     /// Ends background work. Writes that bypassed the log are flushed first, as RocksDB

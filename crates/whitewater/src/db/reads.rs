@@ -560,7 +560,7 @@ impl Engine {
         let now = system::wall_clock()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |d| d.as_secs());
-        self.snapshots.take(now, || self.latest_sequence_number())
+        self.snapshots.take(now, || self.read_point())
     }
 }
 

@@ -305,7 +305,7 @@ impl Engine {
         due: &[Due],
         tables: &mut BTreeMap<u32, Vec<FileMetaData>>,
     ) -> Result<()> {
-        let live = self.snapshots.live();
+        let live = self.live();
         for (cf, memtables) in due {
             let mut memtables = &memtables[..];
             planted!(MemtableForgotten => memtables = &memtables[memtables.len() - 1..]);

@@ -7,7 +7,8 @@
 //! * [`metrics`]: how statistics are published.
 //! * [`prefix`]: prefix extractors; [`memtable_kind`]: the structures of memtables; `memtable`:
 //!   their names.
-//! * [`commit_protocol`]: how concurrent writes are committed.
+//! * [`commit_protocol`]: how concurrent writes are committed; [`write_policy`]: when prepared
+//!   transactions are inserted.
 //! * [`cache`]: block caches; [`file_checksum`]: checksums of whole tables.
 //! * [`compression`]: which compression a table gets.
 //! * [`sanitize`]: one rule for which values are corrected, which are hints, and which are
@@ -36,6 +37,7 @@ pub mod rows;
 pub(crate) mod sanitize;
 pub(crate) mod table;
 pub(crate) mod text;
+pub(crate) mod write_policy;
 
 #[cfg(test)]
 mod tests;
@@ -71,6 +73,7 @@ use metrics::MetricsOptions;
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
 use text::OptionText;
+use write_policy::WritePolicy;
 
 /// The niceness of background threads, on systems where each thread has its own. 5 gives a
 /// thread a third of a normal share of the CPU (docs/decisions/0009).
@@ -244,6 +247,8 @@ option_struct! {
         info_logger: Option<Arc<Logger>> = None;
         /// Whether values end with the time at which they were written.
         stamps_values: bool = false;
+        /// When the operations of prepared transactions get into memtables.
+        write_policy: WritePolicy = WritePolicy::default();
         /// A function called at the sync points of a write, in tests.
         hook: SyncPointHook = SyncPointHook::default();
         /// Collects tickers and histograms, if set.

@@ -1,0 +1,200 @@
+//! Numbers that are visible by their order, but not decided yet.
+//!
+//! A write whose entries are in memtables before it is known whether they count enters the
+//! range of its numbers ([`Undecided::enter`]). Readers pass over versions with such numbers.
+//! When the write is decided, its ranges leave ([`Undecided::decide`]), all at one instant.
+//!
+//! A reader takes the visible number together with the ranges that are undecided at that
+//! instant ([`Undecided::at`]). What it has taken does not change, so it reads the same later,
+//! whatever is decided meanwhile (the read view of InnoDB, the snapshot of PostgreSQL;
+//! RocksDB asks a cache of all commits instead). Most of the time nothing is undecided, and
+//! then a reader takes no lock.
+//!
+//! Invariant X3: a range is entered before its last number is visible, and leaves only after
+//! what decides it has done all of its inserts and is visible. So of the numbers up to the
+//! visible one that a reader has taken, those outside of its ranges are decided and inserted,
+//! and those in its ranges were not decided when it began.
+
+use crate::sync::{AtomicU64, Mutex, Ordering};
+use std::sync::Arc;
+
+/// Numbers from the first to the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NumberRange {
+    /// The first.
+    pub first: u64,
+    /// The last; not below the first.
+    pub last: u64,
+}
+
+/// Ranges that were undecided at one instant, ascending and disjoint, at least one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UndecidedRanges(Box<[NumberRange]>);
+
+impl UndecidedRanges {
+    /// The ranges, which ascend and do not overlap; `None` if there are none.
+    pub fn new(ranges: &[NumberRange]) -> Option<Arc<Self>> {
+        (!ranges.is_empty()).then(|| Arc::new(UndecidedRanges(ranges.into())))
+    }
+
+    /// Whether `number` is in one of the ranges.
+    #[inline]
+    pub fn contains(&self, number: u64) -> bool {
+        let at = self.0.partition_point(|range| range.last < number);
+        self.0.get(at).is_some_and(|range| range.first <= number)
+    }
+
+    /// The smallest number in them.
+    pub fn first(&self) -> u64 {
+        self.0[0].first
+    }
+
+    /// The ranges, ascending.
+    pub fn ranges(&self) -> &[NumberRange] {
+        &self.0
+    }
+}
+
+/// The ranges that are undecided now.
+#[derive(Debug, Default)]
+pub struct Undecided {
+    ranges: Mutex<Ranges>,
+    /// Twice the number of changes of `ranges`, plus one if there are any.
+    /// Written by: threads that change `ranges`, under its lock (Release). Read by: readers
+    /// that hope for none (Acquire). Publishes: that what has left was visible before (X3).
+    state: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Ranges {
+    /// Ascending and disjoint.
+    list: Vec<NumberRange>,
+    /// `list`, for readers, if one has asked since it changed.
+    shared: Option<Arc<UndecidedRanges>>,
+}
+
+impl Undecided {
+    /// Nothing is undecided.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Enters ranges. None of their last numbers is visible yet, and they overlap no other.
+    pub fn enter(&self, ranges: impl IntoIterator<Item = NumberRange>) {
+        let mut locked = self.ranges.lock();
+        for range in ranges {
+            debug_assert!(range.first <= range.last, "{range:?}");
+            // Mostly the end, since numbers grow.
+            let at = locked.list.partition_point(|one| one.first < range.first);
+            locked.list.insert(at, range);
+        }
+        self.changed(&mut locked);
+    }
+
+    /// Takes ranges out, by their first numbers, all at one instant. What was written at their
+    /// numbers, and whatever decides on it, is visible.
+    pub fn decide(&self, firsts: impl IntoIterator<Item = u64>) {
+        let mut locked = self.ranges.lock();
+        for first in firsts {
+            let at = locked.list.binary_search_by_key(&first, |one| one.first);
+            if let Ok(at) = at {
+                locked.list.remove(at);
+            }
+        }
+        self.changed(&mut locked);
+    }
+
+    fn changed(&self, locked: &mut Ranges) {
+        locked.shared = None;
+        let before = self.state.load(Ordering::Relaxed); // only written under the lock
+        let after = ((before >> 1) + 1) << 1 | u64::from(!locked.list.is_empty());
+        // Release: pairs with the first load of `none_at`.
+        self.state.store(after, Ordering::Release);
+    }
+
+    /// The number that `visible` returns, if nothing up to it is undecided. It loads the
+    /// visible number with Acquire, which pairs with its publication.
+    #[inline]
+    pub fn none_at(&self, visible: impl FnOnce() -> u64) -> Option<u64> {
+        // Acquire: what has left by then is visible at the number that is loaded next.
+        let before = self.state.load(Ordering::Acquire);
+        if before & 1 == 1 {
+            return None;
+        }
+        let number = visible();
+        // Relaxed: a range with a visible number was entered before that was published, and so
+        // is seen by who has acquired that number.
+        (self.state.load(Ordering::Relaxed) == before).then_some(number)
+    }
+
+    /// The number that `visible` returns, and what is undecided at that instant.
+    #[inline]
+    pub fn at(&self, visible: impl Fn() -> u64) -> (u64, Option<Arc<UndecidedRanges>>) {
+        match self.none_at(&visible) {
+            Some(number) => (number, None),
+            None => self.locked_at(visible),
+        }
+    }
+
+    #[cold]
+    fn locked_at(&self, visible: impl Fn() -> u64) -> (u64, Option<Arc<UndecidedRanges>>) {
+        let mut locked = self.ranges.lock();
+        // Nothing enters or leaves meanwhile.
+        let number = visible();
+        if locked.shared.is_none() {
+            locked.shared = UndecidedRanges::new(&locked.list);
+        }
+        (number, locked.shared.clone())
+    }
+
+    /// What is undecided now.
+    pub fn now(&self) -> Option<Arc<UndecidedRanges>> {
+        self.at(|| 0).1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn range(first: u64, last: u64) -> NumberRange {
+        NumberRange { first, last }
+    }
+
+    #[test]
+    fn numbers_are_in_ranges_until_they_are_decided() {
+        let undecided = Undecided::new();
+        assert_eq!(undecided.at(|| 7), (7, None));
+        undecided.enter([range(8, 9), range(12, 12)]);
+        undecided.enter([range(4, 5)]);
+        let (number, ranges) = undecided.at(|| 12);
+        let ranges = ranges.unwrap();
+        assert_eq!((number, ranges.first()), (12, 4));
+        let found: Vec<u64> = (0..15).filter(|n| ranges.contains(*n)).collect();
+        assert_eq!(found, [4, 5, 8, 9, 12]);
+        assert_eq!(undecided.none_at(|| 12), None);
+        undecided.decide([4, 12]);
+        assert_eq!(undecided.now().unwrap().ranges(), [range(8, 9)]);
+        undecided.decide([8]);
+        assert_eq!(undecided.none_at(|| 13), Some(13));
+        assert!(ranges.contains(12), "what was taken stays as it was");
+    }
+
+    #[test]
+    fn a_change_while_the_number_is_loaded_is_noticed() {
+        let undecided = Undecided::new();
+        let late = || {
+            undecided.enter([range(3, 4)]);
+            4
+        };
+        assert_eq!(undecided.none_at(late), None);
+        undecided.decide([3]);
+        let gone_again = || {
+            undecided.enter([range(5, 5)]);
+            undecided.decide([5]);
+            5
+        };
+        assert_eq!(undecided.none_at(gone_again), None);
+        assert_eq!(undecided.at(|| 6), (6, None));
+    }
+}
