@@ -188,6 +188,7 @@ pub use options::commit_protocol::CommitProtocol;
 #[cfg(feature = "option-tables")]
 #[doc(hidden)]
 pub use options::rows as option_tables;
+pub use options::write_policy::WritePolicy;
 pub use perf_context::{PerfContext, PerfMetric, PerfStatsLevel};
 #[cfg(feature = "failpoints")]
 pub use sync_points::Point;

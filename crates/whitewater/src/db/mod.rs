@@ -205,6 +205,11 @@ impl Engine {
         self.commit.publication.visible()
     }
 
+    /// The info log.
+    pub(crate) fn info_log(&self) -> &InfoLog {
+        &self.info_log
+    }
+
     /// What a read that begins now sees.
     pub(crate) fn read_point(&self) -> ReadPoint {
         match &self.commit.undecided {

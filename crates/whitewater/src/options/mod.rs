@@ -150,6 +150,8 @@ option_struct! {
         enable_pipelined_write: bool = false;
         /// Publish writes when they are logged, and insert them afterwards.
         unordered_write: bool = false;
+        /// Hint without effect: there is one sequence of writes, and it has no queue.
+        two_write_queues: bool = false;
         /// How writers' records are placed in the log.
         wal_access: SharedAccess = SharedAccess::Auto;
         /// Let the writers of a group insert into the memtable in parallel.
@@ -615,6 +617,7 @@ impl DbOptions {
                 self.asked_by("unordered_write", self.unordered_write)
             )));
         }
+        self.write_policy.check_family(cf)?;
         if cf.compaction_style == CompactionStyle::Fifo && cf.ttl > 0 && self.max_open_files != -1 {
             return Err(Error::not_supported(
                 "FIFO compaction with ttl > 0 is only supported with max_open_files = -1",

@@ -227,7 +227,7 @@ fn differences(
 
 /// Options that are accepted and have no effect: the name, the value that describes what is
 /// done, and a description of that.
-const HINTS: [(&str, &str, &str); 16] = [
+const HINTS: [(&str, &str, &str); 17] = [
     (
         "paranoid_checks",
         "true",
@@ -247,6 +247,11 @@ const HINTS: [(&str, &str, &str); 16] = [
         "allow_mmap_writes",
         "false",
         "tables are written by appending",
+    ),
+    (
+        "two_write_queues",
+        "false",
+        "there is one sequence of writes, and it has no queue",
     ),
     ("flush_nice", "0", "only Linux has priorities of threads"),
     (

@@ -7,12 +7,11 @@
 //! * X9: a name has one live transaction. A prepared transaction keeps its name until it is
 //!   decided, whether somebody has it or not.
 
-use super::errors::not_locked;
+use super::errors::{not_locked, written_in_parts};
 use super::options::TransactionDbSpec;
 use crate::db::Engine;
 use crate::db::two_phase::PreparedSection;
 use crate::options::DbOptions;
-use crate::options::commit_protocol::CommitProtocol;
 use crate::perf_context::{self, PerfMetric};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -22,7 +21,7 @@ use whitewater_concurrent::key_locks::{
     KeyLocks, KeyLocksConfig, LockMode, LockOwner, Timeout, Wait,
 };
 use whitewater_concurrent::system::Mutex;
-use whitewater_storage::{Error, Result};
+use whitewater_storage::Result;
 
 /// A database with pessimistic transactions.
 #[derive(Debug)]
@@ -40,21 +39,27 @@ pub(crate) struct TransactionDb {
 }
 
 impl TransactionDb {
-    /// Refuses options of a database that cannot have transactions.
+    /// Sets what `options` of a database that is to have transactions must have.
     ///
     /// # Errors
-    /// `NotSupported` for writes that are visible before they are inserted.
-    pub fn check(options: &DbOptions) -> Result<()> {
-        if options.protocol() == CommitProtocol::Unordered {
-            return Err(Error::not_supported(
-                "WRITE_COMMITTED is incompatible with unordered_writes",
-            ));
+    /// `NotSupported` for a commit protocol that the write policy cannot be combined with, and
+    /// for transactions that are written in parts.
+    pub fn prepare_options(options: &mut DbOptions, spec: &TransactionDbSpec) -> Result<()> {
+        spec.write_policy.check_protocol(options.protocol())?;
+        if spec.default_write_batch_flush_threshold > 0 {
+            return Err(written_in_parts("default_write_batch_flush_threshold"));
         }
+        options.write_policy = spec.write_policy;
+        options.allow_2pc = true;
         Ok(())
     }
 
-    /// Transactions for `engine`, whose options were [checked](Self::check).
+    /// Transactions for `engine`, whose options were [prepared](Self::prepare_options).
     pub fn new(engine: Arc<Engine>, spec: TransactionDbSpec) -> Arc<Self> {
+        engine.info_log().warn(&format!(
+            "Transaction write_policy is {}",
+            spec.write_policy as i32
+        ));
         let locks = KeyLocks::new(KeyLocksConfig {
             stripes: spec.num_stripes,
             max_locks: u64::try_from(spec.max_num_locks).ok().filter(|n| *n > 0),

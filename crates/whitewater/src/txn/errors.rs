@@ -18,6 +18,13 @@ pub(super) fn batch_is_full() -> Error {
     Error::new(ErrorKind::Aborted, "Memory limit reached")
 }
 
+/// `option` asks that transactions are written in parts.
+pub(super) fn written_in_parts(option: &str) -> Error {
+    Error::not_supported(format_args!(
+        "{option} > 0: transactions are not written in parts"
+    ))
+}
+
 /// There is no savepoint.
 pub(super) fn no_savepoint() -> Error {
     Error::new(ErrorKind::NotFound, "")

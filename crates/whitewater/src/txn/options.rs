@@ -1,5 +1,7 @@
 //! What transactions and databases with transactions are made with.
 
+use crate::options::write_policy::WritePolicy;
+
 /// Options of one transaction; those of the public API say what they do.
 #[derive(Clone, Debug)]
 pub(crate) struct TransactionSpec {
@@ -16,6 +18,9 @@ pub(crate) struct TransactionSpec {
     pub max_write_batch_size: usize,
     /// Whether a commit needs no prepare.
     pub skip_prepare: bool,
+    /// Bytes of the batch above which it would be written in parts; 0 is never, below 0 is the
+    /// database's.
+    pub write_batch_flush_threshold: i64,
 }
 
 impl Default for TransactionSpec {
@@ -28,6 +33,7 @@ impl Default for TransactionSpec {
             expiration: -1,
             max_write_batch_size: 0,
             skip_prepare: true,
+            write_batch_flush_threshold: -1,
         }
     }
 }
@@ -44,6 +50,13 @@ pub(crate) struct TransactionDbSpec {
     pub num_stripes: usize,
     /// Whether nothing is locked and nothing validated.
     pub skip_concurrency_control: bool,
+    pub write_policy: WritePolicy,
+    /// Hint without effect: the operands of merges are always rolled back.
+    pub rollback_merge_operands: bool,
+    /// Hint without effect: each locked key always has a queue of its own.
+    pub use_per_key_point_lock_mgr: bool,
+    /// Bytes of a batch above which it would be written in parts; 0 and below are never.
+    pub default_write_batch_flush_threshold: i64,
 }
 
 impl Default for TransactionDbSpec {
@@ -54,6 +67,10 @@ impl Default for TransactionDbSpec {
             max_num_locks: -1,
             num_stripes: 16,
             skip_concurrency_control: false,
+            write_policy: WritePolicy::default(),
+            rollback_merge_operands: false,
+            use_per_key_point_lock_mgr: false,
+            default_write_batch_flush_threshold: 0,
         }
     }
 }

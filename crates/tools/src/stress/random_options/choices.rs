@@ -88,6 +88,7 @@ const DATABASE_CHOICES: Choices = &[
     ("stats_dump_period_sec", Values(&["1"])),
     ("stats_persist_period_sec", HINT),
     ("table_cache_numshardbits", HINT),
+    ("two_write_queues", HINT),
     ("unordered_write", PROTOCOL),
     ("use_direct_io_for_flush_and_compaction", DIRECT_IO),
     ("use_direct_reads", DIRECT_IO),

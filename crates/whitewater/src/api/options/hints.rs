@@ -42,6 +42,17 @@ impl Options {
         self.db.use_adaptive_mutex = enabled;
     }
 
+    /// Hint: there is one sequence of writes, which has no queue, and what takes no place in it has
+    /// nothing to wait for.
+    ///
+    /// **Option `two_write_queues`**: default `false`; fixed while the database is open.
+    ///
+    /// RocksDB demands it for [`WritePolicy::WritePrepared`](crate::WritePolicy) together with
+    /// [`Options::set_unordered_write`], which need nothing more here. Not in the `rocksdb` crate.
+    pub fn set_two_write_queues(&mut self, two: bool) {
+        self.db.two_write_queues = two;
+    }
+
     /// Hint: the cache of open tables chooses its shards itself.
     ///
     /// **Option `table_cache_numshardbits`**: base-2 logarithm, default 6; fixed while the database

@@ -139,6 +139,7 @@ fn setters_set_their_own_option_and_no_other() {
         ("advise_random_on_open", "false", |o| {
             o.set_advise_random_on_open(false)
         }),
+        ("two_write_queues", "true", |o| o.set_two_write_queues(true)),
         ("use_adaptive_mutex", "true", |o| {
             o.set_use_adaptive_mutex(true)
         }),

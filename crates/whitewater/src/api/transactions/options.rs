@@ -1,5 +1,6 @@
 //! Options of transactions and of databases with transactions.
 
+use crate::WritePolicy;
 use crate::txn::options::{TransactionDbSpec, TransactionSpec};
 
 /// Options of one transaction of a [`TransactionDB`](crate::TransactionDB).
@@ -75,6 +76,15 @@ impl TransactionOptions {
     pub fn set_max_write_batch_size(&mut self, size: usize) {
         self.spec.max_write_batch_size = size;
     }
+
+    /// The size of the batch, in bytes, above which the transaction would be written in parts. That
+    /// is not built: with a value above 0, writes of the transaction fail with `NotSupported`. 0 is
+    /// no limit; below 0 is as
+    /// [the database says](TransactionDBOptions::set_default_write_batch_flush_threshold). Not in
+    /// the `rocksdb` crate. Default -1.
+    pub fn set_write_batch_flush_threshold(&mut self, threshold: i64) {
+        self.spec.write_batch_flush_threshold = threshold;
+    }
 }
 
 /// Options of a [`TransactionDB`](crate::TransactionDB).
@@ -135,6 +145,41 @@ impl TransactionDBOptions {
     /// them apart themselves. Not in the `rocksdb` crate. Default false.
     pub fn set_skip_concurrency_control(&mut self, skip: bool) {
         self.spec.skip_concurrency_control = skip;
+    }
+
+    /// When prepared transactions get into memtables. Not in the `rocksdb` crate. Default
+    /// [`WritePolicy::WriteCommitted`].
+    ///
+    /// Opening fails with `NotSupported` together with
+    /// [`CommitProtocol::Unordered`](crate::CommitProtocol::Unordered), which only
+    /// [`WritePolicy::WritePrepared`] allows. That policy and [`WritePolicy::WriteUnprepared`]
+    /// refuse column families with timestamps, with
+    /// [`set_inplace_update_support`](crate::Options::set_inplace_update_support), and with
+    /// [`set_max_successive_merges`](crate::Options::set_max_successive_merges) above 0.
+    pub fn set_write_policy(&mut self, policy: WritePolicy) {
+        self.spec.write_policy = policy;
+    }
+
+    /// Hint: merges of a prepared transaction that is rolled back are always undone, as with true.
+    /// Not in the `rocksdb` crate. Default false, as in RocksDB, which leaves their operands in the
+    /// database then, unless the write policy is [`WritePolicy::WriteCommitted`].
+    pub fn set_rollback_merge_operands(&mut self, rollback: bool) {
+        self.spec.rollback_merge_operands = rollback;
+    }
+
+    /// Hint: whoever waits for a lock always has a place in the queue of that key, as with true.
+    /// Not in the `rocksdb` crate. Default false, as in RocksDB, where a released lock wakes all
+    /// that wait for any key of the same stripe then.
+    pub fn set_use_per_key_point_lock_mgr(&mut self, per_key: bool) {
+        self.spec.use_per_key_point_lock_mgr = per_key;
+    }
+
+    /// The size of a transaction's batch, in bytes, above which it would be written in parts, if
+    /// the [write policy](Self::set_write_policy) is [`WritePolicy::WriteUnprepared`]. That is not
+    /// built: opening fails with `NotSupported` for a value above 0. Not in the `rocksdb` crate.
+    /// Default 0: never.
+    pub fn set_default_write_batch_flush_threshold(&mut self, threshold: i64) {
+        self.spec.default_write_batch_flush_threshold = threshold;
     }
 }
 

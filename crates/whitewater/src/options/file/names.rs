@@ -140,7 +140,6 @@ pub(crate) const DB_ANYWAY: &[(&str, &str)] = &[
     ("stats_history_buffer_size", ANY),
     ("strict_bytes_per_sync", ANY),
     ("track_and_verify_wals", "false"),
-    ("two_write_queues", ANY),
     ("verify_manifest_content_on_close", ANY),
     ("verify_sst_unique_id_in_manifest", ANY),
     ("wal_filter", "nullptr"),

@@ -52,6 +52,8 @@ pub(crate) struct Transaction {
     max_write_batch_size: usize,
     /// Whether a commit needs no prepare.
     skip_prepare: bool,
+    /// Whether it asks to be written in parts, and so is refused.
+    in_parts: bool,
     inner: RefCell<Inner>,
 }
 
@@ -145,6 +147,7 @@ impl Transaction {
             write_spec: write_spec.clone(),
             max_write_batch_size: spec.max_write_batch_size,
             skip_prepare: spec.skip_prepare,
+            in_parts: spec.write_batch_flush_threshold > 0,
             inner: RefCell::new(Inner {
                 state: State::Started,
                 name: Vec::new(),

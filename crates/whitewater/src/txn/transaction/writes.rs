@@ -4,7 +4,7 @@ use super::keys::KeyUse;
 use super::{State, Transaction};
 use crate::column_family::{ColumnFamilyData, no_timestamp};
 use crate::entry::check_lengths;
-use crate::txn::errors::{batch_is_full, no_family, range_deletion};
+use crate::txn::errors::{batch_is_full, no_family, range_deletion, written_in_parts};
 use std::sync::Arc;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::key::ValueType;
@@ -22,9 +22,10 @@ impl Transaction {
     /// Adds an operation of type `ty`, a put, a merge or a deletion of one key.
     ///
     /// # Errors
-    /// `InvalidArgument` after prepare and commit; errors of locking; `Busy` if the key has
-    /// changed since the snapshot; `Aborted` if the batch would be too large: the key stays locked
-    /// then. The batch is as it was.
+    /// `InvalidArgument` after prepare and commit; `NotSupported` if the transaction should be
+    /// written in parts; errors of locking; `Busy` if the key has changed since the snapshot;
+    /// `Aborted` if the batch would be too large: the key stays locked then. The batch is as it
+    /// was.
     pub fn write(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -52,8 +53,11 @@ impl Transaction {
         inner.batch.write(cf, ty, key, value)
     }
 
-    /// Unlike RocksDB, which takes such writes, inserts them and never logs them.
+    /// Unlike RocksDB, which takes writes after prepare, inserts them and never logs them.
     fn check_writable(&self) -> Result<()> {
+        if self.in_parts {
+            return Err(written_in_parts("write_batch_flush_threshold"));
+        }
         match self.inner.borrow().state {
             State::Started => Ok(()),
             _ => Err(Error::invalid("Transaction is beyond state for writing.")),

@@ -4,6 +4,7 @@
 //! * `snapshots`: what conflicts; `validation`: where it is looked for.
 //! * `own_writes`: batch over database; `iterators`; `savepoints`.
 //! * `endings`: commit, rollback, expiration, names; `outside`: writes outside of transactions.
+//! * `policies`: write policies, and what they refuse.
 //! * `two_phase`: prepare, commit and rollback; `recovered`: what is left of them after a crash.
 //! * `simulated`: many threads; `isolation`: their histories, checked; `model`: random calls.
 //! * `optimistic`: transactions that lock nothing.
@@ -19,6 +20,7 @@ mod model;
 mod optimistic;
 mod outside;
 mod own_writes;
+mod policies;
 mod recovered;
 mod savepoints;
 mod simulated;

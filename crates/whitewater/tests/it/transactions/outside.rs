@@ -3,9 +3,7 @@
 use super::{TIMED_OUT, kind, open, options, text, value};
 use crate::transactions::{DIR, TxnDb};
 use std::path::Path;
-use whitewater::{
-    CommitProtocol, ErrorKind, TransactionDBOptions, WriteBatch, WriteBatchWithTransaction,
-};
+use whitewater::{ErrorKind, TransactionDBOptions, WriteBatch, WriteBatchWithTransaction};
 
 type Batch = WriteBatchWithTransaction<true>;
 
@@ -124,16 +122,4 @@ fn no_addition_is_lost_between_transactions_and_batches() {
         let n = db.get("n").unwrap().unwrap();
         assert_eq!(u64::from_le_bytes(n.try_into().unwrap()), 360, "{protocol}");
     }
-}
-
-#[test]
-fn a_database_that_shows_writes_before_they_are_there_has_no_transactions() {
-    let mut o = options();
-    o.set_commit_protocol(CommitProtocol::Unordered);
-    let opened = TxnDb::open(&o, &TransactionDBOptions::default(), Path::new(DIR));
-    assert_eq!(
-        text(opened),
-        "Not implemented: WRITE_COMMITTED is incompatible with unordered_writes"
-    );
-    assert!(TxnDb::list_cf(&o, DIR).is_err(), "nothing was created");
 }

@@ -11,8 +11,8 @@ use std::path::Path;
 use whitewater_storage::Error;
 
 /// Opening. Every form fails as opening a [`DB`](crate::DB) does, and with `NotSupported` for
-/// [`CommitProtocol::Unordered`](crate::CommitProtocol::Unordered), which shows writes before they
-/// are all there. Transactions that were prepared and not decided are kept:
+/// options that the [write policy](TransactionDBOptions::set_write_policy) cannot be combined
+/// with. Transactions that were prepared and not decided are kept:
 /// [`prepared_transactions`](TransactionDB::prepared_transactions).
 impl<T: ThreadMode> TransactionDB<T> {
     /// Opens the database in the directory `path` with default options, creating it when there is
@@ -107,8 +107,7 @@ impl<T: ThreadMode> TransactionDB<T> {
     {
         let path = path.as_ref();
         let db = DBCommon::open_around(opts, path, cfs, |mut db_options, families| {
-            TransactionDb::check(&db_options)?;
-            db_options.allow_2pc = true;
+            TransactionDb::prepare_options(&mut db_options, &txn_db_opts.spec)?;
             db_options.fs.create_dir_all(path)?;
             let families = families.into_iter();
             let families = families.map(|(name, options, _)| (name, options)).collect();
