@@ -12,8 +12,8 @@ use clap::{Args, Parser, Subcommand};
 use super::failure::Result;
 use super::session::Session;
 use super::{
-    bulk, check, families, files, idump, inspect, maintain, manifest, options, point, scan, sst,
-    wal,
+    bulk, check, families, files, idump, inspect, maintain, manifest, options, point, prepared,
+    scan, sst, wal,
 };
 
 const LONG_ABOUT: &str = "\
@@ -159,6 +159,7 @@ pub enum Command {
     #[command(visible_alias = "sst_dump")]
     SstDump(sst::Dump),
     Idump(idump::Dump),
+    Prepared(prepared::Prepared),
     Options(options::Show),
 }
 
@@ -195,6 +196,7 @@ impl Command {
             Command::WalDump(c) => c.run(session),
             Command::SstDump(c) => c.run(session),
             Command::Idump(c) => c.run(session),
+            Command::Prepared(c) => c.run(session),
             Command::Options(c) => c.run(session),
         }
     }

@@ -10,8 +10,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::json;
-use whitewater_storage::batch;
-use whitewater_storage::batch::replay::{ReplayedEntry, ReplayedSections, Replays};
+use whitewater_storage::batch::replay::{ReplayedEntry, Replays};
 use whitewater_storage::filename;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{
@@ -19,12 +18,12 @@ use whitewater_storage::key::{
 };
 
 use super::cli::bytes;
-use super::failure::{Failure, Result};
+use super::failure::Result;
 use super::open::no_family;
 use super::session::Session;
 use super::sst::{self, print_entry};
-use super::state::{Family, State, log_dir, logs_in};
-use super::wal::{self, Finding};
+use super::state::{Family, State};
+use super::wal;
 
 /// Prints every version of every key: `'key' seq:N, type:N => value`.
 ///
@@ -232,31 +231,12 @@ fn in_logs(
     state: &State,
     (id, family): (u32, &Family),
 ) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
-    let logs = log_dir(dir);
-    let mut sections = ReplayedSections::default();
     let mut found = InLogs {
         id,
         needed: false,
         entries: Vec::new(),
     };
-    let mut last = 0;
-    for (number, path) in logs_in(&logs).map_err(|e| Failure::io(&logs, &e))? {
-        if number < state.first_log() {
-            continue;
-        }
-        sections.begin(number, last, true);
-        found.needed = number >= family.log_number;
-        wal::read(
-            &path,
-            |record| {
-                let used = sections.replay(record.bytes, &mut found)?;
-                last = last.max((batch::sequence(record.bytes) + used).saturating_sub(1));
-                Ok(())
-            },
-            |finding| match finding {
-                Finding::Damage(text) | Finding::Unfinished(text) => session.warn(text),
-            },
-        )?;
-    }
+    let begin = |found: &mut InLogs, log| found.needed = log >= family.log_number;
+    wal::replay(session, dir, state, &mut found, begin)?;
     Ok(found.entries)
 }

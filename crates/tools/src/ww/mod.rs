@@ -6,6 +6,7 @@
 //! * [`point`], [`scan`]: reading and writing keys
 //! * [`bulk`]: dumping, loading, writing tables from lines, ingesting
 //! * [`families`]: column families
+//! * [`prepared`]: prepared transactions
 //! * [`maintain`]: compaction, repair, checkpoints
 //! * [`inspect`]: live files, properties, sizes
 //! * [`files`], [`check`]: the files of a directory and their consistency
@@ -31,6 +32,7 @@ pub mod manifest;
 pub mod open;
 pub mod options;
 pub mod point;
+pub mod prepared;
 pub mod scan;
 pub mod session;
 pub mod sst;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
+use whitewater_storage::batch::replay::{ReplayedSections, Replays};
 use whitewater_storage::batch::{self, Op, PrepareKind};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
@@ -13,7 +14,7 @@ use whitewater_storage::wal::{LogReader, ReadOutcome};
 
 use super::failure::{Failure, Result};
 use super::session::Session;
-use super::state::{log_dir, logs_in};
+use super::state::{State, log_dir, logs_in};
 use super::text::{Form, hex, type_name};
 
 /// Prints the batches of write-ahead logs, one on each line:
@@ -104,6 +105,43 @@ pub fn read(
             ReadOutcome::Corrupt(e) => found(Finding::Damage(e.to_string())),
         }
     }
+}
+
+/// Replays the logs that an opening of the database in `dir` would read, and warns of their
+/// problems. Entries go to `to`, which `begin` is called with before each log and its number.
+/// Returns the sections that are not decided.
+///
+/// # Errors
+/// Those of the file system and of [`ReplayedSections::replay`].
+pub fn replay<R: Replays>(
+    session: &Session<'_>,
+    dir: &Path,
+    state: &State,
+    to: &mut R,
+    begin: impl Fn(&mut R, u64),
+) -> Result<ReplayedSections> {
+    let logs = log_dir(dir);
+    let mut sections = ReplayedSections::default();
+    let mut last = 0;
+    for (number, path) in logs_in(&logs).map_err(|e| Failure::io(&logs, &e))? {
+        if number < state.first_log() {
+            continue;
+        }
+        sections.begin(number, last, true);
+        begin(to, number);
+        read(
+            &path,
+            |record| {
+                let used = sections.replay(record.bytes, to)?;
+                last = last.max((batch::sequence(record.bytes) + used).saturating_sub(1));
+                Ok(())
+            },
+            |finding| match finding {
+                Finding::Damage(text) | Finding::Unfinished(text) => session.warn(text),
+            },
+        )?;
+    }
+    Ok(sections)
 }
 
 /// A marker of two-phase commit, as RocksDB's `ldb dump_wal` prints it.

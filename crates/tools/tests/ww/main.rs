@@ -3,6 +3,7 @@
 mod keys;
 mod parts;
 mod peers;
+mod prepared;
 #[path = "../../../concurrent/tests/common/skip.rs"]
 mod skip;
 mod whole;
