@@ -54,7 +54,7 @@ use wait_for::WaitForGraph;
 /// What a lock table is like.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct KeyLocksConfig {
-    /// The least number of shards. 64 to 65536 are made.
+    /// The least number of shards: 64 are made, or the next power of two, up to 65536.
     pub stripes: usize,
     /// How many keys of a column family may be locked at once; `None` for any number. Each
     /// counts once, whoever shares it.

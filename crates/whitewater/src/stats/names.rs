@@ -16,12 +16,14 @@ impl std::error::Error for NameParseError {}
 
 /// Makes an enum of named variants, numbered from 0.
 macro_rules! named_enum {
-    ($(#[$meta:meta])* pub enum $type:ident { $($variant:ident = $text:literal,)+ }) => {
+    ($(#[$meta:meta])* pub enum $type:ident {
+        $($(#[$more:meta])* $variant:ident = $text:literal,)+
+    }) => {
         $(#[$meta])*
         #[derive(Debug, Copy, Clone, PartialEq, Eq)]
         #[repr(u32)]
         pub enum $type {
-            $(#[doc = concat!("`", $text, "`")] $variant,)+
+            $(#[doc = concat!("`", $text, "`")] $(#[$more])* $variant,)+
         }
 
         impl $type {

@@ -176,10 +176,25 @@ named_enum! {
         BlobDbCacheAddFailures = "rocksdb.blobdb.cache.add.failures",
         BlobDbCacheBytesRead = "rocksdb.blobdb.cache.bytes.read",
         BlobDbCacheBytesWrite = "rocksdb.blobdb.cache.bytes.write",
+        ///
+        /// Stays 0: it counts a mutex of RocksDB's commit cache for `WRITE_PREPARED`. Here
+        /// nothing stands in for that cache: which transactions are undecided is known exactly.
         TxnPrepareMutexOverhead = "rocksdb.txn.overhead.mutex.prepare",
+        ///
+        /// Stays 0, as `TxnPrepareMutexOverhead` does: no commit leaves a cache while a snapshot
+        /// needs it.
         TxnOldCommitMapMutexOverhead = "rocksdb.txn.overhead.mutex.old.commit.map",
+        ///
+        /// Stays 0: it counts batches that `WRITE_PREPARED` searches for repeated keys before it can
+        /// give them numbers. Without that policy an operation has a number of its own.
         TxnDuplicateKeyOverhead = "rocksdb.txn.overhead.duplicate.key",
+        ///
+        /// Stays 0, as `TxnPrepareMutexOverhead` does: RocksDB counts look-ups of snapshots for
+        /// commits that leave its cache.
         TxnSnapshotMutexOverhead = "rocksdb.txn.overhead.mutex.snapshot",
+        ///
+        /// Stays 0: RocksDB counts reads that have to be repeated because what they need has left its
+        /// commit cache. No read fails with `TryAgain` here.
         TxnGetTryAgain = "rocksdb.txn.get.tryagain",
         FilesMarkedTrash = "rocksdb.files.marked.trash",
         FilesDeletedFromTrashQueue = "rocksdb.files.marked.trash.deleted",

@@ -1,12 +1,13 @@
 //! What a database with transactions has beside them.
 
-use super::{begin, impatient, kind, open, options, options_on, value};
+use super::{begin, impatient, kind, open, open_with, options, options_on, value};
 use crate::transactions::{DIR, TxnDb};
 use std::path::Path;
 use whitewater::checkpoint::TransactionDBCheckpoint;
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::perf::MemoryUsageBuilder;
+use whitewater::statistics::Ticker;
 use whitewater::{
     DBWithThreadMode, ErrorKind, FlushOptions, IteratorMode, MultiThreaded, SingleThreaded,
     TransactionDB, TransactionDBOptions, WriteOptions, properties,
@@ -30,6 +31,33 @@ fn what_was_committed_is_there_after_the_next_opening() {
     // A database without transactions opens it, too.
     let plain = DBWithThreadMode::<MultiThreaded>::open(&options_on(fs), DIR).unwrap();
     assert_eq!(plain.get("a").unwrap().as_deref(), Some(&b"1"[..]));
+}
+
+/// The tickers of transactions count what RocksDB's `WRITE_PREPARED` needs beside the transactions
+/// themselves, and `get` that fails with `TryAgain`.
+#[test]
+fn tickers_of_transactions_say_that_they_stay_0_and_do() {
+    let mut o = options();
+    o.enable_statistics();
+    let db = open_with(&o);
+    let txn = db.transaction();
+    txn.set_name(b"x").unwrap();
+    txn.put("k", "1").unwrap();
+    txn.put("k", "2").unwrap();
+    txn.prepare().unwrap();
+    let snapshot = db.snapshot();
+    txn.commit().unwrap();
+    assert_eq!(snapshot.get("k").unwrap(), None);
+    assert_eq!(value(&db, "k").as_deref(), Some("2"));
+    let of_transactions = Ticker::iter().filter(|t| t.name().starts_with("rocksdb.txn."));
+    let of_transactions: Vec<_> = of_transactions.copied().collect();
+    assert_eq!(of_transactions.len(), 5);
+    for ticker in of_transactions {
+        assert!(!ticker.is_collected(), "{ticker}");
+        assert_eq!(o.get_ticker_count(ticker), 0, "{ticker}");
+    }
+    // What transactions write is counted as writes are.
+    assert_eq!(o.get_ticker_count(Ticker::NumberKeysWritten), 2);
 }
 
 #[test]
