@@ -54,6 +54,8 @@ bugs! {
         "The directory of the logs is not synced, so a new log may have no name."
     PublishByMaximum "publish_by_maximum"
         "A finished write makes everything up to it visible, finished or not."
+    BatchWithoutEnd "batch_without_end"
+        "With `WRITE_PREPARED`, a batch in the log does not end with a noop."
     BatchPublishedInHalves "batch_published_in_halves"
         "The first entry of a batch becomes visible before the others."
     FamilyLeftOut "family_left_out"

@@ -8,6 +8,7 @@ use super::inserter::is_delete;
 use super::two_phase::{DeferredLink, LeafHint, UnlinkedEntry};
 use super::{Inserter, Memtable};
 use crate::memtable::operations::{Operations, SingleOp};
+use crate::memtable::sections::EntryNumbers;
 use smallvec::SmallVec;
 use std::sync::Arc;
 use whitewater_storage::Result;
@@ -198,40 +199,40 @@ impl LocatedEntries {
         run.clear();
     }
 
-    /// Inserts `batch`, whose first entry gets the number `first`: links the entries
-    /// that were located, and inserts the others. The memtables are those it was
-    /// located in. Returns the number after the last one used.
+    /// Inserts `batch`, whose first entry gets the number `first`, and the others those that
+    /// `numbers` says: links the entries that were located, and inserts the others. The
+    /// memtables are those it was located in. Returns how many entries there are.
     ///
     /// # Errors
     /// As for [`Inserter::add`].
     pub fn insert<'m, 'b>(
         self,
         batch: &'b Batch,
-        first: SequenceNumber,
+        (first, numbers): (SequenceNumber, EntryNumbers<'_>),
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
         inserter: &mut Inserter<'m, 'b>,
-    ) -> Result<SequenceNumber> {
+    ) -> Result<u64> {
         if self.gaps || self.entries.is_empty() {
-            return self.insert_mixed(batch, first, memtable_of, inserter);
+            return self.insert_mixed(batch, (first, numbers), memtable_of, inserter);
         }
-        let mut seq = first;
+        let mut at = 0;
         for Slot { cf, ty, entry } in self.entries {
             if let (Some(memtable), Some(entry)) = (memtable_of(cf), entry) {
-                inserter.link(memtable, ty, entry, seq)?;
+                inserter.link(memtable, ty, entry, first + numbers.offset(at))?;
             }
-            seq += 1;
+            at += 1;
         }
-        Ok(seq)
+        Ok(at)
     }
 
     /// [`LocatedEntries::insert`] where some entries were not located.
     fn insert_mixed<'m, 'b>(
         self,
         batch: &'b Batch,
-        first: SequenceNumber,
+        (first, numbers): (SequenceNumber, EntryNumbers<'_>),
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
         inserter: &mut Inserter<'m, 'b>,
-    ) -> Result<SequenceNumber> {
+    ) -> Result<u64> {
         let mut at = 0;
         let mut slots = self.entries.into_iter();
         for op in batch.ops() {
@@ -240,7 +241,7 @@ impl LocatedEntries {
             };
             let entry = slots.next().and_then(|slot| slot.entry);
             if let Some(memtable) = memtable_of(cf) {
-                let seq = first + at;
+                let seq = first + numbers.offset(at);
                 match entry {
                     Some(entry) => inserter.link(memtable, ty, entry, seq)?,
                     None => {
@@ -251,6 +252,6 @@ impl LocatedEntries {
             }
             at += 1;
         }
-        Ok(first + at)
+        Ok(at)
     }
 }

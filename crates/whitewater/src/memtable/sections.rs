@@ -1,13 +1,18 @@
-//! Writes of two-phase commit (`WRITE_COMMITTED`): the log gets other operations than the
-//! memtables.
+//! Writes of two-phase commit: the log may get other operations than the memtables.
 //!
-//! A transaction is prepared by logging its *section*, its operations between two markers.
-//! Nothing is inserted then. A later record decides: a commit, at whose numbers the
-//! section's operations are inserted, or a rollback.
+//! A transaction is prepared by logging its *section*, its operations between two markers. A
+//! later record decides: a commit or a rollback. When the section's operations are inserted
+//! depends on the write policy ([`PrepareKind`]):
+//! * `WRITE_COMMITTED`: by the commit, at its numbers;
+//! * `WRITE_PREPARED`: by the prepare. Their numbers are undecided until the decision, which
+//!   may insert operations of its own: those of the commit-time batch, or the values that a
+//!   rollback restores. Those are undecided, too, until all are decided at one instant.
 
 use std::sync::Arc;
+use whitewater_concurrent::undecided::NumberRange;
 use whitewater_storage::Result;
-use whitewater_storage::batch::Batch;
+use whitewater_storage::batch::{Batch, Numbering, Op, PrepareKind, sequence};
+use whitewater_storage::key::SequenceNumber;
 
 /// The operations of a prepared transaction, between the markers that the log has around
 /// them.
@@ -17,17 +22,79 @@ pub(crate) struct Section {
     pub name: Box<[u8]>,
     /// The operations, with the markers.
     pub batch: Batch,
+    /// How many numbers its operations take if the prepare inserts them; 0 if the commit does.
+    numbers: u64,
+    /// The number of each operation, counted from the section's first; empty if all have the
+    /// first.
+    offsets: Box<[u64]>,
+}
+
+impl Section {
+    /// The section of the transaction `name`: `batch`, which has its markers, of the kind `kind`.
+    ///
+    /// # Errors
+    /// `Corruption` if the bytes are not a batch, and `NotSupported` for a section of another
+    /// kind.
+    pub fn new(name: &[u8], batch: Batch, kind: PrepareKind) -> Result<Self> {
+        let (mut numbers, mut offsets) = (0, Vec::new());
+        if kind != PrepareKind::Committed {
+            let first = sequence(batch.bytes());
+            let mut walk = Numbering::PerBatch.walk(batch.bytes());
+            for next in walk.by_ref() {
+                let (op, number) = next?;
+                if let Op::Entry { .. } = op {
+                    offsets.push(number - first);
+                }
+            }
+            numbers = walk.used();
+            if offsets.last().is_none_or(|last| *last == 0) {
+                offsets.clear();
+            }
+        }
+        Ok(Section {
+            name: name.into(),
+            batch,
+            numbers,
+            offsets: offsets.into(),
+        })
+    }
+
+    /// Whether the prepare inserts its operations.
+    pub fn is_inserted_early(&self) -> bool {
+        self.numbers > 0
+    }
+}
+
+/// How the operations of a batch are numbered from its first number on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum EntryNumbers<'a> {
+    /// Each has its own.
+    Ascending,
+    /// The distance of each from the first; if there are none, all have the first.
+    At(&'a [u64]),
+}
+
+impl EntryNumbers<'_> {
+    /// The distance of operation `at`, counted from 0, from the first number.
+    #[inline]
+    pub fn offset(self, at: u64) -> u64 {
+        match self {
+            EntryNumbers::Ascending => at,
+            EntryNumbers::At(offsets) => offsets.get(at as usize).copied().unwrap_or(0),
+        }
+    }
 }
 
 /// A write of two-phase commit.
 #[derive(Debug)]
 pub(crate) enum SectionWrite {
-    /// Logs the section and inserts nothing.
+    /// Logs the section. Inserts its operations, if it is of a kind of which the prepare does.
     Prepare(Arc<Section>),
     /// Logs a batch that ends with the commit's marker. Inserts the operations of that
-    /// batch, then those of the section.
+    /// batch, then those of the section, if the prepare has not.
     Commit(Arc<Section>, Batch),
-    /// Logs a batch that is the rollback's marker, and inserts nothing.
+    /// Logs a batch that ends with the rollback's marker, and inserts the operations of that
+    /// batch: the values from before the section, if the prepare has inserted it.
     Rollback(Arc<Section>, Batch),
 }
 
@@ -49,20 +116,29 @@ impl SectionWrite {
         }
     }
 
-    /// What is inserted, in the order of numbers.
+    /// What is inserted, in the order of numbers. A batch may be without operations.
     pub fn inserted(&self) -> impl Iterator<Item = &Batch> {
+        let early = self.section().is_inserted_early();
         let (end, section) = match self {
-            SectionWrite::Commit(section, end) => (Some(end), Some(&section.batch)),
-            SectionWrite::Prepare(_) | SectionWrite::Rollback(..) => (None, None),
+            SectionWrite::Prepare(section) => (None, early.then_some(&section.batch)),
+            SectionWrite::Commit(section, end) => (Some(end), (!early).then_some(&section.batch)),
+            SectionWrite::Rollback(_, end) => (Some(end), None),
         };
         end.into_iter().chain(section)
     }
 
     /// The batch that is inserted, if no other one has operations that are inserted.
     pub fn only_inserted(&self) -> Option<&Batch> {
+        let mut batches = self.inserted().filter(|batch| batch.count() > 0);
+        let only = batches.next();
+        only.filter(|_| batches.next().is_none())
+    }
+
+    /// How what is inserted is numbered.
+    pub fn entry_numbers(&self) -> EntryNumbers<'_> {
         match self {
-            SectionWrite::Commit(section, end) if end.count() == 0 => Some(&section.batch),
-            _ => None,
+            SectionWrite::Prepare(section) => EntryNumbers::At(&section.offsets),
+            SectionWrite::Commit(..) | SectionWrite::Rollback(..) => EntryNumbers::Ascending,
         }
     }
 
@@ -75,15 +151,36 @@ impl SectionWrite {
     /// Sequence numbers that it takes: one, if nothing is inserted. That number keeps its
     /// record in the order, as for a batch of log data alone.
     pub fn numbers(&self) -> u64 {
-        let counts = self.inserted().map(|batch| u64::from(batch.count()));
-        counts.sum::<u64>().max(1)
+        let numbers = match self {
+            SectionWrite::Prepare(section) => section.numbers,
+            SectionWrite::Commit(..) | SectionWrite::Rollback(..) => {
+                self.inserted().map(|batch| u64::from(batch.count())).sum()
+            }
+        };
+        numbers.max(1)
+    }
+
+    /// The numbers that are undecided once it is visible, until its section is decided. `first`
+    /// is its first number.
+    pub fn undecided(&self, first: SequenceNumber) -> Option<NumberRange> {
+        let inserts = match self {
+            SectionWrite::Prepare(_) => true,
+            SectionWrite::Commit(_, end) | SectionWrite::Rollback(_, end) => end.count() > 0,
+        };
+        (inserts && self.section().is_inserted_early()).then(|| NumberRange {
+            first,
+            last: first + self.numbers() - 1,
+        })
     }
 
     /// Bytes that are logged or inserted.
     pub fn size(&self) -> usize {
+        let own = self.logged().bytes().len();
         match self {
-            SectionWrite::Commit(section, end) => end.bytes().len() + section.batch.bytes().len(),
-            _ => self.logged().bytes().len(),
+            SectionWrite::Commit(section, _) if !section.is_inserted_early() => {
+                own + section.batch.bytes().len()
+            }
+            _ => own,
         }
     }
 

@@ -27,6 +27,9 @@ pub(crate) struct WriteFlags {
     /// The insert reads everything before it (`db::merge_folding`), so it begins only when all of
     /// that is in the memtables.
     pub reads_own_prefix: bool,
+    /// It takes a number in a group even if it is log data alone: in databases that number the
+    /// operations of logs by batches (`Numbering::PerBatch`), where its record uses up one.
+    pub takes_number: bool,
 }
 
 /// What is committed. Operations on column families that do not exist take their numbers
@@ -87,11 +90,14 @@ impl WriteRequest {
         }
     }
 
-    /// Sequence numbers that it takes in a group: none for log data alone.
+    /// Sequence numbers that it takes in a group: none for log data alone, but for
+    /// [`takes_number`](WriteFlags::takes_number).
     #[inline]
     pub fn numbers(&self) -> u64 {
         match &self.content {
-            Content::Batch(batch) => u64::from(batch.count()),
+            Content::Batch(batch) => {
+                u64::from(batch.count()).max(u64::from(self.flags.takes_number))
+            }
             Content::Section(write) => write.numbers(),
         }
     }

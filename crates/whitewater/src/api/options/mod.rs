@@ -134,6 +134,12 @@ impl Options {
         Ok(options)
     }
 
+    /// Sets the write policy, which is the business of databases with transactions otherwise.
+    #[cfg(test)]
+    pub(crate) fn set_write_policy(&mut self, policy: crate::options::write_policy::WritePolicy) {
+        self.db.write_policy = policy;
+    }
+
     fn check_refused(&self) -> Result<()> {
         match self.refused.first() {
             Some((_, e)) => Err(e.clone()),

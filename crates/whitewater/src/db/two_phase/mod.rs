@@ -1,9 +1,12 @@
-//! Two-phase commit with `WRITE_COMMITTED`: prepared sections, and decisions on them.
+//! Two-phase commit: prepared sections, and decisions on them.
 //!
-//! A section is logged when it is prepared, and inserted when it is committed, at the
-//! commit's numbers. Both are ordinary writes of the commit sequence (`write`), which differ
-//! in what is logged and what is inserted ([`SectionWrite`]). In their window, between
-//! *append* and *publish*, they note what keeps the logs (`db::writes`).
+//! A section is logged when it is prepared. With `WRITE_COMMITTED` it is inserted when it is
+//! committed, at the commit's numbers. With `WRITE_PREPARED` it is inserted when it is prepared,
+//! at numbers that are *undecided* until its decision (`concurrent::undecided`): readers pass over
+//! them. Then a commit inserts nothing of it, and a rollback restores what its keys read as before
+//! (`undo`). All of these are ordinary writes of the commit sequence (`write`), which differ in
+//! what is logged and what is inserted ([`SectionWrite`]). In their window, between *append* and
+//! *publish*, they note what keeps the logs and which numbers are undecided (`db::writes`).
 //!
 //! `outstanding` lists the sections that are not decided; `recovered` fills it when the database is
 //! opened. Invariants:
@@ -30,8 +33,9 @@
 
 mod outstanding;
 pub(super) mod recovered;
+mod undo;
 
-pub(super) use outstanding::OutstandingSections;
+pub(super) use outstanding::{OutstandingSections, Ranges};
 
 use super::Engine;
 use super::timestamps::Stamped;
@@ -77,8 +81,9 @@ pub(crate) fn check_protocol(protocol: CommitProtocol) -> Result<()> {
 }
 
 impl Engine {
-    /// Logs `batch` as the section of the transaction `name`, and inserts nothing. It takes
-    /// one sequence number and is acknowledged like any write.
+    /// Logs `batch` as the section of the transaction `name`. With `WRITE_COMMITTED` it inserts
+    /// nothing and takes one sequence number; otherwise it inserts the operations, which readers
+    /// pass over. It is acknowledged like any write.
     ///
     /// # Errors
     /// Those of [`Engine::write`]; `InvalidArgument` for range deletions, and for a name
@@ -94,19 +99,20 @@ impl Engine {
         check_protocol(self.commit.protocol)?;
         let batch = self.checked_batch(batch, spec)?.0;
         refuse_range_deletions(&batch)?;
-        let section = Arc::new(Section {
-            name: name.into(),
-            batch: with_markers(batch, name)?,
-        });
+        let kind = self.options.write_policy.prepare_kind();
+        let batch = with_markers(batch, name, kind)?;
+        let section = Arc::new(Section::new(name, batch, kind)?);
         let flags = flags(spec, false)?;
-        let entered = self.commit.sections.enter(&section)?;
+        let undecided = self.commit.undecided.as_ref();
+        let entered = self.commit.sections.enter(&section, undecided)?;
         self.commit_step(SectionWrite::Prepare(section.clone()), flags)?;
         entered.keep();
         Ok(PreparedSection(section))
     }
 
-    /// Commits `section`, and with it the operations of `commit_time_batch`, which have the
-    /// lower sequence numbers. Operations on column families that were dropped since are
+    /// Commits `section`, and with it the operations of `commit_time_batch`. These have lower
+    /// sequence numbers than the section's if that is inserted now, and higher ones if it was
+    /// inserted at the prepare. Operations on column families that were dropped since are
     /// not inserted.
     ///
     /// # Errors
@@ -125,18 +131,22 @@ impl Engine {
             None => (Batch::default(), false),
         };
         end.push_commit(&section.name);
-        folds |= self.folds_any(&section.batch)?;
+        if !section.is_inserted_early() {
+            folds |= self.folds_any(&section.batch)?;
+        }
         let write = SectionWrite::Commit(section.clone(), end);
         check_size(write.size() as u64, write.entries())?;
         let flags = flags(spec, folds)?;
         self.decide(write, flags)
     }
 
-    /// Rolls `section` back.
+    /// Rolls `section` back. If the prepare has inserted its operations, each of its keys gets the
+    /// value again that it reads as. Nobody may write these keys meanwhile: the locks of the
+    /// transaction see to that, which one that an opening has found does not have.
     ///
     /// # Errors
-    /// Those of [`Engine::write`]. The section is prepared as before (X8), and can be
-    /// decided again.
+    /// Those of [`Engine::write`], and of reading the section's keys. The section is prepared as
+    /// before (X8), and can be decided again.
     pub(crate) fn rollback_section(
         &self,
         section: &PreparedSection,
@@ -144,14 +154,21 @@ impl Engine {
     ) -> Result<()> {
         self.check_writer()?;
         let section = &section.0;
-        let mut end = Batch::default();
+        let mut end = if section.is_inserted_early() {
+            self.undo_of(section, spec)?
+        } else {
+            Batch::default()
+        };
         end.push_rollback(&section.name);
         let write = SectionWrite::Rollback(section.clone(), end);
+        check_size(write.size() as u64, write.entries())?;
         self.decide(write, flags(spec, false)?)
     }
 
-    /// Takes over a section that recovery has found: `batch`, with the section's markers,
-    /// is in `log` and has the sequence number `number`.
+    /// Takes over a section that recovery has found: `batch`, with the section's markers, is in
+    /// a log and has a sequence number, those of `place`. `ranges` are the numbers that its
+    /// operations were inserted with, which are undecided; without the write policies that
+    /// insert early there are none.
     ///
     /// # Errors
     /// `InvalidArgument` for a name with an outstanding section.
@@ -159,13 +176,12 @@ impl Engine {
         &self,
         name: &[u8],
         batch: Batch,
-        (log, number): (u64, SequenceNumber),
+        place: (u64, SequenceNumber),
+        ranges: Ranges,
     ) -> Result<()> {
-        let section = Section {
-            name: name.into(),
-            batch,
-        };
-        self.commit.sections.adopt(&Arc::new(section), log, number)
+        let kind = self.options.write_policy.prepare_kind();
+        let section = Arc::new(Section::new(name, batch, kind)?);
+        self.commit.sections.adopt(&section, place, ranges)
     }
 
     /// The prepared sections that are not being decided on, by name.
@@ -177,13 +193,14 @@ impl Engine {
     /// Commits or rolls back. Gives no way to compactions: other writers may wait for the
     /// keys of the transaction.
     fn decide(&self, write: SectionWrite, flags: WriteFlags) -> Result<()> {
-        let deciding = self.commit.sections.begin_decision(write.section())?;
+        let undecided = self.commit.undecided.as_ref();
+        let deciding = (self.commit.sections).begin_decision(write.section(), undecided)?;
         let flags = WriteFlags {
             low_pri: false,
             ..flags
         };
         self.commit_step(write, flags)?;
-        deciding.done(); // acknowledged: upholds X2
+        deciding.done(); // acknowledged: upholds X2, X3
         Ok(())
     }
 
@@ -226,7 +243,7 @@ impl Engine {
 }
 
 /// `batch` between the markers of the section `name`.
-fn with_markers(mut batch: Batch, name: &[u8]) -> Result<Batch> {
+fn with_markers(mut batch: Batch, name: &[u8], kind: PrepareKind) -> Result<Batch> {
     if !batch.starts_with_noop() {
         let mut copy = Batch::with_capacity(batch.bytes().len() + name.len() + 8);
         if batch.is_protected() {
@@ -238,7 +255,7 @@ fn with_markers(mut batch: Batch, name: &[u8]) -> Result<Batch> {
         }
         batch = copy;
     }
-    batch.mark_prepared(PrepareKind::Committed, name)?;
+    batch.mark_prepared(kind, name)?;
     Ok(batch)
 }
 

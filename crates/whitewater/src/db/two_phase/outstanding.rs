@@ -9,9 +9,11 @@
 //! * X9: a name is in the list once.
 
 use crate::memtable::sections::Section;
+use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use whitewater_concurrent::system::Mutex;
+use whitewater_concurrent::undecided::{NumberRange, Undecided};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{Error, Result};
 
@@ -39,7 +41,14 @@ struct Outstanding {
     deciding: bool,
     /// The last number of the decision, once that is logged.
     decided: Option<SequenceNumber>,
+    /// The numbers of its operations, if these are in memtables or tables before it is decided.
+    ranges: Ranges,
+    /// The numbers of the operations that the decision has inserted, which are decided with it.
+    of_decision: Option<NumberRange>,
 }
+
+/// Number ranges of one section: mostly one.
+pub(crate) type Ranges = SmallVec<[NumberRange; 1]>;
 
 impl Outstanding {
     /// Where its record is, if it is prepared at the visible number `visible`.
@@ -60,28 +69,41 @@ struct Place {
 
 impl OutstandingSections {
     /// Enters a section that is about to be logged. It leaves the list again when the
-    /// result is dropped, unless that is [kept](Entered::keep).
+    /// result is dropped, and its numbers leave `undecided`, unless that is
+    /// [kept](Entered::keep).
     ///
     /// # Errors
     /// `InvalidArgument` if a section of that name is outstanding (X9).
-    pub fn enter(&self, section: &Arc<Section>) -> Result<Entered<'_>> {
-        self.insert(section, None)?;
+    pub fn enter<'a>(
+        &'a self,
+        section: &Arc<Section>,
+        undecided: Option<&'a Undecided>,
+    ) -> Result<Entered<'a>> {
+        self.insert(section, None, Ranges::new())?;
         Ok(Entered {
             sections: self,
             section: section.clone(),
+            undecided,
+            kept: false,
         })
     }
 
     /// Enters a section that recovery has found in `log`, with the sequence number
-    /// `number`.
+    /// `number`. `ranges` are those that its operations have been inserted with and that are
+    /// undecided.
     ///
     /// # Errors
     /// As for [`enter`](Self::enter).
-    pub fn adopt(&self, section: &Arc<Section>, log: u64, number: SequenceNumber) -> Result<()> {
-        self.insert(section, Some(Place { log, number }))
+    pub fn adopt(
+        &self,
+        section: &Arc<Section>,
+        (log, number): (u64, SequenceNumber),
+        ranges: Ranges,
+    ) -> Result<()> {
+        self.insert(section, Some(Place { log, number }), ranges)
     }
 
-    fn insert(&self, section: &Arc<Section>, place: Option<Place>) -> Result<()> {
+    fn insert(&self, section: &Arc<Section>, place: Option<Place>, ranges: Ranges) -> Result<()> {
         let mut list = self.list.lock();
         list.any = true;
         if list.by_name.contains_key(&section.name) {
@@ -95,24 +117,37 @@ impl OutstandingSections {
             place,
             deciding: false,
             decided: None,
+            ranges,
+            of_decision: None,
         };
         list.by_name.insert(section.name.clone(), outstanding);
         Ok(())
     }
 
     /// Notes that the record of `section` is in `log` with the number `number`: X1. The
-    /// number is not visible yet.
-    pub fn note_logged(&self, section: &Arc<Section>, log: u64, number: SequenceNumber) {
+    /// number is not visible yet. Its operations are being inserted with the numbers `range`,
+    /// if that is set.
+    pub fn note_logged(
+        &self,
+        section: &Arc<Section>,
+        (log, number): (u64, SequenceNumber),
+        range: Option<NumberRange>,
+    ) {
         if let Some(outstanding) = self.list.lock().find(section) {
             outstanding.place = Some(Place { log, number });
+            outstanding.ranges.extend(range);
         }
     }
 
-    /// Begins to decide on `section`.
+    /// Begins to decide on `section`. When that is done, its numbers leave `undecided`.
     ///
     /// # Errors
     /// `InvalidArgument` if it is not outstanding, or a decision is under way.
-    pub fn begin_decision(&self, section: &Arc<Section>) -> Result<Deciding<'_>> {
+    pub fn begin_decision<'a>(
+        &'a self,
+        section: &Arc<Section>,
+        undecided: Option<&'a Undecided>,
+    ) -> Result<Deciding<'a>> {
         let mut list = self.list.lock();
         match list.find(section) {
             Some(outstanding) if outstanding.place.is_some() && !outstanding.deciding => {
@@ -127,17 +162,26 @@ impl OutstandingSections {
         Ok(Deciding {
             sections: self,
             section: section.clone(),
+            undecided,
         })
     }
 
     /// Notes that the decision on `section` is logged, with numbers up to `last`, which
-    /// is not visible yet. Returns the log of the section; 0 if that is unknown.
-    pub fn note_decided(&self, section: &Arc<Section>, last: SequenceNumber) -> u64 {
+    /// is not visible yet. Operations are being inserted with the numbers `range`, if that is
+    /// set, which are decided with the section. Returns the log of the section; 0 if that is
+    /// unknown.
+    pub fn note_decided(
+        &self,
+        section: &Arc<Section>,
+        last: SequenceNumber,
+        range: Option<NumberRange>,
+    ) -> u64 {
         let mut list = self.list.lock();
         let Some(outstanding) = list.find(section) else {
             return 0;
         };
         outstanding.decided = Some(last);
+        outstanding.of_decision = range;
         outstanding.place.map_or(0, |place| place.log)
     }
 
@@ -191,10 +235,9 @@ impl List {
         found.filter(|one| Arc::ptr_eq(&one.section, section))
     }
 
-    fn remove(&mut self, section: &Arc<Section>) {
-        if self.find(section).is_some() {
-            self.by_name.remove(&section.name);
-        }
+    fn remove(&mut self, section: &Arc<Section>) -> Option<Outstanding> {
+        self.find(section)?;
+        self.by_name.remove(&section.name)
     }
 }
 
@@ -203,18 +246,28 @@ impl List {
 pub(crate) struct Entered<'a> {
     sections: &'a OutstandingSections,
     section: Arc<Section>,
+    undecided: Option<&'a Undecided>,
+    kept: bool,
 }
 
 impl Entered<'_> {
     /// The section is prepared.
-    pub fn keep(self) {
-        std::mem::forget(self);
+    pub fn keep(mut self) {
+        self.kept = true;
     }
 }
 
 impl Drop for Entered<'_> {
     fn drop(&mut self) {
-        self.sections.list.lock().remove(&self.section);
+        if self.kept {
+            return;
+        }
+        // The prepare has failed: its numbers are never visible.
+        let removed = self.sections.list.lock().remove(&self.section);
+        leave(
+            self.undecided,
+            removed.into_iter().flat_map(|one| one.ranges),
+        );
     }
 }
 
@@ -223,21 +276,39 @@ impl Drop for Entered<'_> {
 pub(crate) struct Deciding<'a> {
     sections: &'a OutstandingSections,
     section: Arc<Section>,
+    undecided: Option<&'a Undecided>,
 }
 
 impl Deciding<'_> {
-    /// The decision was acknowledged.
+    /// The decision was acknowledged: what was inserted at the prepare and what was inserted
+    /// with the decision count from one instant on (X3).
     pub fn done(self) {
-        self.sections.list.lock().remove(&self.section);
+        let removed = self.sections.list.lock().remove(&self.section);
+        let ranges = removed.map(|one| one.ranges.into_iter().chain(one.of_decision));
+        leave(self.undecided, ranges.into_iter().flatten());
     }
 }
 
 impl Drop for Deciding<'_> {
     fn drop(&mut self) {
         // Not there if the decision is done.
+        let mut failed = None;
         if let Some(outstanding) = self.sections.list.lock().find(&self.section) {
             outstanding.deciding = false;
             outstanding.decided = None;
+            // Its numbers are never visible.
+            failed = outstanding.of_decision.take();
         }
+        leave(self.undecided, failed);
+    }
+}
+
+/// Takes `ranges` out of `undecided`, all at one instant.
+fn leave(undecided: Option<&Undecided>, ranges: impl IntoIterator<Item = NumberRange>) {
+    let mut ranges = ranges.into_iter().peekable();
+    if let Some(undecided) = undecided
+        && ranges.peek().is_some()
+    {
+        undecided.decide(ranges.map(|range| range.first));
     }
 }

@@ -6,6 +6,7 @@
 //! opening would meet again. After a crash in between, that opening finds both; they are the
 //! same, since nothing is decided before an opening has ended.
 
+use super::Ranges;
 use crate::db::Engine;
 use crate::write::generation::End;
 use crate::write::wal::Wal;
@@ -55,7 +56,8 @@ impl Engine {
                 name.escape_ascii(),
                 section.batch.count()
             ));
-            self.adopt_section(&name, section.batch, (section.log, section.number))?;
+            let place = (section.log, section.number);
+            self.adopt_section(&name, section.batch, place, Ranges::new())?;
         }
         Ok(())
     }

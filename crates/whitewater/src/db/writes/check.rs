@@ -52,11 +52,16 @@ impl Engine {
         stamped.check(batch, &generation.memtables)?;
         let mut found = 0u32;
         let mut folds = false;
+        let mut has_log_data = false;
         for op in batch.ops() {
             let op = op?;
             let Op::Entry { cf, ty, key, value } = op else {
                 op.marker()
                     .map_or(Ok(()), |name| Err(marker_in_batch(name)))?;
+                has_log_data |= matches!(op, Op::LogData(_));
+                if has_log_data && op == Op::Noop && self.commit.undecided.is_some() {
+                    return Err(noop_behind_log_data());
+                }
                 continue;
             };
             found += 1;
@@ -147,6 +152,13 @@ fn marker_in_batch(name: &str) -> Error {
     Error::invalid(format_args!(
         "write batch with the marker {name}: only a transaction's prepare, commit and rollback write it"
     ))
+}
+
+/// The error for a batch of the caller that could use up more numbers in the log than it has
+/// operations ([`Numbering::PerBatch`](batch::Numbering::PerBatch)).
+#[cold]
+fn noop_behind_log_data() -> Error {
+    Error::invalid("write batch with a noop behind log data")
 }
 
 fn is_writable(ty: ValueType) -> bool {

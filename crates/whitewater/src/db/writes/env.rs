@@ -4,6 +4,7 @@ use super::super::Engine;
 use super::super::failure::Source;
 use super::super::merge_folding::Folding;
 use crate::memtable::operations::Operations;
+use crate::memtable::sections::EntryNumbers;
 use crate::memtable::{DeferredWork, Inserter, LeafHint, LocatedBatch, LocatedEntries, Memtable};
 use crate::panics::{Guarded, caught};
 use crate::perf_context::{Step, StepTimer};
@@ -313,13 +314,16 @@ impl Engine {
         if write.flags.reads_own_prefix {
             inserter.fold_by(&folding);
         }
-        let next = match &write.operations {
-            Operations::Batch(batch) => located.insert(batch, first, memtable_of, &mut inserter)?,
+        let entries = match &write.operations {
+            Operations::Batch(batch) => {
+                let numbers = (first, EntryNumbers::Ascending);
+                located.insert(batch, numbers, memtable_of, &mut inserter)?
+            }
             Operations::Single(op) => {
                 if let Some(memtable) = memtable_of(op.cf) {
                     inserter.add(memtable, op.ty, op.key, op.value, first)?;
                 }
-                first + 1
+                1
             }
             Operations::Section(section) => {
                 self.note_section(generation, section, first)?;
@@ -329,9 +333,11 @@ impl Engine {
                 }
                 let batches = section.inserted().filter(|batch| batch.count() > 0);
                 let mut located = Some(located); // of the only one
-                batches.into_iter().try_fold(first, |first, batch| {
+                batches.into_iter().try_fold(0, |entries, batch| {
                     let located = located.take().unwrap_or_default();
-                    located.insert(batch, first, memtable_of, &mut inserter)
+                    let numbers = (first + entries, section.entry_numbers());
+                    let more = located.insert(batch, numbers, memtable_of, &mut inserter)?;
+                    Ok::<u64, Error>(entries + more)
                 })?
             }
         };
@@ -342,7 +348,7 @@ impl Engine {
         if updated > 0 {
             self.tick(Ticker::NumberKeysUpdated, updated);
         }
-        self.count_write(write, next - first);
+        self.count_write(write, entries);
         Ok(())
     }
 }

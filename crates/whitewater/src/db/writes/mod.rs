@@ -46,7 +46,8 @@ impl Engine {
         let _apart = self.keep_apart(&op);
         let _timer = self.time(Histogram::DbWrite);
         let prefetched = self.prefetch(&op, &flags);
-        if self.commit.protocol == CommitProtocol::Ordered && !protected {
+        let ends_batch = self.ends_batches();
+        if self.commit.protocol == CommitProtocol::Ordered && !protected && !ends_batch {
             let operations = Operations::Single(op);
             return ordered::commit(self, &Write { operations, flags }, prefetched);
         }
@@ -55,6 +56,9 @@ impl Engine {
             batch.protect()?;
         }
         batch.push(cf, ty, key, value);
+        if ends_batch {
+            batch.push_noop();
+        }
         let request = WriteRequest::new(batch, flags);
         let outcome = self.committer().commit(&request, prefetched);
         if let Some(batch) = request.into_batch() {
@@ -97,20 +101,37 @@ impl Engine {
     /// Commits `batch`, whose values have the times that they are to have.
     fn write_stamped(
         &self,
-        batch: Batch,
+        mut batch: Batch,
         stamped: &Stamped,
         spec: &WriteSpec,
     ) -> (Batch, Result<()>) {
         let ignore_missing_cf = spec.ignore_missing_column_families;
         let checked = self.check_batch(&batch, stamped, ignore_missing_cf);
-        let flags = match checked.and_then(|own_prefix| flags(spec, own_prefix)) {
+        let mut flags = match checked.and_then(|own_prefix| flags(spec, own_prefix)) {
             Ok(flags) => flags,
             Err(e) => return (batch, Err(e)),
         };
         let _timer = self.time(Histogram::DbWrite);
+        let mark = batch.mark();
+        if self.ends_batches() && !batch.body().is_empty() {
+            batch.push_noop();
+            flags.takes_number = true;
+        }
         let request = WriteRequest::new(batch, flags);
         let outcome = self.committer().commit(&request, None);
-        (request.into_batch().unwrap_or_default(), outcome)
+        let mut batch = request.into_batch().unwrap_or_default();
+        batch.take_back(mark);
+        (batch, outcome)
+    }
+
+    /// Whether each batch in the log ends with a noop. The write policies that insert at the
+    /// prepare number the operations of logs by batches, and the noop says where one ends
+    /// (`Numbering::PerBatch`).
+    #[inline]
+    fn ends_batches(&self) -> bool {
+        let mut ends = self.commit.undecided.is_some();
+        planted!(BatchWithoutEnd => ends = false);
+        ends
     }
 
     /// Prefetches the leaf that the insert of `op` is going to wait for, before everything
@@ -178,5 +199,6 @@ pub(super) fn flags(spec: &WriteSpec, reads_own_prefix: bool) -> Result<WriteFla
         no_slowdown: spec.no_slowdown,
         low_pri: spec.low_pri,
         reads_own_prefix,
+        takes_number: false,
     })
 }

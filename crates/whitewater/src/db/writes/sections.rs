@@ -9,7 +9,7 @@ use whitewater_storage::key::SequenceNumber;
 
 impl Engine {
     /// Notes a write whose record is in the log of `generation`, and whose numbers, from
-    /// `first` on, are not visible yet: upholds X1 and X2 of `db::two_phase`.
+    /// `first` on, are not visible yet: upholds X1, X2 and X3 of `db::two_phase`.
     pub(super) fn note_section(
         &self,
         generation: &Generation,
@@ -17,18 +17,22 @@ impl Engine {
         first: SequenceNumber,
     ) -> Result<()> {
         let last = first + write.numbers() - 1;
+        let range = write.undecided(first);
+        let sections = &self.commit.sections;
         match write {
             SectionWrite::Prepare(section) => {
                 let log = generation.wal.log_number();
-                self.commit.sections.note_logged(section, log, last);
+                sections.note_logged(section, (log, first), range);
             }
-            SectionWrite::Rollback(section, _) => {
-                self.commit.sections.note_decided(section, last);
+            SectionWrite::Rollback(section, _) | SectionWrite::Commit(section, _) => {
+                let log = sections.note_decided(section, last, range);
+                for batch in write.inserted() {
+                    keep_log(generation, batch, log)?;
+                }
             }
-            SectionWrite::Commit(section, _) => {
-                let log = self.commit.sections.note_decided(section, last);
-                keep_log(generation, &section.batch, log)?;
-            }
+        }
+        if let (Some(undecided), Some(range)) = (&self.commit.undecided, range) {
+            undecided.enter([range]);
         }
         Ok(())
     }
