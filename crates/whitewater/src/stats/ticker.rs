@@ -177,6 +177,7 @@ named_enum! {
         BlobDbCacheBytesRead = "rocksdb.blobdb.cache.bytes.read",
         BlobDbCacheBytesWrite = "rocksdb.blobdb.cache.bytes.write",
         ///
+        ///
         /// Stays 0: it counts a mutex of RocksDB's commit cache for `WRITE_PREPARED`. Here
         /// nothing stands in for that cache: which transactions are undecided is known exactly.
         TxnPrepareMutexOverhead = "rocksdb.txn.overhead.mutex.prepare",
@@ -185,16 +186,16 @@ named_enum! {
         /// needs it.
         TxnOldCommitMapMutexOverhead = "rocksdb.txn.overhead.mutex.old.commit.map",
         ///
-        /// Stays 0: it counts batches that `WRITE_PREPARED` searches for repeated keys before it can
-        /// give them numbers. Without that policy an operation has a number of its own.
+        /// Stays 0: it counts batches that `WRITE_PREPARED` searches for repeated keys before it
+        /// can give them numbers. Without that policy an operation has a number of its own.
         TxnDuplicateKeyOverhead = "rocksdb.txn.overhead.duplicate.key",
         ///
         /// Stays 0, as `TxnPrepareMutexOverhead` does: RocksDB counts look-ups of snapshots for
         /// commits that leave its cache.
         TxnSnapshotMutexOverhead = "rocksdb.txn.overhead.mutex.snapshot",
         ///
-        /// Stays 0: RocksDB counts reads that have to be repeated because what they need has left its
-        /// commit cache. No read fails with `TryAgain` here.
+        /// Stays 0: RocksDB counts reads that have to be repeated because what they need has left
+        /// its commit cache. No read fails with `TryAgain` here.
         TxnGetTryAgain = "rocksdb.txn.get.tryagain",
         FilesMarkedTrash = "rocksdb.files.marked.trash",
         FilesDeletedFromTrashQueue = "rocksdb.files.marked.trash.deleted",

@@ -1,6 +1,6 @@
 //! Transactions: what RocksDB's tests of them show, and the `rocksdb` crate's.
 //!
-//! * `locks`: who gets a key, and who does not; `deadlocks`.
+//! * `locks`: who gets a key, and who does not; `lock_races`; `deadlocks`.
 //! * `snapshots`: what conflicts; `validation`: where it is looked for.
 //! * `own_writes`: batch over database; `iterators`; `savepoints`.
 //! * `endings`: commit, rollback, expiration, names; `outside`: writes outside of transactions.
@@ -10,13 +10,14 @@
 //! * `optimistic`: transactions that lock nothing.
 //! * `families`: column families; `whole_database`: everything that is not about transactions.
 
+mod closing;
 mod deadlocks;
 mod endings;
 mod families;
 mod isolation;
 mod iterators;
+mod lock_races;
 mod locks;
-mod model;
 mod optimistic;
 mod outside;
 mod own_writes;
@@ -25,6 +26,7 @@ mod recovered;
 mod savepoints;
 mod simulated;
 mod snapshots;
+mod stalls;
 mod two_phase;
 mod validation;
 mod whole_database;

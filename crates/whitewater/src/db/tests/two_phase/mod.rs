@@ -1,13 +1,14 @@
 //! Prepared sections and decisions on them: what is logged, numbered and seen (here),
-//! `retention` of logs, `races`, `failures` and resumptions, `crashes`, `recovery`, `damage`,
-//! sections that are `logged_again`, whose `repetitions` readers meet, `readers` of logs,
-//! `fixtures` of RocksDB; sections that are `inserted_early`, by their prepare.
+//! `retention` of logs, `races`, `jobs` in between, `failures` and resumptions, `crashes`,
+//! `recovery`, `damage`, sections that are `logged_again`, whose `repetitions` readers meet,
+//! `readers` of logs, `fixtures` of RocksDB; sections that are `inserted_early`, by their prepare.
 
 mod crashes;
 mod damage;
 mod failures;
 mod fixtures;
 mod inserted_early;
+mod jobs;
 mod logged_again;
 mod races;
 mod readers;
