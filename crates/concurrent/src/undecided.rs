@@ -16,6 +16,7 @@
 //! and those in its ranges were not decided when it began.
 
 use crate::sync::{AtomicU64, Mutex, Ordering};
+use crossbeam_utils::CachePadded;
 use std::sync::Arc;
 
 /// Numbers from the first to the last.
@@ -56,8 +57,15 @@ impl UndecidedRanges {
 }
 
 /// The ranges that are undecided now.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Undecided {
+    // One cache line: every change writes both fields, and those who find the state odd take the
+    // lock next.
+    inner: CachePadded<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
     ranges: Mutex<Ranges>,
     /// Twice the number of changes of `ranges`, plus one if there are any.
     /// Written by: threads that change `ranges`, under its lock (Release). Read by: readers
@@ -73,15 +81,27 @@ struct Ranges {
     shared: Option<Arc<UndecidedRanges>>,
 }
 
+impl Default for Undecided {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl Undecided {
     /// Nothing is undecided.
     pub fn new() -> Self {
-        Self::default()
+        let inner = Inner {
+            ranges: Mutex::new(Ranges::default()),
+            state: AtomicU64::new(0),
+        };
+        Undecided {
+            inner: CachePadded::new(inner),
+        }
     }
 
     /// Enters ranges. None of their last numbers is visible yet, and they overlap no other.
     pub fn enter(&self, ranges: impl IntoIterator<Item = NumberRange>) {
-        let mut locked = self.ranges.lock();
+        let mut locked = self.inner.ranges.lock();
         for range in ranges {
             debug_assert!(range.first <= range.last, "{range:?}");
             // Mostly the end, since numbers grow.
@@ -94,7 +114,7 @@ impl Undecided {
     /// Takes ranges out, by their first numbers, all at one instant. What was written at their
     /// numbers, and whatever decides on it, is visible.
     pub fn decide(&self, firsts: impl IntoIterator<Item = u64>) {
-        let mut locked = self.ranges.lock();
+        let mut locked = self.inner.ranges.lock();
         for first in firsts {
             let at = locked.list.binary_search_by_key(&first, |one| one.first);
             if let Ok(at) = at {
@@ -106,10 +126,10 @@ impl Undecided {
 
     fn changed(&self, locked: &mut Ranges) {
         locked.shared = None;
-        let before = self.state.load(Ordering::Relaxed); // only written under the lock
+        let before = self.inner.state.load(Ordering::Relaxed); // only written under the lock
         let after = ((before >> 1) + 1) << 1 | u64::from(!locked.list.is_empty());
         // Release: pairs with the first load of `none_at`.
-        self.state.store(after, Ordering::Release);
+        self.inner.state.store(after, Ordering::Release);
     }
 
     /// The number that `visible` returns, if nothing up to it is undecided. It loads the
@@ -117,14 +137,14 @@ impl Undecided {
     #[inline]
     pub fn none_at(&self, visible: impl FnOnce() -> u64) -> Option<u64> {
         // Acquire: what has left by then is visible at the number that is loaded next.
-        let before = self.state.load(Ordering::Acquire);
+        let before = self.inner.state.load(Ordering::Acquire);
         if before & 1 == 1 {
             return None;
         }
         let number = visible();
         // Relaxed: a range with a visible number was entered before that was published, and so
         // is seen by who has acquired that number.
-        (self.state.load(Ordering::Relaxed) == before).then_some(number)
+        (self.inner.state.load(Ordering::Relaxed) == before).then_some(number)
     }
 
     /// The number that `visible` returns, and what is undecided at that instant.
@@ -138,7 +158,7 @@ impl Undecided {
 
     #[cold]
     fn locked_at(&self, visible: impl Fn() -> u64) -> (u64, Option<Arc<UndecidedRanges>>) {
-        let mut locked = self.ranges.lock();
+        let mut locked = self.inner.ranges.lock();
         // Nothing enters or leaves meanwhile.
         let number = visible();
         if locked.shared.is_none() {

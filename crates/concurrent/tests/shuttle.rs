@@ -29,7 +29,9 @@ use whitewater_concurrent::group::{GroupQueue, Members, Prepare, Steps};
 use whitewater_concurrent::key_locks::{
     KeyLocks, KeyLocksConfig, LockError, LockMode, LockOwner, Timeout, Wait,
 };
+use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::skiplist::{SkipList, Splice};
+use whitewater_concurrent::undecided::{NumberRange, Undecided, UndecidedRanges};
 use whitewater_concurrent::waiter::YieldPolicy;
 
 fn number(variable: &str, default: u64) -> u64 {
@@ -635,5 +637,172 @@ fn key_locks_exclude_each_other() {
             worker.join().unwrap();
         }
         assert_eq!(locks.lock_status(), []);
+    });
+}
+
+/// What is known of transactions from outside, for the test below.
+#[derive(Default)]
+struct Decisions {
+    next: u64,
+    /// By the first number of each transaction: its numbers, and how far it is.
+    all: BTreeMap<u64, (Vec<u64>, Stage)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Stage {
+    /// Nobody may see it.
+    Undecided,
+    /// It may be seen from now on, or not.
+    Deciding,
+    /// Whoever looks from now on sees it.
+    Decided,
+}
+
+struct Database {
+    undecided: Undecided,
+    publication: Publication,
+    decisions: Mutex<Decisions>,
+}
+
+/// A snapshot, and what a read at it has seen.
+type Taken = (u64, Option<Arc<UndecidedRanges>>, Vec<u64>);
+
+impl Database {
+    /// Allocates `len` numbers, enters them if they are not decided with their publication, and
+    /// publishes them.
+    fn write(&self, len: u64, enters: bool) -> u64 {
+        let first = {
+            let mut decisions = self.decisions.lock().unwrap();
+            let first = decisions.next + 1;
+            decisions.next += len;
+            let numbers = (first..first + len).collect();
+            let stage = if enters {
+                Stage::Undecided
+            } else {
+                Stage::Deciding
+            };
+            decisions.all.insert(first, (numbers, stage));
+            first
+        };
+        let last = first + len - 1;
+        if enters {
+            self.undecided.enter([NumberRange { first, last }]);
+        }
+        self.publication.finish(first, last).unwrap();
+        self.publication.wait(last).unwrap();
+        first
+    }
+
+    fn at_stage(&self, first: u64, stage: Stage) {
+        self.decisions
+            .lock()
+            .unwrap()
+            .all
+            .get_mut(&first)
+            .unwrap()
+            .1 = stage;
+    }
+
+    /// A write that counts with its publication.
+    fn plain(&self, len: u64) {
+        let first = self.write(len, false);
+        self.at_stage(first, Stage::Decided);
+    }
+
+    /// A transaction whose commit has operations of its own, decided at one instant.
+    fn transaction(&self, len: u64) {
+        let section = self.write(len, true);
+        thread::yield_now();
+        let end = self.write(1, true);
+        {
+            let mut decisions = self.decisions.lock().unwrap();
+            let (numbers, _) = decisions.all.remove(&end).unwrap();
+            let whole = decisions.all.get_mut(&section).unwrap();
+            whole.0.extend(numbers);
+            whole.1 = Stage::Deciding;
+        }
+        self.undecided.decide([end, section]);
+        self.at_stage(section, Stage::Decided);
+    }
+
+    /// Takes a snapshot, which must show what the model allows.
+    fn snapshot(&self) -> Taken {
+        let stages = || {
+            let decisions = self.decisions.lock().unwrap();
+            decisions.all.values().cloned().collect::<Vec<_>>()
+        };
+        let before = stages();
+        let (sequence, undecided) = self.undecided.at(|| self.publication.visible());
+        let shown = (1..=sequence)
+            .filter(|number| !undecided.as_ref().is_some_and(|u| u.contains(*number)))
+            .collect::<Vec<_>>();
+        let is_shown = |number: &u64| shown.binary_search(number).is_ok();
+        for (numbers, _) in before.iter().filter(|(_, stage)| *stage == Stage::Decided) {
+            assert!(numbers.iter().all(is_shown), "decided, and not seen");
+        }
+        for (numbers, stage) in stages() {
+            let some = numbers.iter().any(is_shown);
+            assert!(!some || stage != Stage::Undecided, "undecided, and seen");
+            assert!(!some || numbers.iter().all(is_shown), "a part is seen");
+        }
+        (sequence, undecided, shown)
+    }
+}
+
+/// Transactions and plain writes beside readers that take snapshots, keep some of them and
+/// release others: each shows whole transactions, those that a sequential order of decisions
+/// gives, and what two of them show is in the order in which they were taken.
+#[test]
+fn snapshots_beside_decisions_are_those_of_the_model() {
+    model(|| {
+        let no_yield = YieldPolicy {
+            max_yield: Duration::ZERO,
+            slow_yield: Duration::ZERO,
+        };
+        let database = Arc::new(Database {
+            undecided: Undecided::new(),
+            publication: Publication::new(0, no_yield),
+            decisions: Mutex::default(),
+        });
+        let mut threads = Vec::new();
+        for writer in 0..2 {
+            let database = database.clone();
+            threads.push(thread::spawn(move || {
+                for i in 0..3 {
+                    database.transaction(1 + (i + writer) % 2);
+                }
+            }));
+        }
+        let plain = database.clone();
+        threads.push(thread::spawn(move || {
+            (1..4).for_each(|len| plain.plain(len))
+        }));
+        for _ in 0..2 {
+            let database = database.clone();
+            threads.push(thread::spawn(move || {
+                let mut kept: Vec<Taken> = Vec::new();
+                for i in 0..6 {
+                    let taken = database.snapshot();
+                    if let Some((_, _, before)) = kept.last() {
+                        let mut stay = before.iter();
+                        assert!(stay.all(|number| taken.2.contains(number)), "seen no more");
+                    }
+                    kept.push(taken);
+                    if i % 3 == 2 {
+                        kept.remove(0);
+                    }
+                }
+                for (sequence, undecided, shown) in kept {
+                    let now = (1..=sequence)
+                        .filter(|n| !undecided.as_ref().is_some_and(|u| u.contains(*n)));
+                    assert!(now.eq(shown), "a snapshot that changes");
+                }
+            }));
+        }
+        for thread in threads {
+            thread.join().unwrap();
+        }
+        let (last, undecided, shown) = database.snapshot();
+        assert_eq!((undecided, shown.len() as u64), (None, last));
     });
 }

@@ -58,7 +58,9 @@ pub(crate) struct CommitPath {
     pub(super) sections: OutstandingSections,
     /// The numbers whose entries are in memtables before it is decided whether they count, in a
     /// database with a write policy that has such (X3).
-    pub(super) undecided: Option<Undecided>,
+    ///
+    /// Boxed, since its cache line changes with every such write.
+    pub(super) undecided: Option<Box<Undecided>>,
     /// Where writes meet transactions that commit, in a database with optimistic ones. Set
     /// before the first write.
     pub(super) validation: OnceLock<Arc<Validation>>,
@@ -106,7 +108,7 @@ impl CommitPath {
             large_batch_turn: Mutex::default(),
             generations: Generations::new(first),
             wal,
-            undecided: (options.write_policy.inserts_undecided()).then(Undecided::new),
+            undecided: (options.write_policy.inserts_undecided()).then(Box::default),
             validation: OnceLock::new(),
             publication: Publication::new(last, policy),
             durable: SingleFlight::new(last),

@@ -228,7 +228,7 @@ impl Engine {
     /// visible.
     pub(crate) fn live(&self) -> Live {
         // Before the snapshots are asked for: upholds X4.
-        let undecided = self.commit.undecided.as_ref().and_then(Undecided::now);
+        let undecided = self.commit.undecided.as_deref().and_then(Undecided::now);
         let mut live = self.snapshots.live();
         live.undecided.extend(undecided);
         live
