@@ -6,12 +6,14 @@
 
 use super::generation::{Generation, Reservation};
 use super::request::{Write, WriteFlags};
+use crate::memtable::sections::SectionWrite;
 use crate::perf_context::{Step, StepTimer};
 use crate::sync_points::Point;
 use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
+use whitewater_concurrent::undecided::Undecided;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::CompressedRecord;
 use whitewater_storage::{Error, Result};
@@ -39,6 +41,18 @@ pub(crate) trait CommitEnv:
     fn failure(&self) -> Error;
     /// Held where no leader orders the writers.
     fn prefix_turn(&self) -> &Mutex<PrefixTurn>;
+    /// The numbers whose entries do not count yet, in a database whose readers pass over such
+    /// (X3 of `concurrent::undecided`).
+    fn undecided(&self) -> Option<&Undecided>;
+    /// Notes a write of two-phase commit that is in the log and not visible yet (X1 to X3 of
+    /// `db::two_phase`). Called by a protocol that publishes before it inserts; otherwise the
+    /// insert does this.
+    fn note_section(
+        &self,
+        generation: &Generation,
+        write: &SectionWrite,
+        first: SequenceNumber,
+    ) -> Result<()>;
 }
 
 /// The write stalls in front of the sequence.

@@ -81,6 +81,15 @@ impl WriteRequest {
         }
     }
 
+    /// The write of two-phase commit that it is.
+    #[inline]
+    pub fn section(&self) -> Option<&SectionWrite> {
+        match &self.content {
+            Content::Batch(_) => None,
+            Content::Section(write) => Some(write),
+        }
+    }
+
     /// What is logged.
     #[inline]
     pub fn logged(&self) -> &Batch {
@@ -106,7 +115,7 @@ impl WriteRequest {
     /// follows a section or a decision in a record by other rules.
     #[inline]
     pub fn has_own_record(&self) -> bool {
-        matches!(self.content, Content::Section(_))
+        self.section().is_some()
     }
 
     /// The batch, for its memory.

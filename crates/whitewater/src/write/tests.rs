@@ -10,6 +10,7 @@ use super::group;
 use super::request::{Write, WriteFlags};
 use super::*;
 use crate::memtable::operations::{Operations, SingleOp};
+use crate::memtable::sections::SectionWrite;
 use crate::perf_context::{self as perf, Step, StepTimer};
 use arc_swap::{ArcSwap, Guard};
 use std::collections::BTreeMap;
@@ -20,6 +21,7 @@ use whitewater_concurrent::group::GroupQueue;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::single_flight::SingleFlight;
 use whitewater_concurrent::system::{Condvar, Mutex, RwLock};
+use whitewater_concurrent::undecided::{Undecided, UndecidedRanges};
 use whitewater_concurrent::waiter::YieldPolicy;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
@@ -63,11 +65,16 @@ struct Plan {
     step: u64,
 }
 
+/// A visible number, and what was undecided then.
+type Point = (SequenceNumber, Option<Arc<UndecidedRanges>>);
+
 /// A log, a memtable and a visible number that check the invariants.
 struct FakeEnv {
     plan: Plan,
     /// Visible entries may not be inserted yet.
     unordered: bool,
+    /// Readers pass over what is undecided.
+    undecided: Option<Undecided>,
     fs: FaultFs,
     generation: ArcSwap<Generation>,
     switching: RwLock<()>,
@@ -143,6 +150,7 @@ impl FakeEnv {
         FakeEnv {
             plan,
             unordered,
+            undecided: None,
             fs,
             generation: ArcSwap::from_pointee(first),
             switching: RwLock::new(()),
@@ -169,9 +177,25 @@ impl FakeEnv {
 
     /// The keys that a reader at `sequence` sees now.
     fn seen_at(&self, sequence: SequenceNumber) -> Vec<String> {
+        self.seen(&(sequence, None))
+    }
+
+    /// What a reader that begins now reads at.
+    fn point(&self) -> Point {
+        match &self.undecided {
+            Some(undecided) => undecided.at(|| self.publication.visible()),
+            None => (self.publication.visible(), None),
+        }
+    }
+
+    /// The keys that a reader at `point` sees now.
+    fn seen(&self, (sequence, undecided): &Point) -> Vec<String> {
+        let counts = |number| !undecided.as_ref().is_some_and(|u| u.contains(number));
         let inserted = self.inserted.lock();
-        let keys = inserted.range(..=sequence).map(|(_, key)| key.clone());
-        keys.map(|key| String::from_utf8(key).unwrap()).collect()
+        let entries = inserted.range(..=*sequence);
+        let keys = entries.filter(|(number, _)| counts(**number));
+        keys.map(|(_, key)| String::from_utf8(key.clone()).unwrap())
+            .collect()
     }
 
     /// Switches to another generation with a log of its own.
@@ -272,10 +296,17 @@ impl CommitEnv for FakeEnv {
         self.publication.fail(first);
     }
     fn failure(&self) -> Error {
-        self.failure.lock().clone().expect("something failed")
+        let failure = self.failure.lock().clone();
+        failure.unwrap_or_else(|| Error::invalid("an earlier write failed"))
     }
     fn prefix_turn(&self) -> &Mutex<PrefixTurn> {
         &self.prefix_turn
+    }
+    fn undecided(&self) -> Option<&Undecided> {
+        self.undecided.as_ref()
+    }
+    fn note_section(&self, _: &Generation, _: &SectionWrite, _: SequenceNumber) -> Result<()> {
+        unreachable!("the tests write batches")
     }
 }
 
@@ -428,6 +459,13 @@ impl Db {
             max_group_bytes: 1 << 20,
             queue: GroupQueue::new(YieldPolicy::default()),
         }
+    }
+
+    /// Unordered writes whose numbers are undecided until they are inserted.
+    fn deciding(plan: Plan) -> Self {
+        let mut db = Db::new(CommitProtocol::Unordered, plan);
+        db.env.undecided = Some(Undecided::new());
+        db
     }
 
     fn commit(&self, request: &WriteRequest) -> Result<()> {
@@ -976,4 +1014,104 @@ fn a_group_is_logged_beside_the_inserts_of_the_one_before() {
         second.unwrap().join().unwrap().unwrap();
         assert_eq!(db.env.publication.visible(), 2);
     });
+}
+
+/// A batch under way is not seen at all, others are, and no snapshot changes.
+#[test]
+fn snapshots_of_unordered_writes_stay_if_numbers_are_undecided_until_inserted() {
+    let plan = Plan {
+        hold: 2,
+        ..Plan::default()
+    };
+    let db = Db::deciding(plan);
+    let mut snapshots = Vec::new();
+    let written = db.while_held(&["a", "b", "c"], || {
+        assert_eq!(db.env.publication.visible(), 3);
+        snapshots.push((db.env.point(), vec![]));
+        db.write(&["d".to_owned()], false, false).unwrap();
+        snapshots.push((db.env.point(), vec!["d".to_owned()]));
+        for (point, seen) in &snapshots {
+            assert_eq!(db.env.seen(point), *seen);
+        }
+    });
+    written.unwrap();
+    assert_eq!(db.env.point(), (4, None));
+    assert_eq!(db.env.seen_at(4), ["a", "b", "c", "d"]);
+    for (point, seen) in snapshots {
+        assert_eq!(db.env.seen(&point), seen);
+    }
+}
+
+#[test]
+fn nothing_is_undecided_once_all_unordered_writers_have_returned() {
+    for switch_every in [0, 7] {
+        let db = Db::deciding(Plan {
+            switch_every,
+            ..Plan::default()
+        });
+        let stop = AtomicU64::new(0);
+        std::thread::scope(|s| {
+            let reader = s.spawn(|| {
+                let mut taken = Vec::new();
+                while stop.load(SeqCst) == 0 {
+                    let point = db.env.point();
+                    let seen = db.env.seen(&point);
+                    let key_of = |key: &String| key.rsplit_once('-').unwrap().0.to_owned();
+                    for batch in seen.chunk_by(|a, b| key_of(a) == key_of(b)) {
+                        let i: usize = key_of(&batch[0])
+                            .split_once('-')
+                            .unwrap()
+                            .1
+                            .parse()
+                            .unwrap();
+                        assert_eq!(batch.len(), i % 3 + 1, "a part of {batch:?}");
+                    }
+                    taken.push((point, seen));
+                    std::thread::yield_now();
+                }
+                for (point, seen) in taken {
+                    assert_eq!(db.env.seen(&point), seen, "a snapshot that changes");
+                }
+            });
+            let acked = db.run_writers(8, 60);
+            stop.store(1, SeqCst);
+            reader.join().unwrap();
+            db.check_all(&acked);
+        });
+        assert_eq!(db.env.undecided.as_ref().unwrap().now(), None);
+    }
+}
+
+#[test]
+fn nothing_of_an_unordered_insert_that_failed_is_seen_if_its_numbers_are_undecided() {
+    let db = Db::deciding(Plan {
+        insert: 2,
+        ..Plan::default()
+    });
+    let keys = ["a", "b", "c"].map(str::to_owned);
+    assert!(db.write(&keys, false, false).is_err());
+    assert_eq!(db.env.publication.visible(), 3, "as it was logged");
+    assert_eq!(db.env.seen_at(3), ["a"], "what is in the memtable");
+    assert!(db.env.seen(&db.env.point()).is_empty());
+    assert_eq!(db.env.logged().len(), 3, "recovery finds all of it");
+}
+
+/// What is never published is not undecided for ever, either.
+#[test]
+fn a_failed_log_write_leaves_no_undecided_numbers() {
+    for append in [1, 17] {
+        let db = Db::deciding(Plan {
+            append,
+            ..Plan::default()
+        });
+        let acked = db.run_writers(8, 40);
+        db.check_failed(&acked);
+        assert_eq!(db.env.undecided.as_ref().unwrap().now(), None);
+    }
+    // A write behind one that has a number and never comes to an end.
+    let db = Db::deciding(Plan::default());
+    assert!(db.env.generation.load().reserve(1, None).is_ok());
+    assert!(db.write(&["a".to_owned()], false, false).is_err());
+    assert_eq!(db.env.publication.visible(), 0);
+    assert_eq!(db.env.undecided.as_ref().unwrap().now(), None);
 }

@@ -17,6 +17,15 @@
 //! A failed insert is published already. It stops the database, and the memtables that
 //! lack it are no longer flushed, so that the log keeps what they lack.
 //!
+//! **Undecided numbers.** In a database with the write policy `WRITE_PREPARED`, nothing of that is
+//! given up but the order of two writes of one key that nothing keeps apart. The leader enters the
+//! numbers of each member as undecided before it publishes them, and a member decides its own when
+//! it has inserted (X3 of `concurrent::undecided`). Readers pass over undecided numbers, so they
+//! see whole batches, and a snapshot does not change. The numbers of a failed insert stay
+//! undecided: nothing of it is seen. A write of two-phase commit notes what it has to before it is
+//! published (X1, X2 of `db::two_phase`), and its numbers stay undecided until its section is
+//! decided.
+//!
 //! The protocol is refused together with `max_successive_merges`, as in RocksDB: that
 //! option reads what may not be inserted yet (`DbOptions::check_family`).
 
@@ -27,6 +36,7 @@ use super::group::{Leader, WriteGroup, WriteQueue};
 use super::request::WriteRequest;
 use super::steps::panicked;
 use whitewater_concurrent::group::{Members, Prepare};
+use whitewater_concurrent::undecided::{NumberRange, Undecided};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{Error, Result};
 
@@ -41,7 +51,7 @@ pub(crate) struct Unordered<'a, E> {
 /// # Errors
 /// Those of admission, for this write alone; those of the group's reservation and log
 /// write: then no part of the batch is visible. Those of its own insert: then a part of it
-/// may be, and the database refuses writes from then on.
+/// may be, unless its numbers are undecided, and the database refuses writes from then on.
 pub(crate) fn commit<E: CommitEnv>(
     queue: &WriteQueue,
     steps: &Unordered<'_, E>,
@@ -57,6 +67,7 @@ pub(crate) fn commit<E: CommitEnv>(
         env,
         generation: &group.generation,
         first,
+        decides: is_decided_alone(request),
         open: true,
     };
     let inserted = env.insert(&group.generation, &write, None, first);
@@ -80,19 +91,61 @@ impl<E: CommitEnv> Prepare for Unordered<'_, E> {
     fn prepare(&self, members: &mut Members<'_, WriteRequest>) -> Result<WriteGroup> {
         let group = self.leader.reserve_and_append(members)?;
         let (pending, reservation) = (&group.generation.pending, group.reservation);
+        let env = self.leader.env;
+        if let Some(undecided) = env.undecided() {
+            let entered = enter(env, undecided, &group.generation, members);
+            entered.inspect_err(|e| env.fail(reservation.first, e))?;
+        }
         let inserts = members.len() as u64;
         // Before they are published: a thread that sees the number finds them counted (S3,
         // S4 of `db::switch`).
         pending.begin(inserts);
-        let publication = self.leader.env.publication();
+        let publication = env.publication();
         let published = publication.finish(reservation.first, reservation.last);
         if published.is_err() || publication.visible() < reservation.last {
             // An earlier write failed: nothing is published after it.
+            if let Some(undecided) = env.undecided() {
+                // Nor inserted. A resumption gives the numbers up.
+                let mut firsts = Vec::with_capacity(members.len());
+                members.for_each(|_, first| firsts.push(*first));
+                undecided.decide(firsts);
+            }
             pending.fail(inserts);
-            return Err(self.leader.env.failure());
+            return Err(env.failure());
         }
         Ok(group)
     }
+}
+
+/// Enters the numbers of a group's members, which are not visible yet: upholds X3.
+///
+/// # Errors
+/// Those of a write of two-phase commit, which is its group's only one.
+fn enter<E: CommitEnv>(
+    env: &E,
+    undecided: &Undecided,
+    generation: &Generation,
+    members: &mut Members<'_, WriteRequest>,
+) -> Result<()> {
+    let mut ranges = Vec::with_capacity(members.len());
+    let mut noted = Ok(());
+    members.for_each(|request, first| match request.section() {
+        Some(section) => noted = env.note_section(generation, section, *first),
+        None if is_decided_alone(request) => ranges.push(NumberRange {
+            first: *first,
+            last: *first + request.numbers() - 1,
+        }),
+        None => {} // without numbers
+    });
+    if !ranges.is_empty() {
+        undecided.enter(ranges);
+    }
+    noted
+}
+
+/// Whether the insert of `request` is all that decides on its numbers.
+fn is_decided_alone(request: &WriteRequest) -> bool {
+    request.section().is_none() && request.numbers() > 0
 }
 
 /// An insert that is published and not done yet. One dropped before
@@ -101,6 +154,8 @@ struct PendingInsert<'a, E: CommitEnv> {
     env: &'a E,
     generation: &'a Generation,
     first: SequenceNumber,
+    /// Whether its numbers are decided once it is done, where they were entered as undecided.
+    decides: bool,
     open: bool,
 }
 
@@ -108,7 +163,13 @@ impl<E: CommitEnv> PendingInsert<'_, E> {
     fn end(mut self, failure: Option<&Error>) {
         self.open = false;
         match failure {
-            None => self.generation.pending.end(1),
+            None => {
+                // Before a flush may begin, which then need not know of it.
+                if let Some(undecided) = self.env.undecided().filter(|_| self.decides) {
+                    undecided.decide([self.first]);
+                }
+                self.generation.pending.end(1);
+            }
             Some(e) => self.fail(e),
         }
     }

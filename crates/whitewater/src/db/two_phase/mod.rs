@@ -46,6 +46,7 @@ use crate::options::read::{WriteSpec, has_checksums};
 use crate::stats::Histogram;
 use crate::write::request::{WriteFlags, WriteRequest};
 use std::sync::Arc;
+use whitewater_concurrent::undecided::Undecided;
 use whitewater_storage::batch::{Batch, Op, PrepareKind};
 use whitewater_storage::key::{SequenceNumber, ValueType};
 use whitewater_storage::{Error, Result};
@@ -67,19 +68,6 @@ impl PreparedSection {
     }
 }
 
-/// Refuses protocols whose writes may be visible before they are inserted.
-///
-/// # Errors
-/// `NotSupported` for unordered commit.
-pub(crate) fn check_protocol(protocol: CommitProtocol) -> Result<()> {
-    match protocol {
-        CommitProtocol::Unordered => Err(Error::not_supported(
-            "WRITE_COMMITTED is incompatible with unordered_writes",
-        )),
-        CommitProtocol::Ordered | CommitProtocol::Grouped | CommitProtocol::Pipelined => Ok(()),
-    }
-}
-
 impl Engine {
     /// Logs `batch` as the section of the transaction `name`. With `WRITE_COMMITTED` it inserts
     /// nothing and takes one sequence number; otherwise it inserts the operations, which readers
@@ -96,14 +84,16 @@ impl Engine {
         spec: &WriteSpec,
     ) -> Result<PreparedSection> {
         self.check_writer()?;
-        check_protocol(self.commit.protocol)?;
+        self.options
+            .write_policy
+            .check_protocol(self.commit.protocol)?;
         let batch = self.checked_batch(batch, spec)?.0;
         refuse_range_deletions(&batch)?;
         let kind = self.options.write_policy.prepare_kind();
         let batch = with_markers(batch, name, kind)?;
         let section = Arc::new(Section::new(name, batch, kind)?);
         let flags = flags(spec, false)?;
-        let undecided = self.commit.undecided.as_ref();
+        let undecided = self.of_failed_sections();
         let entered = self.commit.sections.enter(&section, undecided)?;
         self.commit_step(SectionWrite::Prepare(section.clone()), flags)?;
         entered.keep();
@@ -193,8 +183,10 @@ impl Engine {
     /// Commits or rolls back. Gives no way to compactions: other writers may wait for the
     /// keys of the transaction.
     fn decide(&self, write: SectionWrite, flags: WriteFlags) -> Result<()> {
-        let undecided = self.commit.undecided.as_ref();
-        let deciding = (self.commit.sections).begin_decision(write.section(), undecided)?;
+        let undecided = self.commit.undecided.as_deref();
+        let of_failed = self.of_failed_sections();
+        let deciding =
+            (self.commit.sections).begin_decision(write.section(), undecided, of_failed)?;
         let flags = WriteFlags {
             low_pri: false,
             ..flags
@@ -202,6 +194,14 @@ impl Engine {
         self.commit_step(write, flags)?;
         deciding.done(); // acknowledged: upholds X2, X3
         Ok(())
+    }
+
+    /// Where the numbers of a write that fails leave. With unordered commit they do not: once they
+    /// are entered they are visible, and a part of what has them may be inserted. No resumption
+    /// passes over such a failure.
+    fn of_failed_sections(&self) -> Option<&Undecided> {
+        let undecided = self.commit.undecided.as_deref();
+        undecided.filter(|_| self.commit.protocol != CommitProtocol::Unordered)
     }
 
     fn commit_step(&self, write: SectionWrite, flags: WriteFlags) -> Result<()> {

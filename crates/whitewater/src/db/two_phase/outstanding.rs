@@ -139,7 +139,8 @@ impl OutstandingSections {
         }
     }
 
-    /// Begins to decide on `section`. When that is done, its numbers leave `undecided`.
+    /// Begins to decide on `section`. When that is done, its numbers leave `undecided`. When it
+    /// fails, those of the decision leave `of_failed`.
     ///
     /// # Errors
     /// `InvalidArgument` if it is not outstanding, or a decision is under way.
@@ -147,6 +148,7 @@ impl OutstandingSections {
         &'a self,
         section: &Arc<Section>,
         undecided: Option<&'a Undecided>,
+        of_failed: Option<&'a Undecided>,
     ) -> Result<Deciding<'a>> {
         let mut list = self.list.lock();
         match list.find(section) {
@@ -163,6 +165,7 @@ impl OutstandingSections {
             sections: self,
             section: section.clone(),
             undecided,
+            of_failed,
         })
     }
 
@@ -277,6 +280,7 @@ pub(crate) struct Deciding<'a> {
     sections: &'a OutstandingSections,
     section: Arc<Section>,
     undecided: Option<&'a Undecided>,
+    of_failed: Option<&'a Undecided>,
 }
 
 impl Deciding<'_> {
@@ -299,7 +303,7 @@ impl Drop for Deciding<'_> {
             // Its numbers are never visible.
             failed = outstanding.of_decision.take();
         }
-        leave(self.undecided, failed);
+        leave(self.of_failed, failed);
     }
 }
 

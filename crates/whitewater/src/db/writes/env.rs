@@ -4,8 +4,9 @@ use super::super::Engine;
 use super::super::failure::Source;
 use super::super::merge_folding::Folding;
 use crate::memtable::operations::Operations;
-use crate::memtable::sections::EntryNumbers;
+use crate::memtable::sections::{EntryNumbers, SectionWrite};
 use crate::memtable::{DeferredWork, Inserter, LeafHint, LocatedBatch, LocatedEntries, Memtable};
+use crate::options::commit_protocol::CommitProtocol;
 use crate::panics::{Guarded, caught};
 use crate::perf_context::{Step, StepTimer};
 use crate::stats::{Histogram, Ticker};
@@ -21,6 +22,7 @@ use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
+use whitewater_concurrent::undecided::Undecided;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted;
 use whitewater_storage::wal::CompressedRecord;
@@ -44,6 +46,20 @@ impl CommitEnv for Engine {
 
     fn prefix_turn(&self) -> &Mutex<PrefixTurn> {
         &self.commit.prefix_turn
+    }
+
+    #[inline]
+    fn undecided(&self) -> Option<&Undecided> {
+        self.commit.undecided.as_deref()
+    }
+
+    fn note_section(
+        &self,
+        generation: &Generation,
+        write: &SectionWrite,
+        first: SequenceNumber,
+    ) -> Result<()> {
+        self.note(generation, write, first)
     }
 }
 
@@ -326,7 +342,9 @@ impl Engine {
                 1
             }
             Operations::Section(section) => {
-                self.note_section(generation, section, first)?;
+                if self.commit.protocol != CommitProtocol::Unordered {
+                    self.note(generation, section, first)?;
+                }
                 if section.entries() == 0 {
                     self.tick(Ticker::WriteWithWal, 1);
                     return Ok(());

@@ -10,7 +10,7 @@ use whitewater_storage::key::SequenceNumber;
 impl Engine {
     /// Notes a write whose record is in the log of `generation`, and whose numbers, from
     /// `first` on, are not visible yet: upholds X1, X2 and X3 of `db::two_phase`.
-    pub(super) fn note_section(
+    pub(super) fn note(
         &self,
         generation: &Generation,
         write: &SectionWrite,

@@ -20,7 +20,7 @@ fn options(fs: &MemFs, protocol: CommitProtocol) -> Options {
 
 /// The ranges that are undecided.
 fn undecided(engine: &Engine) -> Vec<(u64, u64)> {
-    let undecided = engine.commit.undecided.as_ref().and_then(Undecided::now);
+    let undecided = engine.commit.undecided.as_deref().and_then(Undecided::now);
     let ranges = undecided.iter().flat_map(|all| all.ranges());
     ranges.map(|range| (range.first, range.last)).collect()
 }
