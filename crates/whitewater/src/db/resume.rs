@@ -34,7 +34,9 @@
 //! Prepared sections (`db::two_phase`) are logged again at the beginning of the new log,
 //! before step 4, with the numbers that they have. A recovery that finds the old logs still
 //! needed takes the sections from there, where they may have been decided, and passes over
-//! those.
+//! those. Sections that were inserted when they were prepared are in tables after step 4, and the
+//! next opening must not insert them again. So they get a log of their own, before the new one:
+//! no column family needs it, but the database does.
 //!
 //! No log that has failed is written or synced again (F3). Old logs are deleted, not
 //! recycled and not archived. The new log begins with a link to them, so that a reader of
@@ -47,6 +49,7 @@ use super::generations::Generations;
 use super::state::{CfState, DbState};
 use crate::db::background::flush::write_level0;
 use crate::memtable::Memtable;
+use crate::memtable::sections::Section;
 use crate::panics::{Guarded, caught};
 use crate::write::generation::{End, Generation};
 use std::collections::BTreeMap;
@@ -68,6 +71,27 @@ type Due = (
     Arc<crate::column_family::ColumnFamilyData>,
     Vec<Arc<Memtable>>,
 );
+
+/// The logs that a resumption makes, oldest first.
+#[derive(Debug, Default)]
+struct NewLogs {
+    all: Vec<Arc<Segment>>,
+    /// Number and size of the one with sections alone, if there is one.
+    between: Option<(u64, u64)>,
+}
+
+impl NewLogs {
+    /// The number of the first log that is needed afterwards.
+    fn first_number(&self) -> u64 {
+        self.all.first().map_or(0, |log| log.log_number())
+    }
+
+    /// The log that writes go to.
+    fn current(&self) -> Result<&Arc<Segment>> {
+        let last = self.all.last();
+        last.ok_or_else(|| Error::corruption("a resumption has made no log"))
+    }
+}
 
 impl Generations {
     /// Replaces the current generation by a closed one; returns where the current one
@@ -153,29 +177,59 @@ impl Engine {
         // From here on, everything that those writers did is seen.
         let last = self.commit.publication.visible();
         let due = self.hide_failed(last, end);
-        let number = self.files.versions.new_file_number();
-        let log = self.commit.wal.create(number)?;
-        let begun = self.commit.wal.begin_successor(&log, last);
-        let start = begun.and_then(|start| self.log_sections_again(&log, start, last));
-        let start = start.inspect_err(|_| self.commit.wal.discard(&log))?;
+        let mut logs = NewLogs::default();
+        let begun = self.begin_logs(&mut logs, last);
+        let start = begun.inspect_err(|_| self.discard(&logs))?;
         let tables = self.flush_due(&due);
-        let tables = tables.inspect_err(|_| self.commit.wal.discard(&log))?;
-        let recorded = self.record(&tables, log.log_number(), end);
+        let tables = tables.inspect_err(|_| self.discard(&logs))?;
+        let recorded = self.record(&tables, &logs, end);
         recorded.inspect_err(|e| {
             self.report(Source::Manifest, e, "resuming");
-            // If the manifest has the record after all, no other log is read: this one stays
-            // if it has sections.
+            // If the manifest has the record after all, no other logs are read: these stay
+            // if they have sections.
             if self.commit.sections.prepared_at(last).is_empty() {
-                self.commit.wal.discard(&log);
+                self.discard(&logs);
             }
         })?;
-        self.commit.sections.note_moved(last, log.log_number());
+        self.commit.sections.note_moved(last, logs.first_number());
         drop(due);
         let next = End {
             offset: start,
             ..end
         };
-        self.let_writers_in(&log, next, failures)
+        self.let_writers_in(&logs, next, failures)
+    }
+
+    /// Makes the logs that follow those that are given up, of which nothing above `last` counts.
+    /// Returns where the first write begins. On failure, `logs` has those that were made.
+    fn begin_logs(&self, logs: &mut NewLogs, last: SequenceNumber) -> Result<u64> {
+        let sections = self.commit.sections.prepared_at(last);
+        let mut own_log = self.commit.undecided.is_some() && !sections.is_empty();
+        planted!(SectionsInsertedAgain => own_log = false);
+        if own_log {
+            let log = self.make_log(logs)?;
+            let start = self.commit.wal.begin_successor(&log, None, last)?;
+            let end = self.log_sections_again(&log, start, &sections)?;
+            self.commit.wal.trim(&log, end)?;
+            logs.between = Some((log.log_number(), end));
+        }
+        let log = self.make_log(logs)?;
+        let start = self.commit.wal.begin_successor(&log, logs.between, last)?;
+        if own_log || sections.is_empty() {
+            return Ok(start);
+        }
+        self.log_sections_again(&log, start, &sections)
+    }
+
+    fn make_log(&self, logs: &mut NewLogs) -> Result<Arc<Segment>> {
+        let number = self.files.versions.new_file_number();
+        let log = self.commit.wal.create(number)?;
+        logs.all.push(log.clone());
+        Ok(log)
+    }
+
+    fn discard(&self, logs: &NewLogs) {
+        logs.all.iter().for_each(|log| self.commit.wal.discard(log));
     }
 
     /// Ends soft failures. Flushes are retried and waited for, since writers that need room
@@ -261,14 +315,14 @@ impl Engine {
         due
     }
 
-    /// Logs the prepared sections again, in `log` from `at` on, since no older log is going
-    /// to be read. Each keeps its number, which is at most `last`, the visible one. Returns
-    /// where the first write begins.
-    fn log_sections_again(&self, log: &Arc<Segment>, at: u64, last: SequenceNumber) -> Result<u64> {
-        let sections = self.commit.sections.prepared_at(last);
-        if sections.is_empty() {
-            return Ok(at);
-        }
+    /// Logs the prepared `sections` again, in `log` from `at` on, since no older log is going
+    /// to be read, and makes them durable. Each keeps its number. Returns where they end.
+    fn log_sections_again(
+        &self,
+        log: &Arc<Segment>,
+        at: u64,
+        sections: &[(Arc<Section>, SequenceNumber)],
+    ) -> Result<u64> {
         let records = sections.iter().map(|(section, number)| {
             let mut record = section.batch.bytes().to_vec();
             record[..8].copy_from_slice(&number.to_le_bytes());
@@ -316,21 +370,22 @@ impl Engine {
         Ok(())
     }
 
-    /// Records `tables` and the number of the first log that is needed (F6), and installs the
+    /// Records `tables` and the numbers of the first logs that are needed (F6), and installs the
     /// tables for readers, with new memtables.
     fn record(
         &self,
         tables: &BTreeMap<u32, Vec<FileMetaData>>,
-        first_log: u64,
+        logs: &NewLogs,
         end: End,
     ) -> Result<()> {
+        let first_log = logs.current()?.log_number();
         let ids: Vec<u32> = tables.keys().copied().collect();
         let mut fresh: BTreeMap<_, _> = self.fresh_memtables(&ids, first_log).into_iter().collect();
         let edits = tables.iter().map(|(id, tables)| VersionEdit {
             column_family: *id,
             log_number: Some(first_log),
             prev_log_number: Some(0),
-            min_log_number_to_keep: Some(first_log),
+            min_log_number_to_keep: Some(logs.first_number()),
             new_files: tables.iter().map(|t| (0, t.clone())).collect(),
             ..VersionEdit::default()
         });
@@ -359,10 +414,11 @@ impl Engine {
     }
 
     /// Gives up the numbers of failed writes, and lets writers into a generation that
-    /// continues above them, at `next` in `log`, unless something else has failed
+    /// continues above them, at `next` in the last of `logs`, unless something else has failed
     /// meanwhile.
-    fn let_writers_in(&self, log: &Arc<Segment>, next: End, failures: u64) -> Result<()> {
-        let obsolete = self.commit.wal.restart(log);
+    fn let_writers_in(&self, logs: &NewLogs, next: End, failures: u64) -> Result<()> {
+        let log = logs.current()?;
+        let obsolete = self.commit.wal.restart(log, logs.between);
         self.commit.forget_unlogged();
         // Before any writer gets a number above them.
         self.commit.publication.restart(next.last);

@@ -10,9 +10,9 @@
 
 use std::sync::Arc;
 use whitewater_concurrent::undecided::NumberRange;
-use whitewater_storage::Result;
 use whitewater_storage::batch::{Batch, Numbering, Op, PrepareKind, sequence};
 use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::{Result, planted};
 
 /// The operations of a prepared transaction, between the markers that the log has around
 /// them.
@@ -136,6 +136,7 @@ impl SectionWrite {
 
     /// How what is inserted is numbered.
     pub fn entry_numbers(&self) -> EntryNumbers<'_> {
+        planted!(SectionNumberedByEntry => return EntryNumbers::Ascending);
         match self {
             SectionWrite::Prepare(section) => EntryNumbers::At(&section.offsets),
             SectionWrite::Commit(..) | SectionWrite::Rollback(..) => EntryNumbers::Ascending,

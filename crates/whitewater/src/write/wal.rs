@@ -287,10 +287,19 @@ impl Wal {
         self.logs.lock().older.iter().copied().collect()
     }
 
-    /// Begins `log`, the successor of a current log that failed: nothing above the number
-    /// `last` is part of the database. Returns where the first write begins.
-    /// [`Wal::restart`] comes next, or a crash, after which both logs may exist.
-    pub fn begin_successor(&self, log: &Segment, last: SequenceNumber) -> Result<u64> {
+    /// Begins `log`, the successor of `between`, a log and where it ends, or of a current log that
+    /// failed: nothing above the number `last` is part of the database. Returns where the first
+    /// write begins. [`Wal::restart`] comes next, or a crash, after which all of these logs may
+    /// exist.
+    pub fn begin_successor(
+        &self,
+        log: &Segment,
+        between: Option<(u64, u64)>,
+        last: SequenceNumber,
+    ) -> Result<u64> {
+        if let Some((log_number, size)) = between {
+            return self.begin(log, Some(Link { log_number, size }), last);
+        }
         let current = self.logs.lock().current.clone();
         let link = current.map(|before| Link {
             log_number: before.log_number(),
@@ -364,18 +373,21 @@ impl Wal {
         .map(Some)
     }
 
-    /// Makes `log`, begun by [`Wal::begin_successor`], the current one. The contents of all
-    /// earlier logs are in tables, and the manifest says so. Returns their files, to be
-    /// deleted: none is reused, since a write or sync of it may have failed.
+    /// Makes `log`, begun by [`Wal::begin_successor`], the current one, behind `between`, a durable
+    /// log and its size, if there is one. The contents of all earlier logs are in tables, and the
+    /// manifest says so. Returns their files, to be deleted: none is reused, since a write or sync
+    /// of it may have failed.
     #[must_use]
-    pub fn restart(&self, log: &Arc<Segment>) -> Vec<PathBuf> {
+    pub fn restart(&self, log: &Arc<Segment>, between: Option<(u64, u64)>) -> Vec<PathBuf> {
         let mut logs = self.logs.lock();
         let older = logs.older.drain(..).map(|(number, _)| number);
         let mut numbers: Vec<u64> = older.collect();
         numbers.extend(logs.current.replace(log.clone()).map(|l| l.log_number()));
         logs.dir_synced = false;
         logs.closed.clear();
-        self.older_bytes.store(0, Ordering::Relaxed);
+        logs.older.extend(between);
+        let older_bytes = between.map_or(0, |(_, size)| size);
+        self.older_bytes.store(older_bytes, Ordering::Relaxed);
         let path = |number| filename::wal(&self.dir, number);
         numbers.into_iter().map(path).collect()
     }
@@ -509,6 +521,14 @@ impl Wal {
         let synced = synced.collect();
         logs.closed.retain(|one| !whole(one));
         Ok(synced)
+    }
+
+    /// The oldest log that is not known to be durable to its end.
+    pub fn oldest_unsynced(&self) -> u64 {
+        let logs = self.logs.lock();
+        let closed = logs.closed.iter().map(|one| &one.log);
+        let oldest = closed.chain(&logs.current).next();
+        oldest.map_or(0, |log| log.log_number())
     }
 
     /// Makes the names of all logs durable. Once any sync of the directory has failed, all

@@ -58,6 +58,34 @@ const FINDERS: &[(Bug, &str)] = &[
         "races::order::nothing_is_seen_of_what_is_not_finished",
     ),
     (
+        Bug::BatchWithoutEnd,
+        "transactions::inserted_early::every_batch_ends_in_the_log",
+    ),
+    (
+        Bug::RangeNotEntered,
+        "transactions::inserted_early::a_transaction_counts_from_its_acknowledged_commit_on",
+    ),
+    (
+        Bug::DecidedEarly,
+        "transactions::inserted_early::a_failed_commit_shows_nothing",
+    ),
+    (
+        Bug::CommitTimeBatchEarly,
+        "transactions::inserted_early::a_transaction_counts_from_its_acknowledged_commit_on",
+    ),
+    (
+        Bug::DecidedInTwoSteps,
+        "transactions::inserted_early::a_rollback_shows_nothing_at_any_instant",
+    ),
+    (
+        Bug::SectionNumberedByEntry,
+        "transactions::inserted_early::a_transaction_has_no_other_numbers_than_its_own",
+    ),
+    (
+        Bug::UndoForgotten,
+        "transactions::inserted_early::a_rollback_shows_nothing_at_any_instant",
+    ),
+    (
         Bug::BatchPublishedInHalves,
         "races::order::nothing_is_seen_of_what_is_not_finished",
     ),
@@ -136,6 +164,14 @@ const FINDERS: &[(Bug, &str)] = &[
     (
         Bug::LogNumberNotRecorded,
         "recovery::what_was_flushed_is_not_replayed",
+    ),
+    (
+        Bug::SectionLogLetGo,
+        "transactions::inserted_early::a_power_cut_behind_a_rollback_makes_no_commit_of_it",
+    ),
+    (
+        Bug::SectionsInsertedAgain,
+        "transactions::inserted_early::a_prepared_transaction_counts_once_after_a_resumption",
     ),
     (
         Bug::LogDeletedEarly,

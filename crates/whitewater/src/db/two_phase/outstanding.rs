@@ -3,8 +3,9 @@
 //! A section is in the list from before its record is logged until its decision was
 //! acknowledged. Invariants, together with the module above:
 //! * X1: the log of a section is noted before the section's number can be visible.
-//! * X2: a section leaves the list only when its commit is acknowledged. By then every
-//!   memtable that the commit was inserted into keeps the section's log.
+//! * X2: a section leaves the list only when its decision is acknowledged. By then every
+//!   memtable that a commit has inserted the section into keeps the section's log; if the prepare
+//!   has inserted it, the list itself keeps that log until the decision's is durable.
 //! * X8: a decision that fails leaves the section as it was, to be decided again.
 //! * X9: a name is in the list once.
 
@@ -12,10 +13,11 @@ use crate::memtable::sections::Section;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use whitewater_concurrent::system::Mutex;
+use std::time::Duration;
+use whitewater_concurrent::system::{self, Mutex};
 use whitewater_concurrent::undecided::{NumberRange, Undecided};
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, Result, planted};
 
 /// See the [module](self).
 #[derive(Debug, Default)]
@@ -29,6 +31,9 @@ struct List {
     by_name: BTreeMap<Box<[u8]>, Outstanding>,
     /// Whether there ever was a section.
     any: bool,
+    /// For logs with decisions on sections that were inserted when they were prepared: the oldest
+    /// log with such a section. It is needed until the log with the decision is durable.
+    decided_in: BTreeMap<u64, u64>,
 }
 
 /// A section that is prepared or about to be.
@@ -161,6 +166,9 @@ impl OutstandingSections {
                 ));
             }
         }
+        planted!(DecidedEarly => if let Some(one) = list.find(section) {
+            leave(undecided, one.ranges.iter().copied());
+        });
         Ok(Deciding {
             sections: self,
             section: section.clone(),
@@ -169,14 +177,14 @@ impl OutstandingSections {
         })
     }
 
-    /// Notes that the decision on `section` is logged, with numbers up to `last`, which
+    /// Notes that the decision on `section` is in `log`, with numbers up to `last`, which
     /// is not visible yet. Operations are being inserted with the numbers `range`, if that is
     /// set, which are decided with the section. Returns the log of the section; 0 if that is
     /// unknown.
     pub fn note_decided(
         &self,
         section: &Arc<Section>,
-        last: SequenceNumber,
+        (log, last): (u64, SequenceNumber),
         range: Option<NumberRange>,
     ) -> u64 {
         let mut list = self.list.lock();
@@ -185,11 +193,28 @@ impl OutstandingSections {
         };
         outstanding.decided = Some(last);
         outstanding.of_decision = range;
-        outstanding.place.map_or(0, |place| place.log)
+        let of_section = outstanding.place.map_or(0, |place| place.log);
+        let mut waits = section.is_inserted_early() && of_section < log;
+        planted!(SectionLogLetGo => waits = false);
+        if waits {
+            let oldest = list.decided_in.entry(log).or_insert(of_section);
+            *oldest = (*oldest).min(of_section); // upholds X2
+        }
+        of_section
     }
 
-    /// The oldest log that has a section. To be asked for before memtables are looked at:
-    /// X2.
+    /// The oldest log that is needed for sections, also for those whose decision is not durable:
+    /// it may be in `unsynced` or a later log, of which nothing may be durable. To be asked for
+    /// before memtables are looked at: X2.
+    pub fn oldest_needed(&self, unsynced: u64) -> Option<u64> {
+        let mut list = self.list.lock();
+        list.decided_in.retain(|log, _| *log >= unsynced);
+        let places = list.by_name.values().filter_map(|one| one.place);
+        let places = places.map(|place| place.log);
+        places.chain(list.decided_in.values().copied()).min()
+    }
+
+    /// The oldest log that has a section that is not decided.
     pub fn oldest_log(&self) -> Option<u64> {
         let list = self.list.lock();
         let places = list.by_name.values().filter_map(|one| one.place);
@@ -208,9 +233,11 @@ impl OutstandingSections {
     }
 
     /// Notes that the sections that are [prepared at](Self::prepared_at) `visible` are in
-    /// `log` now.
+    /// `log` now. Everything else is in tables.
     pub fn note_moved(&self, visible: SequenceNumber, log: u64) {
-        for one in self.list.lock().by_name.values_mut() {
+        let mut list = self.list.lock();
+        list.decided_in.clear();
+        for one in list.by_name.values_mut() {
             if let Some(place) = one.place_at(visible) {
                 one.place = Some(Place { log, ..place });
                 one.decided = None; // the decision has failed: upholds X8
@@ -288,6 +315,10 @@ impl Deciding<'_> {
     /// with the decision count from one instant on (X3).
     pub fn done(self) {
         let removed = self.sections.list.lock().remove(&self.section);
+        planted!(DecidedInTwoSteps => if let Some(one) = &removed {
+            leave(self.undecided, one.ranges.iter().copied());
+            system::sleep(Duration::from_millis(5));
+        });
         let ranges = removed.map(|one| one.ranges.into_iter().chain(one.of_decision));
         leave(self.undecided, ranges.into_iter().flatten());
     }

@@ -6,6 +6,7 @@ use crate::write::generation::Generation;
 use whitewater_storage::Result;
 use whitewater_storage::batch::{Batch, Op};
 use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::planted;
 
 impl Engine {
     /// Notes a write whose record is in the log of `generation`, and whose numbers, from
@@ -25,14 +26,21 @@ impl Engine {
                 sections.note_logged(section, (log, first), range);
             }
             SectionWrite::Rollback(section, _) | SectionWrite::Commit(section, _) => {
-                let log = sections.note_decided(section, last, range);
-                for batch in write.inserted() {
-                    keep_log(generation, batch, log)?;
+                let log = generation.wal.log_number();
+                let log = sections.note_decided(section, (log, last), range);
+                if let SectionWrite::Commit(..) = write
+                    && !section.is_inserted_early()
+                {
+                    keep_log(generation, &section.batch, log)?;
                 }
             }
         }
+        planted!(RangeNotEntered => return Ok(()));
+        planted!(CommitTimeBatchEarly => if matches!(write, SectionWrite::Commit(..)) {
+            return Ok(());
+        });
         if let (Some(undecided), Some(range)) = (&self.commit.undecided, range) {
-            undecided.enter([range]);
+            undecided.enter([range]); // upholds X3
         }
         Ok(())
     }

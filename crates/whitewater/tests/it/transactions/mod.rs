@@ -4,7 +4,7 @@
 //! * `snapshots`: what conflicts; `validation`: where it is looked for.
 //! * `own_writes`: batch over database; `iterators`; `savepoints`.
 //! * `endings`: commit, rollback, expiration, names; `outside`: writes outside of transactions.
-//! * `policies`: write policies, and what they refuse.
+//! * `policies`: write policies, and what they refuse; `inserted_early`: `WRITE_PREPARED`.
 //! * `two_phase`: prepare, commit and rollback; `recovered`: what is left of them after a crash.
 //! * `simulated`: many threads; `isolation`: their histories, checked; `model`: random calls.
 //! * `optimistic`: transactions that lock nothing.
@@ -14,6 +14,7 @@ mod closing;
 mod deadlocks;
 mod endings;
 mod families;
+mod inserted_early;
 mod isolation;
 mod iterators;
 mod lock_races;

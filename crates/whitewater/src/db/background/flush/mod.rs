@@ -163,7 +163,8 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     // others that are only in the log. And archived logs must survive it: without them,
     // lost writes could not be told from writes that were not logged.
     // A prepared section may keep logs in which a decision on another one is durable only
-    // with its log: without it, that section would come back beside its entries.
+    // with its log: without it, that section would come back beside its entries. Or it would
+    // count as committed, if it was inserted when it was prepared and its log is not kept.
     let mut has_others = engine.state.lock().cfs.len() > 1;
     planted!(OtherLogsNotSynced => has_others = false);
     if has_others || engine.options.archives_logs() || engine.commit.sections.were_any() {
@@ -354,7 +355,8 @@ pub(crate) fn tell_levels(engine: &Engine, family: &ColumnFamilyData, event: Eve
 fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u64> {
     let job_of = |id: u32| jobs.iter().zip(flushed).find(|(job, _)| job.cf.id == id);
     // Before the memtables, and after `next_log` was read: X1 and X2 of `db::two_phase`.
-    let sections = engine.commit.sections.oldest_log();
+    let unsynced = engine.commit.wal.oldest_unsynced();
+    let sections = engine.commit.sections.oldest_needed(unsynced);
     let hook = &engine.options.hook;
     hook.hit(Point::Retaining, sections.unwrap_or(0));
     let mut min_log = {

@@ -16,7 +16,7 @@ fn options(fs: &FaultFs, protocol: CommitProtocol) -> Options {
 }
 
 /// Makes all operations `op` on logs fail.
-fn fail(fs: &FaultFs, op: FaultOp) {
+pub(super) fn fail(fs: &FaultFs, op: FaultOp) {
     fs.add_rule(Rule {
         path: PathMatch::EndsWith(".log".into()),
         sticky: true,

@@ -16,7 +16,7 @@ use whitewater_storage::key::ValueType;
 
 /// Holds up the next thread that reaches a point.
 #[derive(Default)]
-struct Trap {
+pub(super) struct Trap {
     state: Mutex<Held>,
     changed: Condvar,
 }
@@ -28,14 +28,14 @@ struct Held {
 }
 
 impl Trap {
-    fn set(options: &mut Options) -> Arc<Trap> {
+    pub(super) fn set(options: &mut Options) -> Arc<Trap> {
         let trap = Arc::new(Trap::default());
         let hook = trap.clone();
         options.set_failpoints(move |point, _| hook.reached(point));
         trap
     }
 
-    fn arm(&self, point: Point) {
+    pub(super) fn arm(&self, point: Point) {
         self.state.lock().armed = Some(point);
     }
 
@@ -52,12 +52,12 @@ impl Trap {
     }
 
     /// Waits until a thread is held up.
-    fn wait(&self) {
+    pub(super) fn wait(&self) {
         let mut state = self.state.lock();
         self.changed.wait_while(&mut state, |state| !state.caught);
     }
 
-    fn release(&self) {
+    pub(super) fn release(&self) {
         self.state.lock().caught = false;
         self.changed.notify_all();
     }

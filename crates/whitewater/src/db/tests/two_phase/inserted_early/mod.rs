@@ -1,5 +1,10 @@
 //! Sections that are inserted when they are prepared (`WRITE_PREPARED`): what is logged, numbered
-//! and undecided (here).
+//! and undecided (here), `failures` and resumptions, what a rollback has to `undo`, `threads` that
+//! write and read beside each other.
+
+mod failures;
+mod threads;
+mod undo;
 
 use super::{PROTOCOLS, commit, id_of, open_two, prepare, puts, records, roll_back};
 use crate::db::Engine;
