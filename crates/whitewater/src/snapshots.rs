@@ -168,6 +168,7 @@ impl SnapshotList {
             let oldest = shard.boundaries.first_key_value();
             boundary = oldest.map_or(boundary, |(seq, _)| boundary.min(*seq));
         }
+        planted!(BoundariesIgnored => boundary = MAX_SEQUENCE);
         Live {
             snapshots: snapshots.into_iter().collect(),
             undecided,

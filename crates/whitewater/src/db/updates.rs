@@ -28,7 +28,7 @@ use whitewater_storage::filename;
 use whitewater_storage::fs::{Part, RandomAccessFile};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
-use whitewater_storage::{Error, ErrorKind, Result};
+use whitewater_storage::{Error, ErrorKind, Result, planted};
 
 /// A logged batch.
 pub(crate) struct Update {
@@ -271,6 +271,7 @@ impl Updates {
             if let Step::Batch(first, batch) =
                 self.log.step(&self.engine, self.last, &mut record)?
             {
+                planted!(MarkersPassedOver => if batch.count() == 0 { continue });
                 // A record with log data alone takes a number, too.
                 let last = first + self.numbers_of(&batch)?.max(1) - 1;
                 if first < self.last {

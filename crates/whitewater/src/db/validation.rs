@@ -27,7 +27,7 @@ use whitewater_concurrent::system::{RwLock, RwLockWriteGuard};
 use whitewater_concurrent::validation_latches::{Buckets, InFlight, ValidationLatches};
 use whitewater_storage::batch::{Batch, Op};
 use whitewater_storage::key::{SequenceNumber, ValueType};
-use whitewater_storage::{Error, ErrorKind, Result};
+use whitewater_storage::{Error, ErrorKind, Result, planted};
 
 /// Where writes of a database meet transactions that commit.
 #[derive(Debug)]
@@ -94,6 +94,7 @@ impl Engine {
     #[inline]
     pub(super) fn keep_apart(&self, op: &SingleOp<'_>) -> Option<Apart<'_>> {
         let validation = self.commit.validation.get()?;
+        planted!(InFlightMissed => return None);
         let latches = &validation.latches;
         let is_range = op.ty == ValueType::RangeDeletion;
         Some(Apart {
@@ -152,10 +153,11 @@ impl Engine {
         let keys = noted.iter().map(|n| (n.family, n.key)).chain(written);
         let buckets: Buckets = keys.map(|(cf, key)| latches.bucket(cf, key)).collect();
         let _ranges = validation.ranges.read();
-        let _latched = latches.latch(&buckets);
+        let latched = latches.latch(&buckets);
         if let Err(e) = self.validate(noted) {
             return (batch, Err(e));
         }
+        planted!(LatchesGivenUpEarly => drop(latched));
         let visible = self.latest_sequence_number();
         self.options.hook.hit(Point::Validated, visible);
         if batch.count() == 0 {

@@ -5,9 +5,9 @@ use super::database::{HeldKeys, TransactionDb};
 use super::errors::range_deletion;
 use crate::db::timestamps::Stamped;
 use crate::options::read::WriteSpec;
-use whitewater_storage::Result;
 use whitewater_storage::batch::{Batch, Op};
 use whitewater_storage::key::ValueType;
+use whitewater_storage::{Result, planted};
 
 impl TransactionDb {
     /// Writes one operation on one key under its lock.
@@ -27,6 +27,7 @@ impl TransactionDb {
         if self.spec().skip_concurrency_control {
             return self.engine.write_one(cf, ty, key, value, spec);
         }
+        planted!(DirectWriteUnlocked => return self.engine.write_one(cf, ty, key, value, spec));
         let _held = HeldKeys::lock(self, vec![(cf, key)])?;
         self.engine.write_one(cf, ty, key, value, spec)
     }

@@ -12,6 +12,7 @@
 use crate::memtable::operations::Operations;
 use crate::memtable::sections::SectionWrite;
 use whitewater_storage::batch::Batch;
+use whitewater_storage::planted;
 
 /// How to commit a write.
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,10 +60,15 @@ impl WriteRequest {
 
     /// Commits a write of two-phase commit, which is always logged.
     pub fn of_section(write: SectionWrite, flags: WriteFlags) -> Self {
+        let mut is_logged = true;
+        planted!(DecisionNotLogged => is_logged = match write {
+            SectionWrite::Prepare(_) => true,
+            _ => !flags.disable_wal,
+        });
         WriteRequest {
             content: Content::Section(write),
             flags: WriteFlags {
-                disable_wal: false,
+                disable_wal: !is_logged,
                 ..flags
             },
         }

@@ -429,6 +429,74 @@ const FINDERS: &[(Bug, &str)] = &[
         Bug::SecondaryKeepsManifest,
         "secondary::it_shows_what_it_has_caught_up_with",
     ),
+    (
+        Bug::LocksReleasedEarly,
+        "transactions::simulated::transfers_keep_the_sum_while_waits_end_by_time",
+    ),
+    (
+        Bug::DirectWriteUnlocked,
+        "transactions::locks::a_key_that_one_transaction_has_written_is_refused_to_all_others",
+    ),
+    (
+        Bug::PreparedRobbed,
+        "transactions::lock_races::a_robbed_transaction_writes_nothing_and_one_that_writes_is_not_robbed",
+    ),
+    (
+        Bug::SavepointForgetsLock,
+        "transactions::savepoints::keys_that_were_only_used_since_the_savepoint_are_unlocked",
+    ),
+    (
+        Bug::SavepointUnlocksAll,
+        "transactions::savepoints::keys_that_were_only_used_since_the_savepoint_are_unlocked",
+    ),
+    (
+        Bug::ChangeBeforeLockMissed,
+        "transactions::snapshots::a_change_since_the_snapshot_is_a_conflict",
+    ),
+    (
+        Bug::NameGivenTwice,
+        "transactions::simulated::a_name_is_had_by_one_thread_at_a_time",
+    ),
+    (
+        Bug::InFlightMissed,
+        "transactions::optimistic::races::a_write_that_is_not_visible_yet_is_a_conflict",
+    ),
+    (
+        Bug::LatchesGivenUpEarly,
+        "transactions::optimistic::simulated::no_update_is_lost",
+    ),
+    (
+        Bug::BoundariesIgnored,
+        "transactions::optimistic::a_change_is_found_after_a_compaction_to_the_last_level",
+    ),
+    (
+        Bug::SectionNotedLate,
+        "transactions::retention::a_prepare_that_has_not_returned_keeps_its_log",
+    ),
+    (
+        Bug::SectionsLookedAtLast,
+        "transactions::retention::a_commit_between_two_looks_keeps_the_log",
+    ),
+    (
+        Bug::CommitKeepsNoLog,
+        "transactions::retention::the_log_of_what_is_committed_stays_until_its_memtable_is_flushed",
+    ),
+    (
+        Bug::DecisionNotLogged,
+        "transactions::retention::decisions_are_logged_whatever_the_write_options_say",
+    ),
+    (
+        Bug::FailedDecisionCounts,
+        "transactions::stalls::a_transaction_that_must_not_wait_in_a_stall_can_be_used_after_it",
+    ),
+    (
+        Bug::SectionsNotLoggedAgain,
+        "transactions::recovered::prepared_transactions_survive_flushes_of_everything_else",
+    ),
+    (
+        Bug::MarkersPassedOver,
+        "transactions::retention::updates_have_sections_and_decisions",
+    ),
 ];
 
 /// The outcome of a finder.

@@ -49,7 +49,7 @@ use std::sync::Arc;
 use whitewater_concurrent::undecided::Undecided;
 use whitewater_storage::batch::{Batch, Op, PrepareKind};
 use whitewater_storage::key::{SequenceNumber, ValueType};
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, Result, planted};
 
 /// A prepared section that is not decided. Dropping it decides nothing: it stays
 /// outstanding, beyond the end of the process, too.
@@ -96,6 +96,11 @@ impl Engine {
         let undecided = self.of_failed_sections();
         let entered = self.commit.sections.enter(&section, undecided)?;
         self.commit_step(SectionWrite::Prepare(section.clone()), flags)?;
+        planted!(SectionNotedLate => {
+            let log = self.commit.generations.load().wal.log_number();
+            let place = (log, self.latest_sequence_number());
+            self.commit.sections.note_logged(&section, place, None)
+        });
         entered.keep();
         Ok(PreparedSection(section))
     }
@@ -191,7 +196,10 @@ impl Engine {
             low_pri: false,
             ..flags
         };
-        self.commit_step(write, flags)?;
+        if let Err(e) = self.commit_step(write, flags) {
+            planted!(FailedDecisionCounts => deciding.done());
+            return Err(e);
+        }
         deciding.done(); // acknowledged: upholds X2, X3
         Ok(())
     }

@@ -5,7 +5,7 @@ use crate::db::validation::Noted;
 use crate::txn::errors::expired;
 use crate::txn::optimistic::Optimistic;
 use crate::txn::policy::{Pessimistic, Policy};
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, Result, planted};
 
 impl Transaction {
     /// Logs the batch, so that the transaction can be committed or rolled back even after the
@@ -49,6 +49,7 @@ impl Transaction {
             Ok(section) => {
                 inner.section = Some(section);
                 inner.state = State::Prepared;
+                planted!(PreparedRobbed => this.owner.unprotect());
                 Ok(())
             }
             Err(e) => {
@@ -110,6 +111,7 @@ impl Transaction {
         if inner.batch.count() == 0 {
             return Ok(());
         }
+        planted!(LocksReleasedEarly => self.release_keys(inner));
         let batch = inner.batch.lend();
         let (batch, written) = self.engine.write_and_return(batch, &self.write_spec);
         inner.batch.give_back(batch);

@@ -7,8 +7,8 @@ use crate::txn::policy::Taken;
 use crate::txn::tracker::{TakenBack, Tracked, Use};
 use std::sync::Arc;
 use whitewater_concurrent::key_locks::LockMode;
-use whitewater_storage::Result;
 use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber};
+use whitewater_storage::{Result, planted};
 
 /// How a key is used.
 #[derive(Debug, Clone, Copy)]
@@ -95,6 +95,7 @@ impl Transaction {
             _ => return Ok(known.min(self.engine.latest_sequence_number())),
         };
         if known > snapshot {
+            planted!(ChangeBeforeLockMissed => return Ok(snapshot));
             // Nobody else can change it now.
             if self.engine.newest_sequence(cf, key, snapshot)? > snapshot {
                 return Err(conflict());

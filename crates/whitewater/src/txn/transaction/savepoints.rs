@@ -6,7 +6,7 @@ use crate::txn::errors::no_savepoint;
 use crate::txn::policy::Taken;
 use crate::txn::tracker::Tracker;
 use std::sync::Arc;
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, Result, planted};
 
 /// What a transaction goes back to.
 #[derive(Debug)]
@@ -40,7 +40,10 @@ impl Transaction {
             return Err(Error::invalid("Transaction is beyond state for rollback."));
         }
         let savepoint = inner.savepoints.pop().ok_or_else(no_savepoint)?;
-        for (family, key) in inner.tracker.used_only_in(&savepoint.since) {
+        let mut unused = inner.tracker.used_only_in(&savepoint.since);
+        planted!(SavepointForgetsLock => unused.clear());
+        planted!(SavepointUnlocksAll => unused = savepoint.since.used_only_in(&savepoint.since));
+        for (family, key) in unused {
             self.policy.give_back(family, &key, Taken::Lock);
         }
         inner.tracker.subtract(&savepoint.since);

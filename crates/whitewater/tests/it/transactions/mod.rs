@@ -24,6 +24,7 @@ mod outside;
 mod own_writes;
 mod policies;
 mod recovered;
+mod retention;
 mod savepoints;
 mod simulated;
 mod snapshots;

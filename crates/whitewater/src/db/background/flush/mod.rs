@@ -351,24 +351,35 @@ pub(crate) fn tell_levels(engine: &Engine, family: &ColumnFamilyData, event: Eve
         .log(&engine.info_log);
 }
 
-/// Records the tables of each job; returns the number below which logs are obsolete.
-fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u64> {
-    let job_of = |id: u32| jobs.iter().zip(flushed).find(|(job, _)| job.cf.id == id);
+/// The number of the first log that is needed once `jobs` have made tables of their memtables.
+fn first_needed_log(engine: &Engine, jobs: &[FlushJob]) -> u64 {
+    let hook = &engine.options.hook;
+    let by_memtables = || {
+        let state = engine.state.lock();
+        let families = state.cfs.values().map(|cf| {
+            let job = jobs.iter().find(|job| job.cf.id == cf.data.id);
+            cf.oldest_wal_after(job.map_or(0, |job| job.memtables.len()))
+        });
+        let next_logs = jobs.iter().map(|job| job.next_log);
+        families.chain(next_logs).min().unwrap_or(0)
+    };
+    planted!(SectionsLookedAtLast => {
+        let memtables = by_memtables();
+        hook.hit(Point::Retaining, 0);
+        let unsynced = engine.commit.wal.oldest_unsynced();
+        return memtables.min(engine.commit.sections.oldest_needed(unsynced).unwrap_or(u64::MAX))
+    });
     // Before the memtables, and after `next_log` was read: X1 and X2 of `db::two_phase`.
     let unsynced = engine.commit.wal.oldest_unsynced();
     let sections = engine.commit.sections.oldest_needed(unsynced);
-    let hook = &engine.options.hook;
     hook.hit(Point::Retaining, sections.unwrap_or(0));
-    let mut min_log = {
-        let state = engine.state.lock();
-        let families = state.cfs.values().map(|cf| {
-            let flushed = job_of(cf.data.id).map_or(0, |(job, _)| job.memtables.len());
-            cf.oldest_wal_after(flushed)
-        });
-        let next_logs = jobs.iter().map(|job| job.next_log);
-        let needed = families.chain(next_logs).chain(sections);
-        needed.min().unwrap_or(0)
-    };
+    by_memtables().min(sections.unwrap_or(u64::MAX))
+}
+
+/// Records the tables of each job; returns the number below which logs are obsolete.
+fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u64> {
+    let job_of = |id: u32| jobs.iter().zip(flushed).find(|(job, _)| job.cf.id == id);
+    let mut min_log = first_needed_log(engine, jobs);
     planted!(LogDeletedEarly => min_log = jobs[0].next_log);
     let edits = jobs.iter().zip(flushed).map(|(job, flushed)| VersionEdit {
         column_family: job.cf.id,
