@@ -12,9 +12,10 @@ use adya::{History, Opts, Report, Valid, Workload, check};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
+use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     CommitProtocol, DBAccess, Error, ErrorKind, MultiThreaded, OptimisticTransactionDB,
@@ -169,11 +170,44 @@ fn steps(rng: &mut StdRng, reads: Reads, next: &AtomicU64) -> Vec<Step> {
     (0..count).map(step).collect()
 }
 
-/// Records a history of transactions that `begin` begins.
+/// Makes the log fail now and then, and lets the database go on after that.
+struct Trouble<'a> {
+    fs: &'a FaultFs,
+    resume: &'a (dyn Fn() -> Result<(), Error> + Sync),
+    /// How often writes failed. Written by all threads, read at the end; publishes nothing.
+    failures: &'a AtomicU64,
+}
+
+impl Trouble<'_> {
+    /// Lets one of the next writes or syncs of a log fail.
+    fn begin(&self, rng: &mut StdRng) {
+        let ops = [FaultOp::Append, FaultOp::Sync];
+        self.fs.add_rule(Rule {
+            ops: OpSet::of(&ops[rng.random_range(0..2)..][..1]),
+            path: PathMatch::EndsWith(".log".to_owned()),
+            when: When::Nth(rng.random_range(1..4)),
+            fault: Fault::Eio,
+            sticky: false,
+        });
+    }
+
+    /// A write has failed with `e`.
+    fn end(&self, e: &Error) {
+        assert_eq!(e.kind(), ErrorKind::IOError, "{e}");
+        self.failures.fetch_add(1, Ordering::Relaxed);
+        // What is to fail may fail in the resumption, too.
+        let resumed = (0..100).any(|_| (self.resume)().is_ok());
+        assert!(resumed, "{:?}", (self.resume)());
+    }
+}
+
+/// Records a history of transactions that `begin` begins, with failures if there is `trouble`. A
+/// transaction whose commit fails is not seen by anybody, which is more than its users are told.
 fn record<'db, D: DBAccess + 'db>(
     seed: u64,
     reads: Reads,
     begin: &(impl Fn() -> Transaction<'db, D> + Sync),
+    trouble: Option<&Trouble<'_>>,
 ) -> Recorder {
     let recorder = Recorder::default();
     let next = AtomicU64::new(1);
@@ -182,7 +216,10 @@ fn record<'db, D: DBAccess + 'db>(
             let (recorder, next) = (&recorder, &next);
             scope.spawn(move || {
                 let mut rng = StdRng::seed_from_u64(seed * THREADS + process);
-                for _ in 0..TRANSACTIONS {
+                for n in 0..TRANSACTIONS {
+                    if let Some(trouble) = trouble.filter(|_| n % 16 == 4 * process) {
+                        trouble.begin(&mut rng);
+                    }
                     let steps = steps(&mut rng, reads, next);
                     recorder.note("invoke", process, &invoked(&steps));
                     match run(begin(), reads, &steps) {
@@ -190,18 +227,43 @@ fn record<'db, D: DBAccess + 'db>(
                         Err(e) if is_conflict(&e) => {
                             recorder.note("fail", process, &invoked(&steps));
                         }
-                        Err(e) => panic!("{steps:?}: {e}"),
+                        Err(e) => {
+                            let trouble = trouble.unwrap_or_else(|| panic!("{steps:?}: {e}"));
+                            recorder.note("fail", process, &invoked(&steps));
+                            trouble.end(&e);
+                        }
                     }
                 }
             });
         }
     });
+    // Nothing that was acknowledged is lost.
+    let all: Vec<_> = (0..KEYS).map(|key| Step::Read { key }).collect();
+    recorder.note("invoke", THREADS, &invoked(&all));
+    let seen = run(begin(), reads, &all).expect("nobody else is there");
+    recorder.note("ok", THREADS, &seen);
     recorder
 }
 
 fn options(protocol: CommitProtocol) -> Options {
     let mut options = tiny_on(MemFs::new());
     options.set_commit_protocol(protocol);
+    options
+}
+
+/// [`options`] of a database whose files may fail.
+fn fallible(protocol: CommitProtocol) -> (Options, FaultFs) {
+    let fs = FaultFs::new(Arc::new(MemFs::new()));
+    let mut options = options(protocol);
+    options.set_fs(Arc::new(fs.clone()));
+    (options, fs)
+}
+
+/// Write options of a transaction, one in two of which is durable.
+fn durable_or_not() -> WriteOptions {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let mut options = WriteOptions::default();
+    options.set_sync(COUNT.fetch_add(1, Ordering::Relaxed) % 2 == 0);
     options
 }
 
@@ -221,7 +283,7 @@ fn pessimistic(
     txn.set_snapshot(reads == Reads::AtSnapshot);
     txn.set_deadlock_detect(true);
     let begin = || db.transaction_opt(&WriteOptions::default(), &txn);
-    record(seed, reads, &begin).check(model)
+    record(seed, reads, &begin, None).check(model)
 }
 
 /// The report on a history of optimistic transactions.
@@ -231,7 +293,7 @@ fn optimistic(seed: u64, protocol: CommitProtocol, reads: Reads, model: &str) ->
     let mut txn = OptimisticTransactionOptions::default();
     txn.set_snapshot(reads == Reads::AtSnapshot);
     let begin = || db.transaction_opt(&WriteOptions::default(), &txn);
-    record(seed, reads, &begin).check(model)
+    record(seed, reads, &begin, None).check(model)
 }
 
 /// What is promised: how transactions read, and the level that follows.
@@ -311,4 +373,70 @@ fn reads_at_a_snapshot_allow_write_skew_and_plain_ones_more() {
         let history = |seed| pessimistic(seed, CommitProtocol::Ordered, reads, model, |_| {});
         assert!(is_missed(model, history), "pessimistic, {model}");
     }
+}
+
+/// The log fails in the middle, and the database goes on after a resumption. What has failed is
+/// not seen, and what was acknowledged is not lost.
+#[test]
+fn histories_with_failed_log_writes_are_as_isolated() {
+    const TEST: &str = "histories_with_failed_log_writes_are_as_isolated";
+    let failures = &AtomicU64::new(0);
+    campaign(TEST, 1, 2, |seed| {
+        for protocol in strict_protocols() {
+            for (reads, model) in PROMISES {
+                for report in [
+                    pessimistic_in_trouble(seed, protocol, reads, model, failures),
+                    optimistic_in_trouble(seed, protocol, reads, model, failures),
+                ] {
+                    let what = format!("{protocol:?} {model}: {report:#?}");
+                    assert_eq!(report.valid, Valid::True, "{what}");
+                }
+            }
+        }
+    });
+    assert!(failures.load(Ordering::Relaxed) > 0, "nothing has failed");
+}
+
+fn pessimistic_in_trouble(
+    seed: u64,
+    protocol: CommitProtocol,
+    reads: Reads,
+    model: &str,
+    failures: &AtomicU64,
+) -> Report {
+    let (options, fs) = fallible(protocol);
+    let of_db = TransactionDBOptions::default();
+    let db: TransactionDB<MultiThreaded> =
+        TransactionDB::open(&options, &of_db, Path::new(DIR)).unwrap();
+    let mut txn = TransactionOptions::default();
+    txn.set_snapshot(reads == Reads::AtSnapshot);
+    txn.set_deadlock_detect(true);
+    let begin = || db.transaction_opt(&durable_or_not(), &txn);
+    let trouble = Trouble {
+        fs: &fs,
+        resume: &|| db.resume(),
+        failures,
+    };
+    record(seed, reads, &begin, Some(&trouble)).check(model)
+}
+
+fn optimistic_in_trouble(
+    seed: u64,
+    protocol: CommitProtocol,
+    reads: Reads,
+    model: &str,
+    failures: &AtomicU64,
+) -> Report {
+    let (options, fs) = fallible(protocol);
+    let db: OptimisticTransactionDB<MultiThreaded> =
+        OptimisticTransactionDB::open(&options, Path::new(DIR)).unwrap();
+    let mut txn = OptimisticTransactionOptions::default();
+    txn.set_snapshot(reads == Reads::AtSnapshot);
+    let begin = || db.transaction_opt(&durable_or_not(), &txn);
+    let trouble = Trouble {
+        fs: &fs,
+        resume: &|| db.resume(),
+        failures,
+    };
+    record(seed, reads, &begin, Some(&trouble)).check(model)
 }

@@ -1,4 +1,4 @@
-//! Flushes and properties of a database with transactions.
+//! Flushes, resumptions and properties of a database with transactions.
 
 use super::TransactionDB;
 use crate::api::c_str::CStrLike;
@@ -7,8 +7,18 @@ use crate::api::db::{MultiThreaded, ThreadMode};
 use crate::api::options::FlushOptions;
 use whitewater_storage::Error;
 
-/// Flushes.
+/// Flushes and resumptions.
 impl<T: ThreadMode> TransactionDB<T> {
+    /// Lets writes go on after a failure that stopped them, as
+    /// [`DB::resume`](crate::DBCommon::resume) does. Transactions can be used on then: a prepared
+    /// one whose decision has failed is prepared as before.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn resume(&self) -> Result<(), Error> {
+        self.db.resume()
+    }
+
     /// Hands logged bytes to the operating system, and makes them durable when `sync` is set, as
     /// [`DB::flush_wal`](crate::DBCommon::flush_wal) does.
     ///
