@@ -1,4 +1,4 @@
-//! Flushes, resumptions and properties of a database with transactions.
+//! Flushes, resumptions, numbers and properties of a database with transactions.
 
 use super::TransactionDB;
 use crate::api::c_str::CStrLike;
@@ -7,7 +7,7 @@ use crate::api::db::{MultiThreaded, ThreadMode};
 use crate::api::options::FlushOptions;
 use whitewater_storage::Error;
 
-/// Flushes and resumptions.
+/// Flushes, resumptions and numbers.
 impl<T: ThreadMode> TransactionDB<T> {
     /// Lets writes go on after a failure that stopped them, as
     /// [`DB::resume`](crate::DBCommon::resume) does. Transactions can be used on then: a prepared
@@ -17,6 +17,13 @@ impl<T: ThreadMode> TransactionDB<T> {
     /// The same.
     pub fn resume(&self) -> Result<(), Error> {
         self.db.resume()
+    }
+
+    /// The sequence number of the last write. With
+    /// [`WritePolicy::WritePrepared`](crate::WritePolicy::WritePrepared) that may be one which is
+    /// prepared and not decided.
+    pub fn latest_sequence_number(&self) -> u64 {
+        self.db.latest_sequence_number()
     }
 
     /// Hands logged bytes to the operating system, and makes them durable when `sync` is set, as
