@@ -8,7 +8,7 @@
 //! instant ([`Undecided::at`]). What it has taken does not change, so it reads the same later,
 //! whatever is decided meanwhile (the read view of InnoDB, the snapshot of PostgreSQL;
 //! RocksDB asks a cache of all commits instead). Most of the time nothing is undecided, and
-//! then a reader takes no lock.
+//! then a reader takes no lock ([`Undecided::none_at`]).
 //!
 //! Invariant X3: a range is entered before its last number is visible, and leaves only after
 //! what decides it has done all of its inserts and is visible. So of the numbers up to the
@@ -132,19 +132,21 @@ impl Undecided {
         self.inner.state.store(after, Ordering::Release);
     }
 
-    /// The number that `visible` returns, if nothing up to it is undecided. It loads the
-    /// visible number with Acquire, which pairs with its publication.
+    /// What `begin` returns, if no number up to the one that it loads was undecided from before
+    /// its beginning on. It loads the visible number last, with Acquire, which pairs with its
+    /// publication. What it pins before that belongs in it, too: then the decisions at all of
+    /// these numbers, and what was written for them, were there before it was pinned.
     #[inline]
-    pub fn none_at(&self, visible: impl FnOnce() -> u64) -> Option<u64> {
-        // Acquire: what has left by then is visible at the number that is loaded next.
+    pub fn none_at<T>(&self, begin: impl FnOnce() -> T) -> Option<T> {
+        // Acquire: what has left by then is visible to whatever is loaded next.
         let before = self.inner.state.load(Ordering::Acquire);
         if before & 1 == 1 {
             return None;
         }
-        let number = visible();
+        let begun = begin();
         // Relaxed: a range with a visible number was entered before that was published, and so
         // is seen by who has acquired that number.
-        (self.inner.state.load(Ordering::Relaxed) == before).then_some(number)
+        (self.inner.state.load(Ordering::Relaxed) == before).then_some(begun)
     }
 
     /// The number that `visible` returns, and what is undecided at that instant.

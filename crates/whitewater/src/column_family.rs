@@ -17,7 +17,7 @@ use whitewater_storage::{Error, Result};
 /// Invariant V1: a super version holds every entry of its column family up to the visible
 /// sequence number at the moment it was installed, and gets every later one until the next is
 /// installed. A reader therefore pins the super version first and loads the visible number
-/// afterwards.
+/// afterwards; where writes may be undecided, there is more to it (`db::views`).
 pub(crate) struct SuperVersion {
     pub mem: Arc<Memtable>,
     /// Memtables that are not flushed yet, newest first.

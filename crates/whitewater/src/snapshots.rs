@@ -51,6 +51,39 @@ pub(crate) struct ReadPoint {
     pub undecided: Option<Arc<UndecidedRanges>>,
 }
 
+/// A [`ReadPoint`] as look-ups take it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ReadAt<'a> {
+    pub sequence: SequenceNumber,
+    /// As in [`ReadPoint`].
+    pub undecided: Option<&'a UndecidedRanges>,
+}
+
+impl ReadPoint {
+    /// The same point, borrowed.
+    #[inline]
+    pub fn at(&self) -> ReadAt<'_> {
+        ReadAt {
+            sequence: self.sequence,
+            undecided: self.undecided.as_deref(),
+        }
+    }
+
+    /// Whether a version with this number is visible.
+    pub fn sees(&self, number: SequenceNumber) -> bool {
+        let is_undecided = || self.undecided.as_ref().is_some_and(|r| r.contains(number));
+        number <= self.sequence && !is_undecided()
+    }
+
+    /// All numbers up to this one are visible. (No range has number 0, which stands for old
+    /// versions.)
+    pub fn all_visible_up_to(&self) -> SequenceNumber {
+        let undecided = self.undecided.as_ref();
+        let before = undecided.map_or(MAX_SEQUENCE, |ranges| ranges.first().saturating_sub(1));
+        self.sequence.min(before)
+    }
+}
+
 impl From<SequenceNumber> for ReadPoint {
     fn from(sequence: SequenceNumber) -> Self {
         ReadPoint {

@@ -7,11 +7,28 @@ use super::Engine;
 use crate::column_family::{ColumnFamilyData, SuperVersion, no_timestamp};
 use crate::panics::{Guarded, caught};
 use crate::read::newest::newest_number;
+use crate::snapshots::ReadPoint;
 use std::sync::Arc;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{Error, Result};
 
 impl Engine {
+    /// Whether `key` has changed since `point`: whether its newest change, visible or not, is one
+    /// that `point` does not see. That may have a number up to the point's, if it was undecided
+    /// then. A write that was rolled back, and one that failed and was not resumed from, may count.
+    ///
+    /// # Errors
+    /// Those of [`newest_sequence`](Self::newest_sequence).
+    pub fn changed_since(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        key: &[u8],
+        point: &ReadPoint,
+    ) -> Result<bool> {
+        let newest = self.newest_sequence(cf, key, point.all_visible_up_to())?;
+        Ok(!point.sees(newest))
+    }
+
     /// The sequence number of the newest change of `key`, visible or not, if it is above
     /// `above`. Otherwise any number up to that, since what cannot hold a larger one is not
     /// asked. A write that failed and was not resumed from may count.

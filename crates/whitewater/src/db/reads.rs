@@ -16,15 +16,16 @@ use crate::read::db_iter::{DbIter, DbIterParts, PrefixMode, VersionRange};
 use crate::read::level_iter::Bounds;
 use crate::read::merging::{failed_iterator, merging_memtables};
 use crate::read::{estimate, level};
-use crate::snapshots::{BoundaryGuard, SnapshotGuard};
+use crate::snapshots::{BoundaryGuard, ReadAt, ReadPoint, SnapshotGuard};
 use crate::stats::{Activity, During, Histogram, Ticker, counted_merge};
+use arc_swap::Guard;
 use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use whitewater_concurrent::system;
 use whitewater_storage::internal_iterator::BoxedIterator;
-use whitewater_storage::key::{SequenceNumber, lookup_key};
+use whitewater_storage::key::lookup_key;
 use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
@@ -49,12 +50,10 @@ impl Engine {
         let _timer = self.time(Histogram::DbGet);
         let _activity = self.reads_for(Activity::Get);
         let choosing = perf_context::timer(PerfMetric::GetSnapshotTime);
-        // Pin first, then load the number: V1.
-        let view = cf.pin();
+        let (view, point) = self.view::<Guard<_>>(cf, spec);
         self.check_spec(cf, &view, spec)?;
-        let seq = self.sequence_in(&view, spec);
         choosing.stop();
-        let found = self.get_in(cf, &view, key, seq, spec);
+        let found = self.get_in(cf, &view, key, point.at(), spec);
         if let Ok(Some(value)) = &found {
             let bytes = value.len() as u64;
             perf_context::count(PerfMetric::GetReadBytes, bytes);
@@ -71,13 +70,13 @@ impl Engine {
         cf: &ColumnFamilyData,
         view: &SuperVersion,
         key: &[u8],
-        seq: SequenceNumber,
+        at: ReadAt<'_>,
         spec: &ReadSpec,
     ) -> Result<Option<Bytes>> {
         if runs_user_code(view) {
-            self.look_up_beside_user_code(cf, view, key, seq, spec)
+            self.look_up_beside_user_code(cf, view, key, at, spec)
         } else {
-            self.look_up_in(cf, view, key, seq, spec)
+            self.look_up_in(cf, view, key, at, spec)
         }
     }
 
@@ -89,11 +88,11 @@ impl Engine {
         cf: &ColumnFamilyData,
         view: &SuperVersion,
         key: &[u8],
-        seq: SequenceNumber,
+        at: ReadAt<'_>,
         spec: &ReadSpec,
     ) -> Result<Option<Bytes>> {
         caught(Guarded::Comparator("a read"), || {
-            self.look_up_in(cf, view, key, seq, spec)
+            self.look_up_in(cf, view, key, at, spec)
         })
     }
 
@@ -104,14 +103,16 @@ impl Engine {
         cf: &ColumnFamilyData,
         view: &SuperVersion,
         key: &[u8],
-        seq: SequenceNumber,
+        at: ReadAt<'_>,
         spec: &ReadSpec,
     ) -> Result<Option<Bytes>> {
+        let seq = at.sequence;
         let version = spec.timestamp.as_ref().map(|time| [key, time].concat());
         let version = version.as_deref();
         let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref())
             .of_family(&cf.name)
-            .ignoring_tombstones(spec.ignore_range_deletions);
+            .ignoring_tombstones(spec.ignore_range_deletions)
+            .passing_over(at.undecided);
         if !self.passes_over_memtables(spec) {
             let asking = perf_context::timer(PerfMetric::GetFromMemtableTime);
             let mut asked = 1;
@@ -203,12 +204,19 @@ impl Engine {
         // after it to its own number.
         let one_age = self.views_of_one_age();
         let snapshot = (cfs.len() > 1 && spec.snapshot.is_none()).then(|| self.snapshot());
-        let views: Vec<Arc<SuperVersion>> = cfs.iter().map(|cf| cf.pin_owned()).collect();
-        let seq = match &snapshot {
-            Some(s) => s.sequence(),
-            // Without a snapshot there is at most one view.
-            None => views.first().map_or(0, |view| self.sequence_in(view, spec)),
+        let mut views: Vec<Arc<SuperVersion>> = Vec::with_capacity(cfs.len());
+        let point = match (&snapshot, &cfs[..]) {
+            // Its point was taken before the views are pinned.
+            (Some(snapshot), _) => snapshot.point().clone(),
+            (None, []) => ReadPoint::from(0),
+            // Without a snapshot in `spec`, it is the only one.
+            (None, [first, ..]) => {
+                let (view, point) = self.view(first, spec);
+                views.push(view);
+                point
+            }
         };
+        views.extend(cfs[views.len()..].iter().map(|cf| cf.pin_owned()));
         drop(one_age);
         let found: Vec<Result<Option<Bytes>>> = keys
             .iter()
@@ -217,9 +225,9 @@ impl Engine {
                 planted!(WrongFamily => at = 0);
                 spec.limits().check_deadline()?;
                 self.check_spec(cf, &views[at], spec)?;
-                let mut seq = seq;
-                planted!(ViewsApart => seq = self.sequence_in(&views[at], spec));
-                self.get_in(cf, &views[at], key, seq, spec)
+                let mut point = point.at();
+                planted!(ViewsApart => point.sequence = self.sequence_in(&views[at], spec));
+                self.get_in(cf, &views[at], key, point, spec)
             })
             .collect();
         let values = found.iter().flatten().flatten();
@@ -261,14 +269,15 @@ impl Engine {
         key: &[u8],
         spec: &ReadSpec,
     ) -> (bool, Option<Bytes>) {
-        let view = cf.pin();
+        let (view, point) = self.view::<Guard<_>>(cf, spec);
+        let at = point.at();
         if runs_user_code(&view) {
             caught(Guarded::Comparator("a read"), || {
-                Ok(self.may_exist_in(cf, &view, key, spec))
+                Ok(self.may_exist_in(cf, &view, key, at, spec))
             })
             .unwrap_or((true, None))
         } else {
-            self.may_exist_in(cf, &view, key, spec)
+            self.may_exist_in(cf, &view, key, at, spec)
         }
     }
 
@@ -277,6 +286,7 @@ impl Engine {
         cf: &Arc<ColumnFamilyData>,
         view: &SuperVersion,
         key: &[u8],
+        at: ReadAt<'_>,
         spec: &ReadSpec,
     ) -> (bool, Option<Bytes>) {
         if self.check_spec(cf, view, spec).is_err() {
@@ -285,17 +295,16 @@ impl Engine {
         if spec.timestamp.is_some() {
             let mut cached = spec.clone();
             cached.tier = ReadTier::BlockCache;
-            let seq = self.sequence_in(view, spec);
-            return match self.get_in(cf, view, key, seq, &cached) {
+            return match self.get_in(cf, view, key, at, &cached) {
                 Ok(found) => (found.is_some(), found),
                 Err(_) => (true, None),
             };
         }
-        let seq = self.sequence_in(view, spec);
         let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref())
-            .ignoring_tombstones(spec.ignore_range_deletions);
+            .ignoring_tombstones(spec.ignore_range_deletions)
+            .passing_over(at.undecided);
         for mem in std::iter::once(&view.mem).chain(&view.imm) {
-            if mem.get(key, seq, &mut ctx).is_err() {
+            if mem.get(key, at.sequence, &mut ctx).is_err() {
                 return (true, None);
             }
             if ctx.done() {
@@ -317,25 +326,24 @@ impl Engine {
     /// Makes an iterator. Failures to make it are reported at its first use.
     pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> DbIter {
         self.tick(Ticker::NoIteratorCreated, 1);
-        let view = cf.pin_owned();
+        let (view, point) = self.view::<Arc<_>>(cf, spec);
         if !runs_user_code(&view) {
-            return self.iter_over(cf, view, spec, Ok(()));
+            return self.iter_over(cf, (view, point), spec, Ok(()));
         }
         let made = caught(Guarded::Comparator("a read"), || {
-            Ok(self.iter_over(cf, view.clone(), spec, Ok(())))
+            Ok(self.iter_over(cf, (view.clone(), point.clone()), spec, Ok(())))
         });
-        made.unwrap_or_else(|e| self.iter_over(cf, view, spec, Err(e)))
+        made.unwrap_or_else(|e| self.iter_over(cf, (view, point), spec, Err(e)))
     }
 
-    /// Makes an iterator over `view`, or a failed iterator if `begun` is an error.
+    /// Makes an iterator over a view at a point, or a failed iterator if `begun` is an error.
     fn iter_over(
         &self,
         cf: &Arc<ColumnFamilyData>,
-        view: Arc<SuperVersion>,
+        (view, point): (Arc<SuperVersion>, ReadPoint),
         spec: &ReadSpec,
         begun: Result<()>,
     ) -> DbIter {
-        let sequence = self.sequence_in(&view, spec);
         let options = &view.options;
         let gathered = begun.and_then(|()| {
             self.check_iteration(cf, &view, spec)?;
@@ -375,7 +383,7 @@ impl Engine {
             merge_operator: options.merge_operator.clone(),
             family: view.mem.family_owned(),
             blobs: Arc::new(blobs),
-            sequence,
+            point,
             versions,
             lower_bound: spec.lower_bound.clone(),
             upper_bound: spec.upper_bound.clone(),
@@ -442,18 +450,6 @@ impl Engine {
             memtables,
             tombstones,
         })
-    }
-
-    /// The number to read `view` at. The view was pinned before.
-    ///
-    /// A view from before a resumption may hold entries of failed writes, with numbers
-    /// below those that are visible after it. The older memtables of a view have none above
-    /// the horizon of the active one (F5 of `resume`).
-    #[inline]
-    pub(super) fn sequence_in(&self, view: &SuperVersion, spec: &ReadSpec) -> SequenceNumber {
-        let visible = self.latest_sequence_number();
-        planted!(SnapshotReadsNewest => return visible);
-        spec.sequence(visible).min(view.mem.horizon())
     }
 
     /// Refuses an iteration that `spec` asks for and that is not possible.

@@ -2,13 +2,15 @@
 //!
 //! Sources are asked from the newest to the oldest. For each of them, the caller first calls
 //! [`GetContext::cover`] with the newest visible range tombstone over the key. Then it passes
-//! the source's entries of the key, newest first, and only those that are visible at the
-//! look-up's sequence number (the context does not know that number).
+//! the source's entries of the key, newest first, and only those up to the look-up's sequence
+//! number (the context does not know that number). Entries whose writes were undecided are
+//! passed over here, so that no source need know of them.
 
 use super::blobs::{Blobs, NoBlobs};
 use super::payload::{Payload, payload};
 use crate::operators::merge::{MergeOperator, Merger, full_merge};
 use bytes::Bytes;
+use whitewater_concurrent::undecided::UndecidedRanges;
 use whitewater_storage::Result;
 use whitewater_storage::key::{ParsedKey, SequenceNumber, ValueType};
 use whitewater_storage::planted;
@@ -22,6 +24,8 @@ pub(crate) struct GetContext<'a> {
     covered_below: SequenceNumber,
     /// Whether range tombstones are ignored.
     ignores_tombstones: bool,
+    /// Entries with these numbers are passed over.
+    undecided: Option<&'a UndecidedRanges>,
     /// The merge operands found so far, newest first.
     operands: Vec<Bytes>,
     /// What lies below the operands, once that is known.
@@ -51,6 +55,7 @@ impl<'a> GetContext<'a> {
             },
             covered_below: 0,
             ignores_tombstones: false,
+            undecided: None,
             operands: Vec::new(),
             base: None,
             level: None,
@@ -86,6 +91,14 @@ impl<'a> GetContext<'a> {
         self
     }
 
+    /// The same look-up, which passes over entries with the numbers of `undecided`. (Not over range
+    /// tombstones: databases that have such numbers take none.)
+    #[inline]
+    pub fn passing_over(mut self, undecided: Option<&'a UndecidedRanges>) -> Self {
+        self.undecided = undecided;
+        self
+    }
+
     /// Records that a range tombstone at `seq` covers the key, so that it deletes older entries of
     /// this and later sources. Must be called before the entries of the same source.
     pub fn cover(&mut self, seq: SequenceNumber) {
@@ -116,6 +129,9 @@ impl<'a> GetContext<'a> {
         if self.done() {
             return Ok(false);
         }
+        if self.undecided.is_some() && self.is_undecided(seq) {
+            return Ok(true);
+        }
         let deleted = matches!(
             ty,
             ValueType::Deletion | ValueType::SingleDeletion | ValueType::DeletionWithTimestamp
@@ -132,6 +148,14 @@ impl<'a> GetContext<'a> {
             Payload::Deletion => self.base = Some(Base::Deleted),
         }
         Ok(!self.done())
+    }
+
+    /// Whether the write of the entry with number `seq` was undecided. Rarely asked, so kept out of
+    /// the way of those that need not ask.
+    #[cold]
+    #[inline(never)]
+    fn is_undecided(&self, seq: SequenceNumber) -> bool {
+        self.undecided.is_some_and(|ranges| ranges.contains(seq))
     }
 
     /// The same as [`GetContext::entry`], for a parsed key and an available value.

@@ -10,6 +10,7 @@ use crate::read::merging::merging_iterator;
 use rand::Rng;
 use rand::rngs::StdRng;
 use rand::seq::{IndexedRandom, SliceRandom};
+use whitewater_concurrent::undecided::UndecidedRanges;
 use whitewater_storage::ErrorKind;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
@@ -91,6 +92,18 @@ impl History {
             history.entries.push(entry);
         }
         history
+    }
+
+    /// The same without the point entries that have the numbers of `hidden`.
+    pub fn without(&self, hidden: &UndecidedRanges) -> Self {
+        let mut entries = self.entries.clone();
+        entries.retain(|e| !hidden.contains(e.seq));
+        History {
+            entries,
+            tombstones: self.tombstones.clone(),
+            last: self.last,
+            comparator: self.comparator.clone(),
+        }
     }
 
     /// The result of reading `user_key` at `sequence`.

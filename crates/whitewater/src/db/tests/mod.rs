@@ -1,6 +1,6 @@
 //! Tests that need access to the engine's internals: `in_place` updates, `large` batches,
 //! `merges`, `pools` of threads, `protection` of entries, `resumptions`, `switches`,
-//! `threads`, `two_phase` commit, `unordered` writes and `versions`.
+//! `threads`, `two_phase` commit, `undecided` writes, `unordered` ones and `versions`.
 
 mod in_place;
 mod large;
@@ -11,6 +11,7 @@ mod resumptions;
 pub(super) mod switches;
 mod threads;
 mod two_phase;
+mod undecided;
 mod unordered;
 mod versions;
 

@@ -5,6 +5,7 @@ use super::shown;
 use crate::db::background::flush;
 use crate::db::failure::Source;
 use crate::options::read::ReadSpec;
+use crate::snapshots::ReadPoint;
 use crate::sync_points::Point;
 use crate::write::stall::rate::DelayRate;
 use crate::write::stall::{Demand, Pressure};
@@ -180,8 +181,9 @@ fn a_view_pinned_before_a_failure_does_not_show_it() {
     let spec = ReadSpec::default();
     let seq = engine.sequence_in(&view, &spec);
     assert_eq!(seq, frozen);
+    let point = ReadPoint::from(seq);
     let get = |key: &str| {
-        let found = engine.get_in(family, &view, key.as_bytes(), seq, &spec);
+        let found = engine.get_in(family, &view, key.as_bytes(), point.at(), &spec);
         found.unwrap().is_some()
     };
     let found = ["before", "panics", "behind", "later 3"].map(get);

@@ -19,7 +19,7 @@ enum Run {
     None,
     /// Older versions of a key that was shown or is deleted; they are skipped.
     Older,
-    /// Versions above the iterator's sequence number; a visible one may follow.
+    /// Versions that are not visible; a visible one may follow.
     Newer,
 }
 
@@ -109,6 +109,9 @@ impl DbIter {
             sought = true; // upholds I1
             if run == Run::Older {
                 self.seek_past_key();
+            } else if visibility == Visibility::Undecided {
+                // A seek to the iterator's number would lead back.
+                self.source.next();
             } else if self.versions.is_none() {
                 let mut upto = self.sequence;
                 planted!(ReseekTooOld => upto = upto.saturating_sub(1));

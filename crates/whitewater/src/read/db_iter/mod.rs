@@ -1,9 +1,9 @@
 //! From internal keys to user keys and values.
 //!
-//! [`DbIter`] walks the merged sources and shows, per user key, what the newest entry at or
-//! below its sequence number says. The two directions are separate ([`forward`], [`reverse`])
-//! because they meet a key's entries in opposite order; both leave the iterator in one of the
-//! states of [`Position`].
+//! [`DbIter`] walks the merged sources and shows, per user key, what the newest entry says that is
+//! at or below its sequence number and was not undecided. The two directions are separate
+//! ([`forward`], [`reverse`]) because they meet a key's entries in opposite order; both leave the
+//! iterator in one of the states of [`Position`].
 //!
 //! Invariants:
 //! * I1: the user keys shown ascend strictly forward and descend strictly backward, whatever
@@ -39,12 +39,14 @@ use crate::operators::merge::{MergeOperator, Operands};
 use crate::options::prefix::PrefixExtractor;
 use crate::panics::{Guarded, caught};
 use crate::perf_context::{self, PerfMetric};
+use crate::snapshots::ReadPoint;
 use crate::stats::{Statistics, Ticker};
 use prefix::PrefixLimit;
 use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 use versions::Shown;
+use whitewater_concurrent::undecided::UndecidedRanges;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, UserComparator, append_internal_key,
@@ -71,8 +73,8 @@ pub(crate) struct DbIterParts {
     pub family: Arc<str>,
     /// Reads the values that entries refer to.
     pub blobs: Arc<dyn Blobs>,
-    /// Entries with a larger sequence number are not visible.
-    pub sequence: SequenceNumber,
+    /// Which entries are visible.
+    pub point: ReadPoint,
     /// Which versions are shown; set if keys have timestamps.
     pub versions: Option<VersionRange>,
     pub lower_bound: Option<Vec<u8>>,
@@ -128,7 +130,13 @@ pub(crate) struct DbIter {
     /// later moves fail, too.
     panicked: Option<Error>,
     blobs: Arc<dyn Blobs>,
+    /// Entries with a larger sequence number are not visible.
     sequence: SequenceNumber,
+    /// Entries with these numbers are not visible, either.
+    undecided: Option<Arc<UndecidedRanges>>,
+    /// All entries with smaller numbers are visible. The only number that most entries are
+    /// compared with.
+    visible_below: SequenceNumber,
     /// Which versions are shown; set if keys have timestamps.
     versions: Option<VersionRange>,
     shown: Shown,
@@ -165,9 +173,10 @@ impl Drop for DbIter {
 impl DbIter {
     /// An iterator that is not positioned yet.
     pub fn new(parts: DbIterParts) -> Self {
+        let sequence = parts.point.sequence;
         DbIter {
             source: parts.source,
-            cover: Cover::new(parts.tombstones, parts.comparator.clone(), parts.sequence),
+            cover: Cover::new(parts.tombstones, parts.comparator.clone(), sequence),
             runs_user_code: matches!(parts.comparator, UserComparator::Custom(_))
                 || matches!(parts.prefix_extractor, Some(PrefixExtractor::Custom(_))),
             panicked: None,
@@ -175,7 +184,9 @@ impl DbIter {
             operator: parts.merge_operator,
             family: parts.family,
             blobs: parts.blobs,
-            sequence: parts.sequence,
+            sequence,
+            visible_below: parts.point.all_visible_up_to().saturating_add(1),
+            undecided: parts.point.undecided,
             versions: parts.versions,
             shown: Shown::default(),
             lower_bound: parts.lower_bound,

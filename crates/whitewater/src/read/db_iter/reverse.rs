@@ -74,7 +74,10 @@ impl DbIter {
     fn find_prev_by_key(&mut self) -> Result<Position> {
         let upto = pack_tag(self.sequence, SEEK_TYPE);
         while let Some(source) = valid_by_key(&mut self.source) {
-            let visible = source.newest(upto);
+            let mut visible = source.newest(upto);
+            if self.undecided.is_some() {
+                visible = visible && self.pass_over_undecided()?;
+            }
             let entry = parse_internal_key(self.source.key())?;
             self.key.clear();
             self.key.extend_from_slice(entry.user_key);
@@ -103,6 +106,25 @@ impl DbIter {
             }
         }
         self.source_ended()
+    }
+
+    /// Moves, within the user key, from an entry to the newest one that was not undecided, if the
+    /// source goes by key. Returns `false`, and stays on the user key, if there is none.
+    #[cold]
+    fn pass_over_undecided(&mut self) -> Result<bool> {
+        loop {
+            let entry = parse_internal_key(self.source.key())?;
+            if self.visibility(entry.user_key, entry.seq) != Visibility::Undecided {
+                return Ok(true);
+            }
+            let Some(below) = entry.seq.checked_sub(1) else {
+                return Ok(false);
+            };
+            let older = self.source.by_key();
+            if !older.is_some_and(|source| source.newest(pack_tag(below, SEEK_TYPE))) {
+                return Ok(false);
+            }
+        }
     }
 
     /// Moves from an entry of the key shown, or from behind its newest entry, to the last entry
@@ -153,6 +175,10 @@ impl DbIter {
             let entry = parse_internal_key(self.source.key())?;
             match self.visibility(entry.user_key, entry.seq) {
                 Visibility::Visible => {}
+                Visibility::Undecided => {
+                    self.source.prev();
+                    continue;
+                }
                 // An entry with a newer timestamp may have been written earlier.
                 Visibility::Unpublished if self.versions.is_some() => {
                     self.source.prev();
@@ -242,16 +268,21 @@ impl DbIter {
     fn read_key_by_seek(&mut self, covered_below: SequenceNumber) -> Result<bool> {
         set_target(&mut self.target, &self.key, &[], self.sequence, SEEK_TYPE);
         self.source.seek(&self.target);
-        if !self.source.valid() {
-            self.source.status()?;
-            return Err(out_of_order()); // it has just been there
-        }
-        let entry = parse_internal_key(self.source.key())?;
-        let same_key = self.comparator.compare(entry.user_key, &self.key).is_eq();
-        let (seq, ty): (SequenceNumber, _) = (entry.seq, entry.ty);
-        if !same_key || seq > self.sequence {
-            return Err(out_of_order());
-        }
+        let (seq, ty): (SequenceNumber, _) = loop {
+            if !self.source.valid() {
+                self.source.status()?;
+                return Err(out_of_order()); // it has just been there
+            }
+            let entry = parse_internal_key(self.source.key())?;
+            let same_key = self.comparator.compare(entry.user_key, &self.key).is_eq();
+            if !same_key || entry.seq > self.sequence {
+                return Err(out_of_order());
+            }
+            if self.visibility(entry.user_key, entry.seq) == Visibility::Visible {
+                break (entry.seq, entry.ty);
+            }
+            self.source.next();
+        };
         self.note_version(seq, ty);
         let position = self.show_from_here(seq, ty, covered_below)?;
         if position == Position::OnEntry {

@@ -31,6 +31,8 @@ pub(super) enum Visibility {
     Visible,
     /// The sequence number is above the iterator's.
     Unpublished,
+    /// Its write was undecided. Older entries of the key, and newer ones, may be visible.
+    Undecided,
     /// The timestamp is above the iterator's.
     TooNew,
     /// The timestamp is below the iterator's.
@@ -41,13 +43,26 @@ impl DbIter {
     /// Whether the iterator sees an entry.
     #[inline]
     pub(super) fn visibility(&self, user_key: &[u8], seq: SequenceNumber) -> Visibility {
-        if seq > self.sequence {
-            return Visibility::Unpublished;
+        if seq >= self.visible_below
+            && let Some(hidden) = self.hidden(seq)
+        {
+            return hidden;
         }
         match &self.versions {
             None => Visibility::Visible,
             Some(range) => self.visible_at(range, user_key),
         }
+    }
+
+    /// Why an entry with number `seq` is not visible, if its number is the reason.
+    #[inline(never)]
+    fn hidden(&self, seq: SequenceNumber) -> Option<Visibility> {
+        if seq > self.sequence {
+            return Some(Visibility::Unpublished);
+        }
+        let undecided = self.undecided.as_ref();
+        let is_undecided = undecided.is_some_and(|ranges| ranges.contains(seq));
+        is_undecided.then_some(Visibility::Undecided)
     }
 
     fn visible_at(&self, range: &VersionRange, user_key: &[u8]) -> Visibility {

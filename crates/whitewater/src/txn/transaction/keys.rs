@@ -2,6 +2,7 @@
 
 use super::{Inner, Transaction};
 use crate::column_family::ColumnFamilyData;
+use crate::snapshots::ReadPoint;
 use crate::txn::errors::conflict;
 use crate::txn::policy::Taken;
 use crate::txn::tracker::{TakenBack, Tracked, Use};
@@ -89,19 +90,30 @@ impl Transaction {
         if self.policy.validates_at_commit() {
             return Ok(known.min(self.unchanged_since()));
         }
-        let snapshot = match &self.inner.borrow().snapshot {
-            Some(snapshot) if validate => snapshot.sequence(),
+        let inner = self.inner.borrow();
+        let point = inner.snapshot.as_ref().map(|snapshot| snapshot.point());
+        let Some(point) = point.filter(|_| validate) else {
             // It has not been changed since it was locked.
-            _ => return Ok(known.min(self.engine.latest_sequence_number())),
+            return Ok(known.min(self.latest_after(point)));
         };
-        if known > snapshot {
-            planted!(ChangeBeforeLockMissed => return Ok(snapshot));
+        if known > point.sequence {
+            planted!(ChangeBeforeLockMissed => return Ok(point.sequence));
             // Nobody else can change it now.
-            if self.engine.newest_sequence(cf, key, snapshot)? > snapshot {
+            if self.engine.changed_since(cf, key, point)? {
                 return Err(conflict());
             }
         }
-        Ok(known.min(snapshot))
+        Ok(known.min(point.sequence))
+    }
+
+    /// The newest visible number, or a larger one: above that of `point` if what was undecided
+    /// there may have been decided since, for which no new number is needed.
+    fn latest_after(&self, point: Option<&ReadPoint>) -> SequenceNumber {
+        let latest = self.engine.latest_sequence_number();
+        match point {
+            Some(point) if point.undecided.is_some() => latest.max(point.sequence + 1),
+            _ => latest,
+        }
     }
 
     /// The number since which others must not change a key that is used now: the snapshot's, or

@@ -1,3 +1,8 @@
+//! Walks against a model, and what else an iterator promises; `undecided`: walks beside entries
+//! whose writes were undecided.
+
+mod undecided;
+
 use super::*;
 use crate::entry::blobs::NoBlobs;
 use crate::entry::range_tombstones::FragmentedTombstones;
@@ -22,7 +27,7 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         merge_operator: Some(Arc::new(Append)),
         family: "default".into(),
         blobs: Arc::new(NoBlobs),
-        sequence: u64::MAX >> 8,
+        point: (u64::MAX >> 8).into(),
         lower_bound: None,
         upper_bound: None,
         prefix_extractor: None,
@@ -122,7 +127,7 @@ fn random_walks_match_the_model() {
                 let (lower, upper) = (bound(rng), bound(rng));
                 let mut it = DbIter::new(DbIterParts {
                     comparator: comparator.clone(),
-                    sequence,
+                    point: sequence.into(),
                     lower_bound: lower.clone(),
                     upper_bound: upper.clone(),
                     ..parts(history.merged(rng), history.fragments())
@@ -153,7 +158,7 @@ fn whole_walks_match_the_model_in_both_directions() {
             for sequence in [0, history.last / 2, history.last] {
                 let mut it = DbIter::new(DbIterParts {
                     comparator: comparator.clone(),
-                    sequence,
+                    point: sequence.into(),
                     ..parts(history.merged(rng), history.fragments())
                 });
                 let mut shown = history.scan(sequence, None, None);
@@ -194,7 +199,7 @@ fn failures_of_sources_end_the_walk_and_hide_nothing() {
         let c = InternalComparator::new(comparator);
         let source = merging_iterator(c, cursors);
         let mut it = DbIter::new(DbIterParts {
-            sequence: history.last,
+            point: history.last.into(),
             ..parts(source, history.fragments())
         });
         let mut shown = history.scan(history.last, None, None);
@@ -235,7 +240,7 @@ fn damaged_sources_end_in_an_error_or_a_result_but_end() {
         }
         let source = VecIterator::unsorted(c.clone(), entries);
         let mut it = DbIter::new(DbIterParts {
-            sequence: rng.random_range(0..20),
+            point: rng.random_range(0..20u64).into(),
             ..parts(Box::new(source), FragmentedTombstones::default())
         });
         for _ in 0..20 {
@@ -434,7 +439,7 @@ fn keys_with_many_versions_are_sought_past() {
             moves: Arc::clone(&moves),
         };
         let mut it = DbIter::new(DbIterParts {
-            sequence,
+            point: sequence.into(),
             ..parts(Box::new(counting), FragmentedTombstones::default())
         });
         assert_eq!(walk(&mut it, true).len(), 3);
@@ -504,7 +509,7 @@ fn walks_that_jump_over_what_is_deleted_match_the_model() {
                 let sequence = rng.random_range(0..=history.last);
                 let (lower, upper) = (bound(rng), bound(rng));
                 let mut it = DbIter::new(DbIterParts {
-                    sequence,
+                    point: sequence.into(),
                     lower_bound: lower.clone(),
                     upper_bound: upper.clone(),
                     ..by_age(&history, rng, &c)
@@ -555,7 +560,7 @@ fn keys_under_a_newer_range_tombstone_are_not_looked_at_one_by_one() {
     let fragments = Arc::new(FragmentedTombstones::new(&tombstones, &c.user));
     for (sequence, limit) in [(u64::MAX >> 8, 1), (45, 1), (45, 0)] {
         let mut it = DbIter::new(DbIterParts {
-            sequence,
+            point: sequence.into(),
             max_skippable_internal_keys: limit,
             tombstones: vec![HeldTombstones::of_memtable(0, fragments.clone())],
             ..parts(
