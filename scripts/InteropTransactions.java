@@ -1,7 +1,8 @@
-import java.io.BufferedReader;
-import java.io.InputStreamReader;
+import java.nio.file.Files;
+import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -24,11 +25,11 @@ import org.rocksdb.WriteOptions;
  * org.rocksdb:rocksdbjni on the class path.
  *
  * <pre>
- * java -cp JAR InteropTransactions.java DB POLICY &lt; STEPS
+ * java -cp JAR InteropTransactions.java DB POLICY STEPS
  * </pre>
  *
  * DB is opened, or made, with the families "default" and "other" and with the write policy, for
- * example WRITE_PREPARED. Each line of standard input is one step. T is the name of a
+ * example WRITE_PREPARED. Each line of the file STEPS is one step. T is the name of a
  * transaction, F a family, K a key and V a value, all of them without spaces:
  *
  * <pre>
@@ -46,6 +47,7 @@ import org.rocksdb.WriteOptions;
  * family -> key -> value, both in hexadecimal.
  */
 public final class InteropTransactions {
+    private static final HexFormat HEX = HexFormat.of();
     private static final List<String> FAMILIES = List.of("default", "other");
 
     private final String path;
@@ -151,14 +153,13 @@ public final class InteropTransactions {
     /** Each pair of the family in JSON; point reads must agree with the iterator. */
     private List<String> pairs(ColumnFamilyHandle family) throws RocksDBException {
         List<String> pairs = new ArrayList<>();
-        java.util.HexFormat hex = java.util.HexFormat.of();
         try (RocksIterator it = db.newIterator(family)) {
             for (it.seekToFirst(); it.isValid(); it.next()) {
                 if (!Arrays.equals(it.value(), db.get(family, it.key()))) {
                     throw new IllegalStateException("two ways to read differ");
                 }
-                String key = hex.formatHex(it.key());
-                pairs.add('"' + key + "\":\"" + hex.formatHex(it.value()) + '"');
+                String key = HEX.formatHex(it.key());
+                pairs.add('"' + key + "\":\"" + HEX.formatHex(it.value()) + '"');
             }
             it.status();
         }
@@ -168,8 +169,7 @@ public final class InteropTransactions {
     public static void main(String[] arguments) throws Exception {
         RocksDB.loadLibrary();
         InteropTransactions open = new InteropTransactions(arguments[0], arguments[1]);
-        BufferedReader steps = new BufferedReader(new InputStreamReader(System.in));
-        for (String line = steps.readLine(); line != null; line = steps.readLine()) {
+        for (String line : Files.readAllLines(Path.of(arguments[2]))) {
             open.step(line.split(" "));
         }
         System.out.flush();

@@ -15,5 +15,6 @@ mod matrix;
 mod options;
 mod python;
 pub mod tools;
+mod transactions;
 mod workload;
 mod written;

@@ -33,3 +33,20 @@ pub fn scan(jar: &str, db: &Path) -> Content {
 pub fn rewrite(jar: &str, db: &Path, seed: u64) -> Content {
     run(jar, &["rewrite", tools::path(db), &seed.to_string()])
 }
+
+/// Makes RocksDB take steps on a database with transactions (`scripts/InteropTransactions.java`).
+/// Returns what it showed: names of transactions and content, each time.
+pub fn transact(jar: &str, db: &Path, policy: &str, steps: &str) -> Vec<(Vec<String>, Content)> {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::fs::write(&file, steps).expect("can be written");
+    let program = tools::script("InteropTransactions.java");
+    let program = ["-cp", jar, tools::path(&program)];
+    let arguments = [tools::path(db), policy, tools::path(file.path())];
+    let out = tools::run("java", &[program, arguments].concat());
+    let lines: Vec<&str> = out.lines().collect();
+    let shown = |two: &[&str]| {
+        let names = two[0].split_whitespace().map(str::to_owned);
+        (names.collect(), printed(two[1]))
+    };
+    lines.chunks(2).map(shown).collect()
+}
