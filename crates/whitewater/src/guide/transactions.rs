@@ -176,8 +176,12 @@
 //!    make it with [`set_sync`](crate::WriteOptions::set_sync), so that it survives a power
 //!    failure;
 //! 2. `prepare` everywhere;
-//! 3. note the decision somewhere;
+//! 3. note in one place that it is to be committed, and make that durable: before the first
+//!    `commit`, since from then on there is no way back;
 //! 4. `commit` or `rollback` everywhere.
+//!
+//! After a crash, open all databases and decide on every prepared transaction before others write:
+//! commit it if there is such a note, or else roll it back. Keep the note until all have committed.
 //!
 //! ```
 //! use whitewater::{Options, TransactionDB, TransactionDBOptions};

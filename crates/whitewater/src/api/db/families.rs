@@ -66,8 +66,8 @@ impl<D: DBInner> DBCommon<SingleThreaded, D> {
         Ok(())
     }
 
-    /// The handle of the column family `name`, if it was named at open or
-    /// created since.
+    /// The handle of the column family `name`, if it was named at open or created since. Openings
+    /// that take no names, such as `open`, name none, not even `default`.
     pub fn cf_handle(&self, name: &str) -> Option<&ColumnFamily> {
         self.cfs.cfs.get(name)
     }
@@ -119,8 +119,8 @@ impl<D: DBInner> DBCommon<MultiThreaded, D> {
         Ok(())
     }
 
-    /// The handle of the column family `name`, if it was named at open or
-    /// created since.
+    /// The handle of the column family `name`, if it was named at open or created since. Openings
+    /// that take no names, such as `open`, name none, not even `default`.
     pub fn cf_handle(&self, name: &str) -> Option<Arc<BoundColumnFamily<'_>>> {
         // The binding shortens the lifetime from 'static to that of the borrow.
         let handle: Arc<BoundColumnFamily<'_>> = self.cfs.cfs.read().get(name)?.clone();

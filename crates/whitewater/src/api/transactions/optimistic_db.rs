@@ -257,7 +257,8 @@ impl<T: ThreadMode> OptimisticTransactionDB<T> {
     }
 
     /// Removes all keys of `cf` in `[from, to)`. A change of each of them for transactions; it
-    /// waits for all that commit.
+    /// waits for all that commit. The default column family has a handle if it was named at
+    /// [`open_cf`](Self::open_cf).
     ///
     /// # Errors
     /// As [`write`](Self::write).

@@ -17,7 +17,8 @@ impl TransactionDB<SingleThreaded> {
         self.db.create_cf(name, opts)
     }
 
-    /// The handle of the column family `name`, if it was named at open or created since.
+    /// The handle of the column family `name`, if it was named at open or created since. Openings
+    /// that take no names, such as `open`, name none, not even `default`.
     pub fn cf_handle(&self, name: &str) -> Option<&ColumnFamily> {
         self.db.cf_handle(name)
     }
@@ -41,7 +42,8 @@ impl TransactionDB<MultiThreaded> {
         self.db.create_cf(name, opts)
     }
 
-    /// The handle of the column family `name`, if it was named at open or created since.
+    /// The handle of the column family `name`, if it was named at open or created since. Openings
+    /// that take no names, such as `open`, name none, not even `default`.
     pub fn cf_handle(&self, name: &str) -> Option<Arc<BoundColumnFamily<'_>>> {
         self.db.cf_handle(name)
     }
