@@ -263,3 +263,44 @@ fn ranges_taken_before_a_change_are_not_handed_out_after_it() {
         reader.join().unwrap();
     });
 }
+
+/// A write is rolled back, with its old value in a second memtable. Who has pinned a view of the
+/// memtables sees both or none, whether it pins before it loads the number, while nothing is
+/// undecided, or afterwards, having taken a point.
+#[test]
+fn a_pinned_view_shows_no_write_without_its_rollback() {
+    model(4, || {
+        let store = Store::new();
+        // How many memtables a view has. The second one has number 2.
+        let memtables = Arc::new(AtomicU64::new(1));
+        let reader = {
+            let (store, memtables) = (store.clone(), memtables.clone());
+            thread::spawn(move || {
+                let pin = || memtables.load(Ordering::Acquire);
+                let begun = store.undecided.none_at(|| {
+                    let view = pin();
+                    (view, store.visible.load(Ordering::Acquire))
+                });
+                let (view, point) = match begun {
+                    Some((view, number)) => (view, (number, None)),
+                    None => {
+                        let point = store.point();
+                        (pin(), point)
+                    }
+                };
+                let seen = store.read(&point);
+                assert!([0, 0b110].contains(&seen), "a part: {seen:b}");
+                assert!(seen == 0 || view == 2, "the rollback is not in the view");
+            })
+        };
+        store.enter(&[(1, 1)]);
+        store.insert(1);
+        store.publish(1);
+        memtables.store(2, Ordering::Release);
+        store.enter(&[(2, 2)]);
+        store.insert(2);
+        store.publish(2);
+        store.decide(&[1, 2]);
+        reader.join().unwrap();
+    });
+}
