@@ -42,7 +42,8 @@
 //! Invariants:
 //! * C1: sequence order is log order is publication order.
 //! * C2: `visible = v` only if every entry with a number up to `v` is in its memtable.
-//!   Not so in [`unordered`], which publishes before it inserts.
+//!   Not so in [`unordered`], which publishes before it inserts; readers may pass over what is
+//!   undecided there.
 //! * C3: `visible` only takes values at ends of batches.
 //! * C4: a write is acknowledged only when its record and all records before it were
 //!   handed to the operating system; with `sync`, only after a successful sync of its log
