@@ -1,6 +1,9 @@
 //! Unordered writes that are visible and not inserted yet, beside a switch, a flush and the
-//! deletion of logs.
+//! deletion of logs; with `WRITE_PREPARED`, beside readers, who pass over what is `undecided`.
 
+mod undecided;
+
+use crate::options::write_policy::WritePolicy;
 use crate::{
     ColumnFamilyDescriptor, CommitProtocol, DBWithThreadMode, FlushOptions, MultiThreaded, Options,
     Severity, SliceTransform, WriteOptions,
@@ -50,6 +53,11 @@ fn hold() -> MutexGuard<'static, ()> {
     turn
 }
 
+/// The same once more, by the holder of the turn.
+fn hold_again() {
+    *HOLD.state.lock() = (0, false);
+}
+
 /// Waits until an insert is held.
 fn await_held() {
     let mut state = HOLD.state.lock();
@@ -62,7 +70,12 @@ fn let_go() {
 }
 
 fn open(fs: &MemFs) -> Db {
+    open_with(fs, WritePolicy::WriteCommitted, |_| {})
+}
+
+fn open_with(fs: &MemFs, policy: WritePolicy, change: impl Fn(&mut Options)) -> Db {
     let mut options = Options::default();
+    options.set_write_policy(policy);
     options.create_if_missing(true);
     options.create_missing_column_families(true);
     options.set_fs(Arc::new(fs.clone()));
@@ -76,6 +89,7 @@ fn open(fs: &MemFs) -> Db {
             .for_each(|operand| merged.extend_from_slice(operand));
         Some(merged)
     });
+    change(&mut options);
     let families = ["default", "other"];
     let families = families.map(|name| ColumnFamilyDescriptor::new(name, options.clone()));
     Db::open_cf_descriptors(&options, "/db", families).unwrap()
