@@ -5,7 +5,8 @@
 //! each call saw is recorded with the time of the call, and one total order must explain all of it.
 //! `search` asks an established checker, which is exact, about short histories. `rules` checks what
 //! follows for one or two reads, of long histories, too. `canaries` shows that bad histories and
-//! bad stores are noticed.
+//! bad stores are noticed. `undecided` records histories over unordered commit whose writes readers
+//! pass over until they are inserted.
 //!
 //! A round is a seed. `WHITEWATER_PROTOCOL` chooses a commit protocol, and `WHITEWATER_MEMTABLE` a
 //! memtable. The seed does not determine the timing of threads, so a seed that failed may need some
@@ -19,6 +20,7 @@ mod protocol;
 mod rules;
 mod search;
 mod store;
+mod undecided;
 mod workload;
 
 use crate::harness::hooked::HookedLogs;
@@ -34,8 +36,8 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use store::{DbStore, FAMILIES};
-use whitewater::MemtableFactory;
 use whitewater::fs::mem::MemFs;
+use whitewater::{MemtableFactory, Options};
 use workload::{Plan, record};
 
 /// Seconds after which a round counts as hung.
@@ -69,6 +71,12 @@ impl Setup {
     }
 
     fn open(&self, protocol: Protocol, seed: u64) -> Db {
+        let options = self.options(protocol, seed);
+        let names = FAMILIES.map(str::to_owned);
+        open_named(&options, Path::new(DIR), &names).expect("opens")
+    }
+
+    fn options(&self, protocol: Protocol, seed: u64) -> Options {
         let dice = Dice::new(seed, self.one_in);
         let mut options = options_for(protocol);
         if self.slow_logs {
@@ -84,8 +92,7 @@ impl Setup {
         options.set_allow_concurrent_memtable_write(!one_by_one);
         options.set_enable_write_thread_adaptive_yield(self.adaptive_yield);
         options.set_max_write_batch_group_size_bytes(self.group_bytes);
-        let names = FAMILIES.map(str::to_owned);
-        open_named(&options, Path::new(DIR), &names).expect("opens")
+        options
     }
 }
 

@@ -51,6 +51,14 @@ const PROTOCOLS: &[Protocol] = &[
     },
 ];
 
+/// Unordered commit under `WRITE_PREPARED`, in a database with transactions.
+pub const UNDECIDED: Protocol = Protocol {
+    name: "unordered, write-prepared",
+    promise: Promise::Everything,
+    one_by_one: false,
+    set: |o| o.set_commit_protocol(CommitProtocol::Unordered),
+};
+
 /// The one that WHITEWATER_PROTOCOL names, or all.
 pub fn protocols() -> Vec<Protocol> {
     let Ok(name) = std::env::var("WHITEWATER_PROTOCOL") else {

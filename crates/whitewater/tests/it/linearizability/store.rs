@@ -3,11 +3,10 @@
 
 use super::history::Slots;
 use crate::harness::Db;
-use crate::harness::walk::RawIter;
 use std::sync::Arc;
 use whitewater::{
-    BoundColumnFamily, CompactOptions, ReadOptions, SnapshotWithThreadMode, WriteBatch,
-    WriteOptions,
+    BoundColumnFamily, CompactOptions, DBAccess, DBRawIteratorWithThreadMode, ReadOptions,
+    SnapshotWithThreadMode, WriteBatchWithTransaction, WriteOptions,
 };
 
 /// The column families over which slots are distributed in turn.
@@ -49,26 +48,80 @@ pub trait View {
     fn read(&mut self, way: usize) -> (&'static str, Slots);
 }
 
-/// A database with `slots` slots.
+/// Where the slots are.
+pub struct Places<'a> {
+    pub cfs: Vec<Arc<BoundColumnFamily<'a>>>,
+    slots: usize,
+}
+
+impl<'a> Places<'a> {
+    /// `slots` slots in [`FAMILIES`], which `cf` opens.
+    pub fn new(
+        slots: usize,
+        cf: impl Fn(&'static str) -> Option<Arc<BoundColumnFamily<'a>>>,
+    ) -> Self {
+        let cfs = FAMILIES.map(|f| cf(f).expect("opened")).into();
+        Places { cfs, slots }
+    }
+
+    pub fn place(&self, slot: usize) -> (&Arc<BoundColumnFamily<'a>>, String) {
+        (&self.cfs[slot % FAMILIES.len()], key(slot))
+    }
+
+    pub fn slots_of(&self, family: usize) -> impl DoubleEndedIterator<Item = usize> {
+        (0..self.slots).filter(move |slot| slot % FAMILIES.len() == family)
+    }
+
+    /// What a batch writes.
+    pub fn batch<const TRANSACTION: bool>(
+        &self,
+        slots: &Slots,
+        manner: Manner,
+    ) -> WriteBatchWithTransaction<TRANSACTION> {
+        let mut batch = WriteBatchWithTransaction::default();
+        if manner.decoys {
+            for (slot, number) in slots {
+                let (cf, key) = self.place(*slot);
+                batch.put_cf(cf, key, encode(*slot, number | DECOY, 8));
+            }
+        }
+        for (slot, number) in slots {
+            let (cf, key) = self.place(*slot);
+            match number {
+                0 => batch.delete_cf(cf, key),
+                n => batch.put_cf(cf, key, encode(*slot, *n, manner.value_len)),
+            }
+        }
+        batch
+    }
+}
+
+/// A database with slots.
 pub struct DbStore<'a> {
     db: &'a Db,
-    cfs: Vec<Arc<BoundColumnFamily<'a>>>,
-    slots: usize,
+    places: Places<'a>,
 }
 
 impl<'a> DbStore<'a> {
     pub fn new(db: &'a Db, slots: usize) -> Self {
-        let cfs = FAMILIES.map(|f| db.cf_handle(f).expect("opened")).into();
-        DbStore { db, cfs, slots }
+        let places = Places::new(slots, |name| db.cf_handle(name));
+        DbStore { db, places }
     }
+}
 
-    fn place(&self, slot: usize) -> (&Arc<BoundColumnFamily<'a>>, String) {
-        (&self.cfs[slot % FAMILIES.len()], key(slot))
-    }
+/// How `manner` writes.
+pub fn write_options(manner: Manner) -> WriteOptions {
+    let mut options = WriteOptions::default();
+    options.set_sync(manner.sync);
+    options.disable_wal(manner.disable_wal);
+    options
+}
 
-    fn slots_of(&self, family: usize) -> impl DoubleEndedIterator<Item = usize> {
-        (0..self.slots).filter(move |slot| slot % FAMILIES.len() == family)
-    }
+/// Reads of all keys, whatever their prefixes.
+pub fn everything() -> ReadOptions {
+    let mut options = ReadOptions::default();
+    options.set_total_order_seek(true);
+    options
 }
 
 fn key(slot: usize) -> String {
@@ -76,7 +129,7 @@ fn key(slot: usize) -> String {
 }
 
 /// Number, slot, length, and bytes that follow from them.
-fn encode(slot: usize, number: u32, len: usize) -> Vec<u8> {
+pub fn encode(slot: usize, number: u32, len: usize) -> Vec<u8> {
     let mut bytes = number.to_le_bytes().to_vec();
     bytes.extend([slot as u8, 0xa5]);
     bytes.extend((len as u16).to_le_bytes());
@@ -85,7 +138,7 @@ fn encode(slot: usize, number: u32, len: usize) -> Vec<u8> {
 }
 
 /// The number of a value that is whole, or `u32::MAX`.
-fn decode(slot: usize, bytes: Option<&[u8]>) -> u32 {
+pub fn decode(slot: usize, bytes: Option<&[u8]>) -> u32 {
     let Some(bytes) = bytes else { return 0 };
     let number = bytes.first_chunk().map(|first| u32::from_le_bytes(*first));
     match number {
@@ -99,11 +152,9 @@ const DECOY: u32 = 1 << 31;
 
 impl Store for DbStore<'_> {
     fn write(&self, slots: &Slots, manner: Manner) {
-        let mut options = WriteOptions::default();
-        options.set_sync(manner.sync);
-        options.disable_wal(manner.disable_wal);
+        let options = write_options(manner);
         let written = if let ([(slot, number)], false) = (slots.as_slice(), manner.decoys) {
-            let (cf, key) = self.place(*slot);
+            let (cf, key) = self.places.place(*slot);
             match number {
                 0 => self.db.delete_cf_opt(cf, key, &options),
                 n => self
@@ -111,34 +162,21 @@ impl Store for DbStore<'_> {
                     .put_cf_opt(cf, key, encode(*slot, *n, manner.value_len), &options),
             }
         } else {
-            let mut batch = WriteBatch::default();
-            if manner.decoys {
-                for (slot, number) in slots {
-                    let (cf, key) = self.place(*slot);
-                    batch.put_cf(cf, key, encode(*slot, number | DECOY, 8));
-                }
-            }
-            for (slot, number) in slots {
-                let (cf, key) = self.place(*slot);
-                match number {
-                    0 => batch.delete_cf(cf, key),
-                    n => batch.put_cf(cf, key, encode(*slot, *n, manner.value_len)),
-                }
-            }
-            self.db.write_opt(batch, &options)
+            self.db
+                .write_opt(self.places.batch(slots, manner), &options)
         };
         written.expect("nothing fails here");
     }
 
     fn get(&self, slot: usize) -> u32 {
-        let (cf, key) = self.place(slot);
+        let (cf, key) = self.places.place(slot);
         decode(slot, self.db.get_cf(cf, key).expect("readable").as_deref())
     }
 
     fn multi_get(&self, slots: &[usize]) -> Slots {
         let found = self
             .db
-            .multi_get_cf(slots.iter().map(|slot| self.place(*slot)));
+            .multi_get_cf(slots.iter().map(|slot| self.places.place(*slot)));
         let found = found.into_iter().map(|f| f.expect("readable"));
         slots
             .iter()
@@ -148,18 +186,19 @@ impl Store for DbStore<'_> {
     }
 
     fn snapshot(&self) -> Box<dyn View + '_> {
+        let snapshot = self.db.snapshot();
         Box::new(DbSnapshot {
-            snapshot: self.db.snapshot(),
-            store: self,
+            sequence: Some(snapshot.sequence_number()),
+            snapshot,
+            places: &self.places,
         })
     }
 
     fn iterator(&self, family: usize) -> Box<dyn View + '_> {
-        let mut options = ReadOptions::default();
-        options.set_total_order_seek(true);
+        let cf = &self.places.cfs[family];
         Box::new(DbIterator {
-            iter: self.db.raw_iterator_cf_opt(&self.cfs[family], options),
-            slots: self.slots_of(family).collect(),
+            iter: self.db.raw_iterator_cf_opt(cf, everything()),
+            slots: self.places.slots_of(family).collect(),
         })
     }
 
@@ -168,13 +207,13 @@ impl Store for DbStore<'_> {
     }
 
     fn flush(&self) {
-        for cf in &self.cfs {
+        for cf in &self.places.cfs {
             self.db.flush_cf(cf).expect("flushes");
         }
     }
 
     fn compact(&self) {
-        for cf in &self.cfs {
+        for cf in &self.places.cfs {
             let all = None::<&[u8]>;
             let compacted =
                 self.db
@@ -185,7 +224,11 @@ impl Store for DbStore<'_> {
 }
 
 /// The content of `slots` that an iterator shows. It may show no other slots.
-fn scan(iter: &mut RawIter<'_>, slots: &[usize], backward: bool) -> Slots {
+fn scan<D: DBAccess>(
+    iter: &mut DBRawIteratorWithThreadMode<'_, D>,
+    slots: &[usize],
+    backward: bool,
+) -> Slots {
     let mut found: Slots = slots.iter().map(|slot| (*slot, 0)).collect();
     let mut next = 0;
     if backward {
@@ -212,19 +255,21 @@ fn scan(iter: &mut RawIter<'_>, slots: &[usize], backward: bool) -> Slots {
     found
 }
 
-struct DbSnapshot<'a> {
-    snapshot: SnapshotWithThreadMode<'a, Db>,
-    store: &'a DbStore<'a>,
+pub struct DbSnapshot<'a, D: DBAccess> {
+    pub snapshot: SnapshotWithThreadMode<'a, D>,
+    pub places: &'a Places<'a>,
+    /// Its number, where snapshots of one number show the same.
+    pub sequence: Option<u64>,
 }
 
-impl View for DbSnapshot<'_> {
+impl<D: DBAccess> View for DbSnapshot<'_, D> {
     fn sequence(&self) -> Option<u64> {
-        Some(self.snapshot.sequence_number())
+        self.sequence
     }
 
     fn read(&mut self, way: usize) -> (&'static str, Slots) {
-        let slots = 0..self.store.slots;
-        let place = |slot| self.store.place(slot);
+        let slots = 0..self.places.slots;
+        let place = |slot| self.places.place(slot);
         match way % 4 {
             0 => {
                 let found = slots.map(|slot| {
@@ -244,11 +289,9 @@ impl View for DbSnapshot<'_> {
             }
             other => {
                 let mut found = Slots::new();
-                for (family, cf) in self.store.cfs.iter().enumerate() {
-                    let mut options = ReadOptions::default();
-                    options.set_total_order_seek(true);
-                    let mut iter = self.snapshot.raw_iterator_cf_opt(cf, options);
-                    let of_family: Vec<_> = self.store.slots_of(family).collect();
+                for (family, cf) in self.places.cfs.iter().enumerate() {
+                    let mut iter = self.snapshot.raw_iterator_cf_opt(cf, everything());
+                    let of_family: Vec<_> = self.places.slots_of(family).collect();
                     found.extend(scan(&mut iter, &of_family, other == 3));
                 }
                 found.sort_unstable();
@@ -259,12 +302,12 @@ impl View for DbSnapshot<'_> {
     }
 }
 
-struct DbIterator<'a> {
-    iter: RawIter<'a>,
-    slots: Vec<usize>,
+pub struct DbIterator<'a, D: DBAccess> {
+    pub iter: DBRawIteratorWithThreadMode<'a, D>,
+    pub slots: Vec<usize>,
 }
 
-impl View for DbIterator<'_> {
+impl<D: DBAccess> View for DbIterator<'_, D> {
     fn sequence(&self) -> Option<u64> {
         None
     }
