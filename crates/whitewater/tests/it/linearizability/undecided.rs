@@ -137,13 +137,13 @@ fn run(
 fn unordered_writes_that_lock_their_keys_are_linearizable_under_write_prepared() {
     const NAME: &str =
         "unordered_writes_that_lock_their_keys_are_linearizable_under_write_prepared";
-    run(NAME, WHOLE, 16, true, WHOLE.check);
-    run(NAME, LONG, 3, true, LONG.check);
+    run(NAME, WHOLE, 10, true, WHOLE.check);
+    run(NAME, LONG, 2, true, LONG.check);
 }
 
 /// And without locks, with which plain unordered writes are caught in a few rounds.
 #[test]
 fn views_of_unordered_writes_without_locks_stay_under_write_prepared() {
     const NAME: &str = "views_of_unordered_writes_without_locks_stay_under_write_prepared";
-    run(NAME, LONG, 4, false, rules::views_stay);
+    run(NAME, LONG, 2, false, rules::views_stay);
 }

@@ -141,6 +141,29 @@ fn an_operand_that_is_decided_late_comes_under_a_newer_one_but_not_into_a_snapsh
     assert_eq!(db.get("held").unwrap().unwrap(), b"12");
 }
 
+/// Nor these two batches with a key in common: what readers see of them, first and at last, is in
+/// no order. In a database with transactions each would lock its keys.
+#[test]
+fn batches_of_one_key_that_nothing_keeps_apart_are_seen_in_no_order() {
+    let _turn = hold();
+    let db = prepared(&MemFs::new());
+    let other = db.cf_handle("other").unwrap();
+    let (mut first, mut second) = (WriteBatch::default(), WriteBatch::default());
+    first.put("both", "1");
+    first.put_cf(&other, "held", "1");
+    second.put("both", "2");
+    thread::scope(|s| {
+        let writer = s.spawn(|| db.write(first));
+        await_held();
+        db.write(second).unwrap();
+        assert_eq!(shown(&db, &db.snapshot()), ["both=2"], "the second alone");
+        let_go();
+        writer.join().unwrap().unwrap();
+    });
+    let last = shown(&db, &db.snapshot());
+    assert_eq!(last, ["both=2", "held=1"], "as if the first had come first");
+}
+
 /// The numbers of a failed insert stay undecided: readers see nothing of the batch, and the next
 /// opening finds all of it in the log.
 #[test]
