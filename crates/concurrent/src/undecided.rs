@@ -17,7 +17,8 @@
 
 use crate::sync::{AtomicU64, Mutex, Ordering};
 use crossbeam_utils::CachePadded;
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
 
 /// Numbers from the first to the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,21 @@ impl UndecidedRanges {
     /// The ranges, which ascend and do not overlap; `None` if there are none.
     pub fn new(ranges: &[NumberRange]) -> Option<Arc<Self>> {
         (!ranges.is_empty()).then(|| Arc::new(UndecidedRanges(ranges.into())))
+    }
+
+    /// The numbers that are in any of `all`; `None` if there are none.
+    pub fn union<'a>(all: impl IntoIterator<Item = &'a UndecidedRanges>) -> Option<Arc<Self>> {
+        let mut ranges: Vec<NumberRange> =
+            all.into_iter().flat_map(|one| &one.0).copied().collect();
+        ranges.sort_unstable_by_key(|range| range.first);
+        ranges.dedup_by(|next, kept| {
+            let joins = next.first <= kept.last.saturating_add(1);
+            if joins {
+                kept.last = kept.last.max(next.last);
+            }
+            joins
+        });
+        Self::new(&ranges)
     }
 
     /// Whether `number` is in one of the ranges.
@@ -62,6 +78,7 @@ pub struct Undecided {
     // One cache line: every change writes both fields, and those who find the state odd take the
     // lock next.
     inner: CachePadded<Inner>,
+    on_decide: OnDecide,
 }
 
 #[derive(Debug)]
@@ -71,6 +88,16 @@ struct Inner {
     /// Written by: threads that change `ranges`, under its lock (Release). Read by: readers
     /// that hope for none (Acquire). Publishes: that what has left was visible before (X3).
     state: AtomicU64,
+}
+
+/// What is called when ranges have left, with the smallest of their numbers.
+#[derive(Default)]
+struct OnDecide(OnceLock<Box<dyn Fn(u64) + Send + Sync>>);
+
+impl fmt::Debug for OnDecide {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("OnDecide").finish_non_exhaustive()
+    }
 }
 
 #[derive(Debug, Default)]
@@ -96,7 +123,14 @@ impl Undecided {
         };
         Undecided {
             inner: CachePadded::new(inner),
+            on_decide: OnDecide::default(),
         }
+    }
+
+    /// Calls `told` after ranges have left, with the smallest of their numbers. Only the first
+    /// call has an effect.
+    pub fn on_decide(&self, told: impl Fn(u64) + Send + Sync + 'static) {
+        let _ = self.on_decide.0.set(Box::new(told));
     }
 
     /// Enters ranges. None of their last numbers is visible yet, and they overlap no other.
@@ -114,14 +148,20 @@ impl Undecided {
     /// Takes ranges out, by their first numbers, all at one instant. What was written at their
     /// numbers, and whatever decides on it, is visible.
     pub fn decide(&self, firsts: impl IntoIterator<Item = u64>) {
+        let mut smallest: Option<u64> = None;
         let mut locked = self.inner.ranges.lock();
         for first in firsts {
             let at = locked.list.binary_search_by_key(&first, |one| one.first);
             if let Ok(at) = at {
                 locked.list.remove(at);
+                smallest = Some(smallest.map_or(first, |one| one.min(first)));
             }
         }
         self.changed(&mut locked);
+        drop(locked);
+        if let (Some(smallest), Some(told)) = (smallest, self.on_decide.0.get()) {
+            told(smallest);
+        }
     }
 
     fn changed(&self, locked: &mut Ranges) {
@@ -200,6 +240,39 @@ mod tests {
         undecided.decide([8]);
         assert_eq!(undecided.none_at(|| 13), Some(13));
         assert!(ranges.contains(12), "what was taken stays as it was");
+    }
+
+    #[test]
+    fn a_union_has_each_number_once() {
+        let of = |ranges: &[NumberRange]| UndecidedRanges::new(ranges).unwrap();
+        let all = [
+            of(&[range(8, 9), range(20, 30)]),
+            of(&[range(4, 7), range(12, 12), range(22, 25)]),
+            of(&[range(30, 31)]),
+        ];
+        let union = UndecidedRanges::union(all.iter().map(|one| &**one)).unwrap();
+        assert_eq!(union.ranges(), [range(4, 9), range(12, 12), range(20, 31)]);
+        assert_eq!(UndecidedRanges::union([]), None);
+    }
+
+    #[test]
+    fn it_is_told_what_has_left_once_it_has() {
+        let undecided = Arc::new(Undecided::new());
+        let (told, seen) = std::sync::mpsc::channel();
+        let again = Arc::downgrade(&undecided);
+        undecided.on_decide(move |first| {
+            let now = again.upgrade().unwrap().now();
+            told.send((first, now.map(|ranges| ranges.first())))
+                .unwrap();
+        });
+        undecided.enter([range(3, 4), range(7, 7), range(9, 9)]);
+        undecided.decide([7, 3]);
+        undecided.decide([5]);
+        undecided.decide([9]);
+        assert_eq!(
+            seen.try_iter().collect::<Vec<_>>(),
+            [(3, Some(9)), (9, None)]
+        );
     }
 
     #[test]

@@ -12,10 +12,14 @@
 //! those are kept in any case.
 //!
 //! A snapshot that was taken while writes were undecided (`concurrent::undecided`) does not see
-//! them, whatever becomes of them later. Invariant X4: while it lives, no flush or compaction
-//! drops, hides or merges a version that was undecided then, nor what such a version hides. The
-//! reasons of S1 hold here, too: a job asks what is undecided before it asks for the live
-//! snapshots.
+//! them, whatever becomes of them later. Invariant X4: while a write is undecided, and while a
+//! snapshot lives that was taken then, no flush or compaction drops, changes or merges what it
+//! has written, nor what only that hides (`table_writer::merge_rules`). The reasons of S1 hold
+//! here, too, because a job asks what is undecided before it asks for the live snapshots
+//! ([`SnapshotList::live`]). What it rewrites was visible by then, so a write of it that is
+//! undecided later was undecided then. A snapshot that the job misses was taken later than the
+//! job asked. If it does not see a write of what is rewritten, then that was undecided when the
+//! job asked.
 //!
 //! A *write-conflict boundary* is the number since which a transaction wants to know whether
 //! keys were changed. It keeps no old versions.
@@ -36,7 +40,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::counter::thread_number;
 use whitewater_concurrent::system::Mutex;
-use whitewater_concurrent::undecided::UndecidedRanges;
+use whitewater_concurrent::undecided::{NumberRange, UndecidedRanges};
 use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber};
 use whitewater_storage::planted;
 
@@ -98,10 +102,39 @@ struct Shard {
     /// For each sequence number, the number of snapshots, and the Unix time in seconds of the
     /// first of them.
     live: BTreeMap<SequenceNumber, (usize, u64)>,
-    /// What was undecided when snapshots were taken, once for each of these.
-    undecided: Vec<Arc<UndecidedRanges>>,
+    /// What was undecided when snapshots were taken, by address, and the number of these.
+    undecided: BTreeMap<usize, (Arc<UndecidedRanges>, usize)>,
     /// For each sequence number, the number of boundaries.
     boundaries: BTreeMap<SequenceNumber, usize>,
+}
+
+impl Shard {
+    /// Releases a snapshot at `seq`; returns whether it was the last one there.
+    fn release(&mut self, seq: SequenceNumber) -> bool {
+        let Some((holders, _)) = self.live.get_mut(&seq) else {
+            return false;
+        };
+        *holders -= 1;
+        planted!(TwinSnapshotReleased => *holders = 0);
+        if *holders > 0 {
+            return false;
+        }
+        self.live.remove(&seq);
+        true
+    }
+
+    /// Releases what was undecided for a snapshot; returns whether no other one has it.
+    fn release_undecided(&mut self, ranges: &Arc<UndecidedRanges>) -> bool {
+        let Some((_, holders)) = self.undecided.get_mut(&address(ranges)) else {
+            return false;
+        };
+        *holders -= 1;
+        if *holders > 0 {
+            return false;
+        }
+        self.undecided.remove(&address(ranges));
+        true
+    }
 }
 
 /// What flushes and compactions keep for snapshots and transactions.
@@ -109,13 +142,46 @@ struct Shard {
 pub(crate) struct Live {
     /// The numbers of snapshots, ascending, without duplicates (S1).
     pub snapshots: Vec<SequenceNumber>,
-    /// What was undecided when these were taken (X4).
-    pub undecided: Vec<Arc<UndecidedRanges>>,
-    /// The oldest write-conflict boundary; `MAX_SEQUENCE` without one (X6).
+    /// What is undecided, or was when one of these was taken (X4).
+    pub undecided: Option<Arc<UndecidedRanges>>,
+    /// The oldest write-conflict boundary (X6), but always below `undecided`; `MAX_SEQUENCE`
+    /// without both.
     pub boundary: SequenceNumber,
 }
 
+impl Default for Live {
+    /// Nothing is kept.
+    fn default() -> Self {
+        Live::new(Vec::new(), None, MAX_SEQUENCE)
+    }
+}
+
 impl Live {
+    /// For snapshots, ascending, undecided writes, and the oldest boundary of transactions.
+    pub fn new(
+        snapshots: Vec<SequenceNumber>,
+        undecided: Option<Arc<UndecidedRanges>>,
+        boundary: SequenceNumber,
+    ) -> Self {
+        let below = |ranges: &Arc<UndecidedRanges>| ranges.first().saturating_sub(1);
+        let mut boundary = boundary.min(undecided.as_ref().map_or(MAX_SEQUENCE, below));
+        planted!(NumberZeroedOverUndecided => boundary = MAX_SEQUENCE);
+        Live {
+            snapshots,
+            undecided,
+            boundary,
+        }
+    }
+
+    /// Everything may be undecided.
+    pub fn everything() -> Self {
+        let all = NumberRange {
+            first: 1,
+            last: MAX_SEQUENCE,
+        };
+        Live::new(Vec::new(), UndecidedRanges::new(&[all]), MAX_SEQUENCE)
+    }
+
     /// The oldest number for which something is kept, if there is one.
     pub fn oldest(&self) -> Option<SequenceNumber> {
         let boundary = Some(self.boundary).filter(|b| *b < MAX_SEQUENCE);
@@ -144,6 +210,8 @@ pub(crate) struct SnapshotList {
     released: AtomicBool,
     /// Wakes a thread that takes `released`.
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
+    /// Tells whether a number is undecided.
+    is_undecided: OnceLock<Box<dyn Fn(SequenceNumber) -> bool + Send + Sync>>,
 }
 
 impl fmt::Debug for SnapshotList {
@@ -164,7 +232,14 @@ impl SnapshotList {
         let mut locked = self.shards[shard].lock();
         let point = latest().into();
         locked.live.entry(point.sequence).or_insert((0, now)).0 += 1;
-        locked.undecided.extend(point.undecided.clone());
+        if let Some(ranges) = &point.undecided {
+            let new = || (ranges.clone(), 0);
+            locked
+                .undecided
+                .entry(address(ranges))
+                .or_insert_with(new)
+                .1 += 1;
+        }
         SnapshotGuard {
             point,
             shard,
@@ -189,29 +264,27 @@ impl SnapshotList {
         }
     }
 
-    /// What a flush or compaction that begins now has to keep.
-    pub fn live(&self) -> Live {
+    /// What a flush or compaction that begins now has to keep, if `undecided` was undecided
+    /// just before (upholds X4).
+    pub fn live(&self, undecided: Option<Arc<UndecidedRanges>>) -> Live {
         let mut snapshots = BTreeSet::new();
-        let mut undecided: Vec<Arc<UndecidedRanges>> = Vec::new();
+        let mut undecided: Vec<_> = undecided.into_iter().collect();
         let mut boundary = MAX_SEQUENCE;
         for shard in &self.shards {
             let shard = shard.lock();
             snapshots.extend(shard.live.keys());
-            undecided.extend(shard.undecided.iter().cloned());
+            undecided.extend(shard.undecided.values().map(|(ranges, _)| ranges.clone()));
             let oldest = shard.boundaries.first_key_value();
             boundary = oldest.map_or(boundary, |(seq, _)| boundary.min(*seq));
         }
         planted!(BoundariesIgnored => boundary = MAX_SEQUENCE);
-        Live {
-            snapshots: snapshots.into_iter().collect(),
-            undecided,
-            boundary,
-        }
+        let undecided = UndecidedRanges::union(undecided.iter().map(|ranges| &**ranges));
+        Live::new(snapshots.into_iter().collect(), undecided, boundary)
     }
 
     /// The sequence numbers of live snapshots, ascending, without duplicates.
     pub fn sequences(&self) -> Vec<SequenceNumber> {
-        self.live().snapshots
+        self.live(None).snapshots
     }
 
     /// Whether there is a write-conflict boundary.
@@ -254,13 +327,24 @@ impl SnapshotList {
         let _ = self.waker.set(Box::new(waker));
     }
 
-    /// Records a release if something of `kept` is no longer live. A compaction has then kept
-    /// something that it could have dropped.
-    pub fn note_gone(&self, kept: &Live) {
-        if kept.oldest().is_none() {
-            return;
-        }
-        let live = self.live();
+    /// Sets the function that tells whether a number is undecided. Without it none is.
+    pub fn on_undecided(
+        &self,
+        is_undecided: impl Fn(SequenceNumber) -> bool + Send + Sync + 'static,
+    ) {
+        // Only the first call has an effect.
+        let _ = self.is_undecided.set(Box::new(is_undecided));
+    }
+
+    /// Records that writes with numbers from `first` on were decided, if something was kept for
+    /// them.
+    pub fn note_decided(&self, first: SequenceNumber) {
+        self.was_released(first.saturating_sub(1));
+    }
+
+    /// Records a release if something of `kept` is not in `live`, which was asked for later. A
+    /// compaction has then kept something that it could have dropped.
+    pub fn note_gone(&self, kept: &Live, live: &Live) {
         let is_gone = |s: &SequenceNumber| live.snapshots.binary_search(s).is_err();
         if live.boundary > kept.boundary || kept.snapshots.iter().any(is_gone) {
             self.note_release();
@@ -275,25 +359,17 @@ impl SnapshotList {
     }
 
     fn release(&self, shard: usize, point: &ReadPoint) {
-        let seq = point.sequence;
         let mut locked = self.shards[shard].lock();
-        if let Some(ranges) = &point.undecided {
-            let mut all = locked.undecided.iter();
-            if let Some(at) = all.position(|one| Arc::ptr_eq(one, ranges)) {
-                locked.undecided.swap_remove(at);
-            }
-        }
-        let Some(entry) = locked.live.get_mut(&seq) else {
-            return;
-        };
-        entry.0 -= 1;
-        planted!(TwinSnapshotReleased => entry.0 = 0);
-        if entry.0 > 0 {
-            return;
-        }
-        locked.live.remove(&seq);
+        let was_last = locked.release(point.sequence);
+        let ranges = point.undecided.as_ref();
+        let not_kept = ranges.filter(|ranges| locked.release_undecided(ranges));
         drop(locked);
-        self.was_released(seq);
+        if was_last {
+            self.was_released(point.sequence);
+        }
+        if let Some(ranges) = not_kept {
+            self.undecided_were_released(ranges.first());
+        }
     }
 
     fn release_boundary(&self, shard: usize, seq: SequenceNumber) {
@@ -315,6 +391,22 @@ impl SnapshotList {
             self.note_release();
         }
     }
+
+    /// Called when a snapshot has gone for which writes from `first` on were undecided.
+    fn undecided_were_released(&self, first: SequenceNumber) {
+        let matters = first.saturating_sub(1) < self.watched.load(Relaxed);
+        // What is still undecided is kept in any case, until `note_decided`. So reads beside a
+        // transaction that stays prepared for long wake nobody.
+        let is_undecided = || self.is_undecided.get().is_some_and(|is| is(first));
+        if matters && !is_undecided() {
+            self.note_release();
+        }
+    }
+}
+
+/// What tells ranges that live from others that live.
+fn address(ranges: &Arc<UndecidedRanges>) -> usize {
+    Arc::as_ptr(ranges) as usize
 }
 
 /// Keeps one snapshot alive.
@@ -428,18 +520,15 @@ mod tests {
         drop(take(10));
         assert!(!list.take_released());
         let live = take(20);
-        let of = |snapshots: &[u64], boundary| Live {
-            snapshots: snapshots.to_vec(),
-            undecided: Vec::new(),
-            boundary,
+        let note_gone = |snapshots: &[u64], boundary| {
+            let kept = Live::new(snapshots.to_vec(), None, boundary);
+            list.note_gone(&kept, &list.live(None));
+            list.take_released()
         };
-        list.note_gone(&of(&[], MAX_SEQUENCE));
-        list.note_gone(&of(&[20], MAX_SEQUENCE));
-        assert!(!list.take_released());
-        list.note_gone(&of(&[10, 20], MAX_SEQUENCE));
-        assert!(list.take_released());
-        list.note_gone(&of(&[20], 7));
-        assert!(list.take_released());
+        assert!(!note_gone(&[], MAX_SEQUENCE));
+        assert!(!note_gone(&[20], MAX_SEQUENCE));
+        assert!(note_gone(&[10, 20], MAX_SEQUENCE));
+        assert!(note_gone(&[20], 7));
         drop(live);
     }
 
@@ -447,7 +536,7 @@ mod tests {
     fn a_boundary_lives_as_long_as_its_last_holder_and_is_no_snapshot() {
         let list = Arc::new(SnapshotList::default());
         assert_eq!(
-            (list.live().boundary, list.live().oldest()),
+            (list.live(None).boundary, list.live(None).oldest()),
             (MAX_SEQUENCE, None)
         );
         let (a, again, b) = (
@@ -456,15 +545,87 @@ mod tests {
             list.take_boundary(|| 9),
         );
         let snapshot = list.take(1, || 7);
-        assert_eq!(list.live().snapshots, [7]);
-        assert_eq!((list.count(), list.live().boundary), (1, 5));
+        assert_eq!(list.live(None).snapshots, [7]);
+        assert_eq!((list.count(), list.live(None).boundary), (1, 5));
         drop(a);
-        assert_eq!(list.live().oldest(), Some(5));
+        assert_eq!(list.live(None).oldest(), Some(5));
         list.watch(6);
         drop(again);
         assert!(list.take_released(), "a file waits for it");
-        assert_eq!((list.live().boundary, list.live().oldest()), (9, Some(7)));
+        assert_eq!(
+            (list.live(None).boundary, list.live(None).oldest()),
+            (9, Some(7))
+        );
         drop((b, snapshot));
         assert!(!list.has_boundaries() && !list.take_released());
+    }
+
+    fn ranges(of: &[(u64, u64)]) -> Option<Arc<UndecidedRanges>> {
+        let range = |&(first, last): &(u64, u64)| NumberRange { first, last };
+        UndecidedRanges::new(&of.iter().map(range).collect::<Vec<_>>())
+    }
+
+    fn at(
+        list: &Arc<SnapshotList>,
+        sequence: SequenceNumber,
+        undecided: &Option<Arc<UndecidedRanges>>,
+    ) -> SnapshotGuard {
+        let undecided = undecided.clone();
+        let point = ReadPoint {
+            sequence,
+            undecided,
+        };
+        list.take(1, || point)
+    }
+
+    #[test]
+    fn what_was_undecided_is_kept_until_the_last_snapshot_of_then_goes() {
+        let list = Arc::new(SnapshotList::default());
+        let (early, late) = (ranges(&[(4, 6)]), ranges(&[(8, 8)]));
+        let (a, again, b) = (
+            at(&list, 7, &early),
+            at(&list, 9, &early),
+            at(&list, 9, &late),
+        );
+        let live = list.live(ranges(&[(12, 12)]));
+        assert_eq!(live.snapshots, [7, 9]);
+        assert_eq!(live.undecided, ranges(&[(4, 6), (8, 8), (12, 12)]));
+        assert_eq!((live.boundary, live.oldest()), (3, Some(3)));
+        drop(a);
+        assert_eq!(list.live(None).oldest(), Some(3));
+        drop(again);
+        let live = list.live(None);
+        assert_eq!((live.boundary, live.oldest()), (7, Some(7)));
+        assert_eq!(live.undecided, late);
+        drop(b);
+        assert_eq!(list.live(None).oldest(), None);
+        assert_eq!(list.live(ranges(&[(12, 12)])).oldest(), Some(11));
+    }
+
+    #[test]
+    fn decisions_that_matter_are_noted() {
+        let list = Arc::new(SnapshotList::default());
+        let decided = Arc::new(AtomicBool::new(false));
+        let is_decided = decided.clone();
+        list.on_undecided(move |_| !is_decided.load(Relaxed));
+        let undecided = ranges(&[(4, 6), (8, 8)]);
+        let (read, snapshot) = (at(&list, 9, &undecided), at(&list, 9, &undecided));
+        list.watch(4);
+        drop((read, at(&list, 9, &ranges(&[(4, 6)]))));
+        assert!(!list.take_released(), "it is still undecided");
+        let kept = list.live(undecided.clone());
+        list.note_gone(&kept, &list.live(undecided));
+        assert!(!list.take_released());
+        decided.store(true, Relaxed);
+        list.note_decided(8);
+        assert!(!list.take_released(), "nothing was kept for this one");
+        list.note_decided(4);
+        assert!(list.take_released());
+        list.note_gone(&kept, &list.live(None));
+        assert!(!list.take_released(), "a snapshot keeps it");
+        drop(snapshot);
+        assert!(list.take_released());
+        list.note_gone(&kept, &list.live(None));
+        assert!(list.take_released());
     }
 }

@@ -11,6 +11,7 @@ use crate::options::{CfOptions, DbOptions};
 use crate::rate_limiter::Priority;
 use crate::read::level;
 use crate::read::testing::{Append, VecIterator};
+use crate::snapshots::Live;
 use crate::table_writer::source::Part;
 use crate::table_writer::{Input, OutputContext, OutputSpec, write_tables};
 use crate::version::range::KeyRange;
@@ -127,8 +128,7 @@ impl Small {
             cf_name: "default",
             db_id: "1d",
             session_id: "ABCDEFGHIJKLMNOPQRST",
-            snapshots: &snapshots,
-            boundary: MAX_SEQUENCE,
+            live: &Live::new(snapshots, None, MAX_SEQUENCE),
             limiter: None,
             gate: None,
             now: 1_700_000_000,

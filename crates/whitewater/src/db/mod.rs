@@ -228,11 +228,8 @@ impl Engine {
     /// What a flush or compaction that begins now has to keep. Everything that it rewrites is
     /// visible.
     pub(crate) fn live(&self) -> Live {
-        // Before the snapshots are asked for: upholds X4.
         let undecided = self.commit.undecided.as_deref().and_then(Undecided::now);
-        let mut live = self.snapshots.live();
-        live.undecided.extend(undecided);
-        live
+        self.snapshots.live(undecided)
     }
 
     /// Ends background work. Writes that bypassed the log are flushed first, as RocksDB

@@ -22,6 +22,7 @@ use crate::db::background::flush;
 use crate::info_log::InfoLog;
 use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::{CfOptions, DbOptions};
+use crate::snapshots::Live;
 use crate::table_writer::OutputContext;
 use crate::version::Version;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
@@ -37,7 +38,7 @@ use whitewater_storage::batch::replay::{
 };
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
-use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber};
+use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted;
 use whitewater_storage::wal::{LogReader, ReadOutcome, RecoveryMode};
@@ -543,6 +544,11 @@ impl LogReplay<'_> {
         mem.seal();
         let cf = &self.recovered.column_families[&id];
         let options = &self.wanted[&cf.name];
+        // A decision may come later in the logs (X4 of `snapshots`).
+        let live = match self.options.write_policy.inserts_undecided() {
+            true => Live::everything(),
+            false => Live::default(),
+        };
         let ctx = OutputContext {
             fs: self.fs,
             dir: self.dir,
@@ -554,8 +560,7 @@ impl LogReplay<'_> {
             cf_name: &cf.name,
             db_id: self.db_id,
             session_id: self.session_id,
-            snapshots: &[],
-            boundary: MAX_SEQUENCE,
+            live: &live,
             limiter: None,
             gate: None,
             now: self.now,

@@ -1,14 +1,15 @@
-//! Work that becomes due by itself: by time, and by the release of snapshots.
+//! Work that becomes due by itself: by time, and by the end of what older versions are kept for.
 //!
 //! There is no timer. Compaction threads check whenever they look for work, and sleep no
 //! longer than until the next file will be too old. The release of a snapshot that keeps
-//! something wakes them.
+//! something wakes them, and so does the decision on a write that does (X4 of `snapshots`).
 
 use super::Engine;
 use super::state::DbState;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
+use whitewater_concurrent::undecided::Undecided;
 
 /// The longest sleep of a compaction thread that waits for a file's age: the database's
 /// clock may differ from the one that the thread sleeps by.
@@ -20,9 +21,9 @@ impl Engine {
     pub(crate) fn look_for_due(&self, state: &mut DbState) -> Option<Instant> {
         let now = self.options.clock.now();
         let oldest = self.snapshots.take_released().then(|| {
-            // Read first, so that no snapshot that the list misses is older.
+            // Read first, so that no snapshot and no undecided write that is missed is older.
             let latest = self.latest_sequence_number();
-            let oldest = self.snapshots.live().oldest();
+            let oldest = self.live().oldest();
             oldest.map_or(latest, |oldest| oldest.min(latest))
         });
         let mut next: Option<u64> = None;
@@ -60,7 +61,7 @@ impl Engine {
         self.snapshots.watch(kept.max().unwrap_or(0));
     }
 
-    /// Lets the release of snapshots wake compaction threads.
+    /// Lets the release of snapshots and decisions on writes wake compaction threads.
     pub(crate) fn wake_on_release(self: &Arc<Self>) {
         let engine = Arc::downgrade(self);
         self.snapshots.on_release(move || {
@@ -68,5 +69,17 @@ impl Engine {
                 engine.background.work.notify_all();
             }
         });
+        let Some(undecided) = self.commit.undecided.as_deref() else {
+            return;
+        };
+        let engine = Arc::downgrade(self);
+        self.snapshots.on_undecided(move |number| {
+            let engine = engine.upgrade();
+            let undecided = engine.as_ref().and_then(|e| e.commit.undecided.as_deref());
+            let ranges = undecided.and_then(Undecided::now);
+            ranges.is_some_and(|ranges| ranges.contains(number))
+        });
+        let snapshots = self.snapshots.clone();
+        undecided.on_decide(move |first| snapshots.note_decided(first));
     }
 }

@@ -33,11 +33,12 @@ use crate::operators::compaction_filter::ActiveFilter;
 use crate::options::compression::Compression;
 use crate::options::{CfOptions, DbOptions, file_checksum};
 use crate::rate_limiter::{Client, Priority};
+use crate::snapshots::Live;
 use crate::stats::Histogram;
 use crate::table_writer::blob_flow::{BlobFlow, add_garbage};
 use crate::table_writer::deletions::DeletionWatch;
 use crate::table_writer::grandparents::Grandparents;
-use crate::table_writer::merge_rules::{CompactionIter, Drops, Rules};
+use crate::table_writer::merge_rules::{CompactionIter, Drops, Rules, Tombstones};
 use crate::table_writer::output_file::{OutputFile, Timed};
 use crate::table_writer::read_back::Content;
 use crate::table_writer::source::{Part, Source, cancelled};
@@ -77,10 +78,8 @@ pub(crate) struct OutputContext<'a> {
     pub cf_name: &'a str,
     pub db_id: &'a str,
     pub session_id: &'a str,
-    /// The sequence numbers of live snapshots, ascending.
-    pub snapshots: &'a [SequenceNumber],
-    /// The oldest write-conflict boundary; `MAX_SEQUENCE` without one.
-    pub boundary: SequenceNumber,
+    /// What has to be kept.
+    pub live: &'a Live,
     /// The rate limiter to ask before each write.
     pub limiter: Option<&'a Arc<Client>>,
     /// Knows whether writers are stalled.
@@ -204,15 +203,16 @@ pub(crate) fn write_tables(
     input: Input<'_>,
 ) -> Result<Written> {
     let begun = cpu_time();
-    let fragments = FragmentedTombstones::new(&input.tombstones, &ctx.comparator.user);
-    drop(input.tombstones);
-    let mut snapshots = ctx.snapshots;
+    let pinned = ctx.live.undecided.as_deref();
+    let tombstones = Tombstones::new(input.tombstones, pinned, &ctx.comparator.user);
+    let mut snapshots = &ctx.live.snapshots[..];
     planted!(SnapshotsIgnored => snapshots = &[]);
     let rules = Rules {
         comparator: ctx.comparator,
         snapshots,
-        boundary: ctx.boundary,
-        tombstones: &fragments,
+        boundary: ctx.live.boundary,
+        pinned,
+        tombstones: &tombstones,
         family: ctx.cf_name,
         merge_operator: ctx.options.merge_operator.as_deref(),
         blobs: input.blobs,

@@ -282,6 +282,22 @@ const FINDERS: &[(Bug, &str)] = &[
         "versions::a_newer_table_hides_an_older_one",
     ),
     (
+        Bug::UndecidedDropped,
+        "transactions::kept_undecided::a_prepared_transaction_outlives_flush_and_compaction",
+    ),
+    (
+        Bug::HiddenByUndecidedDropped,
+        "transactions::kept_undecided::what_a_prepared_transaction_hides_is_there_after_its_rollback",
+    ),
+    (
+        Bug::NumberZeroedOverUndecided,
+        "transactions::kept_undecided::a_change_hides_an_older_one_that_is_committed_later",
+    ),
+    (
+        Bug::MergedAcrossUndecided,
+        "transactions::kept_undecided::operands_are_not_merged_with_those_of_a_prepared_transaction",
+    ),
+    (
         Bug::OverlapMissed,
         "versions::compactions_leave_the_last_value_of_each_key",
     ),

@@ -257,7 +257,7 @@ impl Engine {
         self.recompute_stall(&mut state, [cf.id]);
         drop(state);
         drop(old);
-        self.snapshots.note_gone(&live);
+        self.snapshots.note_gone(&live, &self.live());
         self.log_stalls();
         Ok(())
     }

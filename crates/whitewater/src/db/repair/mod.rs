@@ -67,6 +67,7 @@ use crate::options::{CfOptions, DbOptions};
 use crate::rate_limiter::Priority;
 use crate::read::merging::merging_iterator;
 use crate::session_id::new_session_id;
+use crate::snapshots::Live;
 use crate::table_writer::{MAX_INDEX_SIZE, OutputContext, OutputSpec, write_verbatim};
 use crate::version::ObsoleteFiles;
 use crate::version::set::{NeededLogs, VersionSet};
@@ -82,7 +83,7 @@ use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::internal_iterator::BoxedIterator;
-use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber};
+use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit, read_current, set_current};
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::External;
@@ -394,8 +395,7 @@ impl Repair<'_> {
             cf_name: name,
             db_id: &self.db_id,
             session_id: &self.session_id,
-            snapshots: &[],
-            boundary: MAX_SEQUENCE,
+            live: &Live::default(),
             limiter: None,
             gate: None,
             now: self.db.clock.now(),

@@ -6,7 +6,7 @@ use crate::entry::payload::{Payload, payload};
 use crate::operators::merge::{self, MergeOperator, Merger};
 use crate::stats::counted_merge;
 use whitewater_storage::entity::{self, ColumnValue};
-use whitewater_storage::key::{SequenceNumber, ValueType, internal_key, user_key};
+use whitewater_storage::key::{SequenceNumber, ValueType, internal_key, sequence, user_key};
 use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
@@ -19,12 +19,12 @@ enum Base {
     Value(ValueType),
     /// Nothing: the key was deleted or never existed.
     Nothing,
-    /// Something in another stripe, or something that cannot be merged with.
+    /// Something in another stripe, something pinned, or something that cannot be merged with.
     Unknown,
 }
 
 impl CompactionIter<'_> {
-    /// Combines the run of operands that starts here, within its stripe.
+    /// Combines the run of operands that starts here, within its stripe. Something pinned ends it.
     pub(super) fn merge(
         &mut self,
         operator: &dyn MergeOperator,
@@ -34,12 +34,15 @@ impl CompactionIter<'_> {
         // The operands, newest first.
         let mut run: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
         let base = loop {
+            let above = sequence(self.source.key());
             run.push((self.source.key().to_vec(), self.source.value().to_vec()));
             self.consume();
             let mut next = self.same_stripe(stripe)?;
+            planted!(MergedAcrossUndecided => next = self.same_key()?.map(|(_, ty)| (ty, false)));
             planted!(MergedAcrossSnapshot => next = self.same_key()?.map(|(_, ty)| (ty, false)));
             planted!(MergedWithoutBase => if next.is_none() { break Base::Nothing });
             match next {
+                Some(_) if self.is_cut_by_pinned(above) => break Base::Unknown,
                 Some((ValueType::Merge, false)) => {}
                 Some((_, true)) => break Base::Nothing,
                 Some((ValueType::Deletion | ValueType::SingleDeletion, _)) => break Base::Nothing,
@@ -85,6 +88,13 @@ impl CompactionIter<'_> {
         self.give(key, value);
         self.settled = Some(stripe);
         Ok(())
+    }
+
+    /// Whether a pinned range tombstone covers the source's entry, of the current key, and not the
+    /// one with the number `above`.
+    fn is_cut_by_pinned(&self, above: SequenceNumber) -> bool {
+        let below = sequence(self.source.key());
+        (self.rules).is_cut_by_pinned(self.current_key(), below, above)
     }
 
     /// Whether `value` fits into a table with the current key. A value that does not fit stays

@@ -8,15 +8,44 @@
 //! stripe are seen by the same readers, so only the newest of them matters. Stripe 0 ends at
 //! the oldest snapshot; the last one has no end.
 //!
+//! An entry is *pinned* if its write is undecided, or was when a live snapshot was taken (X4 of
+//! `snapshots`). Readers up to the same number differ in which of the pinned entries they see.
+//! All others are *decided*, and a reader sees those up to its number.
+//!
 //! Invariants:
-//! * I1: for every live snapshot and for "now", reading the output over what lies below gives
-//!   what reading the input over it gave.
+//! * I1: for every live snapshot, for "now" and for every reader that begins later, whichever of
+//!   the pinned entries it sees, reading the output over what lies below gives what reading the
+//!   input over it gave.
 //! * I2: the output is in internal order and a subset of the input, except for merge results,
 //!   what a filter decided, and sequence numbers that became 0.
 //! * I3: for every write-conflict boundary b (X6 of `snapshots`), a key whose newest entry or range
 //!   tombstone in the input has a number above b has one in the output, too. The newest entry of a
 //!   key is therefore neither dropped nor given the number 0 if its number is above the oldest
 //!   boundary; a single deletion stays when it has met its value.
+//! * I4: a pinned entry is in the output as it is. It hides nothing, settles no stripe, ends a run
+//!   of merge operands, meets no single deletion, and is not shown to a filter, nor is what is
+//!   older than it. A pinned range tombstone covers nothing, and ends a run, too.
+//! * I5: above the oldest pinned number, no entry gets the number 0, and no deletion, single
+//!   deletion or range tombstone is dropped for lack of something to delete. For that, the
+//!   boundary of I3 is below everything pinned.
+//!
+//! I1 follows for pinned entries, by what the rules do with decided entries of a key:
+//! * *Hidden or covered*: the newer entry is decided and in the same stripe. Whoever sees the
+//!   older one sees the newer one, and looks no further. What is pinned between them makes no
+//!   difference, and is hidden by the newer one, too.
+//! * *A run of operands* is decided and has nothing pinned in it, nor between it and its base.
+//!   Whoever sees one of these sees all, one next to the other.
+//! * *The number 0*: everything pinned of the key is newer, and stays so.
+//! * *A tombstone that goes with all that it deletes*: everything pinned of the key is newer, so
+//!   nothing comes to light that it deleted.
+//! * *A single deletion that meets its value*: if something pinned may be older, the single
+//!   deletion stays, and only the value goes, which it hides. If a newer entry of its stripe hides
+//!   both, both go: by contract, something that ends the older value lies between this value and
+//!   what is older. If what follows it is pinned, it stays: that may be its value.
+//!
+//! A decision later on only makes pinned entries decided, so that all readers see them, with the
+//! same order of numbers. Entries of a transaction that was rolled back are among those; what
+//! restores the older values is newer and was decided at the same instant.
 //!
 //! With timestamps, versions with different ones are different keys. Only those below the limit
 //! of the history count as versions of one key: of these the newest decides for all. Their
@@ -33,7 +62,7 @@ mod folds;
 mod rules;
 mod single;
 
-pub(crate) use rules::{Drops, Rules};
+pub(crate) use rules::{Drops, Rules, Tombstones};
 
 use super::blob_flow::BlobFlow;
 use super::source::Source;
@@ -81,8 +110,8 @@ pub(crate) struct CompactionIter<'a> {
     /// The stripe of the current key that needs no more entries.
     settled: Option<usize>,
     /// Tombstones of the current key with nothing below them. They are needed only if an older
-    /// entry of the key is kept.
-    undecided: Vec<Vec<u8>>,
+    /// entry of the key is kept. Nothing pinned is older (I5).
+    forgotten: Vec<Vec<u8>>,
     drops: Drops,
 }
 
@@ -99,7 +128,7 @@ impl<'a> CompactionIter<'a> {
             user_key: None,
             first: false,
             settled: None,
-            undecided: Vec::new(),
+            forgotten: Vec::new(),
             drops: Drops::default(),
         }
     }
@@ -204,9 +233,15 @@ impl<'a> CompactionIter<'a> {
             if !same {
                 self.first = true;
                 self.settled = None;
-                self.undecided.clear();
+                self.forgotten.clear();
             }
             let stripe = self.rules.stripe(seq);
+            if self.rules.is_pinned(seq) {
+                planted!(UndecidedDropped => { self.consume(); continue });
+                planted!(HiddenByUndecidedDropped => self.settled = Some(stripe));
+                self.at = At::Source;
+                return Ok(());
+            }
             let hidden = self.settled == Some(stripe);
             let mut meets_value = ty == ValueType::SingleDeletion;
             planted!(HiddenSingleDeleteDropped => meets_value = false);
@@ -266,7 +301,7 @@ impl<'a> CompactionIter<'a> {
             }
             _ => {}
         }
-        if self.release_undecided() {
+        if self.release_forgotten() {
             return Ok(false);
         }
         if ty != ValueType::Merge {
@@ -381,23 +416,29 @@ impl<'a> CompactionIter<'a> {
         self.drops.obsolete += 1;
         self.drops.early += u64::from(!self.rules.bottommost);
         if stripe > 0 {
-            self.undecided.push(key);
+            self.forgotten.push(key);
         }
     }
 
-    /// Emits the undecided tombstones, which turn out to be needed.
-    fn release_undecided(&mut self) -> bool {
-        let n = self.undecided.len() as u64;
+    /// Emits the forgotten tombstones, which turn out to be needed.
+    fn release_forgotten(&mut self) -> bool {
+        let n = self.forgotten.len() as u64;
         self.drops.obsolete -= n;
         self.drops.early -= if self.rules.bottommost { 0 } else { n };
-        let needed = self.undecided.drain(..).map(|key| (key, Vec::new()));
+        let needed = self.forgotten.drain(..).map(|key| (key, Vec::new()));
         self.ready.extend(needed);
         !self.ready.is_empty()
     }
 
     fn give(&mut self, key: Vec<u8>, value: Vec<u8>) {
-        self.release_undecided();
+        self.release_forgotten();
         self.ready.push_back((key, value));
+    }
+
+    /// Whether the source's entry belongs to the current key and is pinned.
+    fn is_above_pinned(&self) -> Result<bool> {
+        let next = self.same_key()?;
+        Ok(next.is_some_and(|(seq, _)| self.rules.is_pinned(seq)))
     }
 
     /// The source's entry, if it belongs to the current key.
@@ -411,11 +452,12 @@ impl<'a> CompactionIter<'a> {
         Ok(same.then_some((entry.seq, entry.ty)))
     }
 
-    /// The source's entry, if it belongs to the current key and the stripe: its type, and whether a
-    /// range tombstone of the stripe covers it.
+    /// The source's entry, if it belongs to the current key and the stripe and is not pinned: its
+    /// type, and whether a range tombstone of the stripe covers it.
     fn same_stripe(&self, stripe: usize) -> Result<Option<(ValueType, bool)>> {
         let found = self.same_key()?;
-        let found = found.filter(|(seq, _)| self.rules.stripe(*seq) == stripe);
+        let counts = |seq| self.rules.stripe(seq) == stripe && !self.rules.is_pinned(seq);
+        let found = found.filter(|(seq, _)| counts(*seq));
         Ok(found.map(|(seq, ty)| (ty, self.rules.covered(self.current_key(), seq, stripe))))
     }
 }

@@ -7,7 +7,8 @@ use crate::stats::Statistics;
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::ops::AddAssign;
-use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber};
+use whitewater_concurrent::undecided::UndecidedRanges;
+use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber, UserComparator};
 use whitewater_storage::planted;
 use whitewater_storage::rangedel::RangeTombstone;
 
@@ -16,10 +17,13 @@ pub(crate) struct Rules<'a> {
     pub comparator: &'a InternalComparator,
     /// The sequence numbers of live snapshots, ascending.
     pub snapshots: &'a [SequenceNumber],
-    /// The oldest write-conflict boundary; `MAX_SEQUENCE` without one.
+    /// The oldest write-conflict boundary, but below everything pinned; `MAX_SEQUENCE` without
+    /// both.
     pub boundary: SequenceNumber,
+    /// The numbers of pinned versions.
+    pub pinned: Option<&'a UndecidedRanges>,
     /// The range tombstones of the input.
-    pub tombstones: &'a FragmentedTombstones,
+    pub tombstones: &'a Tombstones,
     /// The name of the column family, for errors.
     pub family: &'a str,
     /// The merge operator. Without one, operands are kept as they are.
@@ -45,14 +49,21 @@ impl Rules<'_> {
         self.snapshots.partition_point(|&s| s < seq)
     }
 
+    /// Whether an entry with the number `seq` is written as it is, and counts for no other (I4).
+    #[inline]
+    pub(super) fn is_pinned(&self, seq: SequenceNumber) -> bool {
+        (self.pinned).is_some_and(|ranges| ranges.first() <= seq && ranges.contains(seq))
+    }
+
     /// Whether a transaction may ask for a change with the number `seq`, so that the newest of a
-    /// key with such a number must be told from older ones (I3).
+    /// key with such a number must be told from older ones (I3), or something pinned may be older
+    /// (I5).
     pub(super) fn is_asked_for(&self, seq: SequenceNumber) -> bool {
         seq > self.boundary
     }
 
-    /// Whether nothing older than a tombstone with the number `seq` exists that it deletes, now and
-    /// for the oldest snapshot, and nobody asks for it.
+    /// Whether nothing older than a tombstone with the number `seq` exists that it deletes, now,
+    /// later and for the oldest snapshot, and nobody asks for it.
     fn is_range_obsolete(&self, seq: SequenceNumber) -> bool {
         let mut obsolete = self.bottommost && self.stripe(seq) == 0;
         planted!(RangeTombstoneDroppedEarly => obsolete = self.stripe(seq) == 0);
@@ -61,15 +72,24 @@ impl Rules<'_> {
 
     /// Whether a range tombstone of the same stripe deletes the entry.
     pub(super) fn covered(&self, user_key: &[u8], seq: SequenceNumber, stripe: usize) -> bool {
-        if self.tombstones.is_empty() {
+        let tombstones = &self.tombstones.decided;
+        if tombstones.is_empty() {
             return false;
         }
         let mut upto = self.snapshots.get(stripe).copied().unwrap_or(MAX_SEQUENCE);
         planted!(RangeTombstoneOverSnapshot => upto = MAX_SEQUENCE);
-        let newest = self
-            .tombstones
-            .max_covering(&self.comparator.user, user_key, upto);
-        newest > seq
+        tombstones.max_covering(&self.comparator.user, user_key, upto) > seq
+    }
+
+    /// Whether a pinned range tombstone lies between two versions of a key.
+    pub(super) fn is_cut_by_pinned(
+        &self,
+        user_key: &[u8],
+        below: SequenceNumber,
+        above: SequenceNumber,
+    ) -> bool {
+        let pinned = &self.tombstones.pinned;
+        !pinned.is_empty() && pinned.max_covering(&self.comparator.user, user_key, above) > below
     }
 
     /// Whether an entry with the user key `next` is an older version of the same key as the entry
@@ -103,18 +123,18 @@ impl Rules<'_> {
     /// The number of fragments of range tombstones that have nothing left to delete.
     pub fn obsolete_tombstones(&self) -> u64 {
         let obsolete = |piece: &RangeTombstone| self.is_range_obsolete(piece.seq);
-        self.tombstones.iter().filter(obsolete).count() as u64
+        self.tombstones.decided.iter().filter(obsolete).count() as u64
     }
 
     /// The range tombstones that must be written, by start key. They may overlap. Of those that
     /// cover the same keys in the same stripe only the newest is kept; at the bottom the oldest
-    /// stripe needs none, but those that a transaction may ask for.
+    /// stripe needs none, but those that a transaction may ask for. Pinned ones are all kept.
     pub fn kept_tombstones(&self) -> Vec<RangeTombstone> {
         let mut kept: Vec<RangeTombstone> = Vec::new();
         // The last piece of each sequence number, which grows when the next piece is adjacent.
         let mut growing: HashMap<SequenceNumber, usize> = HashMap::new();
         let mut last: Option<(Vec<u8>, usize)> = None;
-        for piece in self.tombstones.iter() {
+        for piece in self.tombstones.decided.iter() {
             let stripe = self.stripe(piece.seq);
             if self.is_range_obsolete(piece.seq) {
                 continue;
@@ -136,7 +156,34 @@ impl Rules<'_> {
                 }
             }
         }
+        if !self.tombstones.pinned.is_empty() {
+            kept.extend(self.tombstones.pinned.iter());
+            kept.sort_by(|a, b| self.comparator.user.compare(&a.start, &b.start));
+        }
         kept
+    }
+}
+
+/// The range tombstones of a job's input.
+#[derive(Debug, Default)]
+pub(crate) struct Tombstones {
+    decided: FragmentedTombstones,
+    pinned: FragmentedTombstones,
+}
+
+impl Tombstones {
+    /// Sorts out those whose numbers are in `pinned`.
+    pub fn new(
+        all: Vec<RangeTombstone>,
+        pinned: Option<&UndecidedRanges>,
+        comparator: &UserComparator,
+    ) -> Self {
+        let is_pinned = |t: &RangeTombstone| pinned.is_some_and(|ranges| ranges.contains(t.seq));
+        let (pinned, decided): (Vec<_>, Vec<_>) = all.into_iter().partition(is_pinned);
+        Tombstones {
+            decided: FragmentedTombstones::new(&decided, comparator),
+            pinned: FragmentedTombstones::new(&pinned, comparator),
+        }
     }
 }
 

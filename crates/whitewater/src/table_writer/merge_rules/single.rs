@@ -18,6 +18,13 @@ impl CompactionIter<'_> {
         loop {
             self.consume();
             match self.same_stripe(stripe)? {
+                // What is pinned may still be what it was written for (I5).
+                None if self.is_above_pinned()? => {
+                    if !given {
+                        self.give(key, Vec::new());
+                    }
+                    break;
+                }
                 // An operand below it is undefined by contract. The operand is hidden, and what
                 // waits for the tombstone can only be in deeper levels.
                 None | Some((ValueType::Merge | ValueType::DeletionWithTimestamp, false)) => {
@@ -52,8 +59,8 @@ impl CompactionIter<'_> {
         Ok(())
     }
 
-    /// Skips the values and operands of a stripe up to its next tombstone, because they were
-    /// deleted or overwritten.
+    /// Skips the values and operands of a stripe up to its next tombstone or something pinned,
+    /// because they were deleted or overwritten.
     fn skip_values(&mut self, stripe: usize) -> Result<()> {
         use ValueType::{Deletion, DeletionWithTimestamp, SingleDeletion};
         loop {

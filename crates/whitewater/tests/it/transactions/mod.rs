@@ -4,7 +4,8 @@
 //! * `snapshots`: what conflicts; `validation`: where it is looked for.
 //! * `own_writes`: batch over database; `iterators`; `savepoints`.
 //! * `endings`: commit, rollback, expiration, names; `outside`: writes outside of transactions.
-//! * `policies`: write policies, and what they refuse; `inserted_early`: `WRITE_PREPARED`.
+//! * `policies`: write policies, and what they refuse; `inserted_early`: `WRITE_PREPARED`;
+//!   `kept_undecided`: what tables have of it.
 //! * `two_phase`: prepare, commit and rollback; `recovered`: what is left of them after a crash.
 //! * `simulated`: many threads; `isolation`: their histories, checked; `model`: random calls.
 //! * `optimistic`: transactions that lock nothing.
@@ -17,6 +18,7 @@ mod families;
 mod inserted_early;
 mod isolation;
 mod iterators;
+mod kept_undecided;
 mod lock_races;
 mod locks;
 mod optimistic;

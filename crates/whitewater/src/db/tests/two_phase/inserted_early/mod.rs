@@ -1,8 +1,9 @@
 //! Sections that are inserted when they are prepared (`WRITE_PREPARED`): what is logged, numbered
-//! and undecided (here), `failures` and resumptions, what a rollback has to `undo`, `threads` that
-//! write and read beside each other.
+//! and undecided (here), `failures` and resumptions, what a rollback has to `undo`, what `tables`
+//! have, `threads` that write and read beside each other.
 
 mod failures;
+mod tables;
 mod threads;
 mod undo;
 

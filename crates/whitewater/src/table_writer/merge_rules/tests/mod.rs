@@ -1,15 +1,21 @@
+//! The rules one by one, and random histories; `undecided` has those about pinned entries.
+
+mod undecided;
+
 use super::*;
 use crate::entry::MAX_ENTRY;
 use crate::entry::blobs::Blobs;
-use crate::entry::range_tombstones::FragmentedTombstones;
 use crate::operators::compaction_filter::{CompactionFilterContext, EntryFilter, FilterSource};
 use crate::operators::merge::MergeOperator;
 use crate::read::testing::{Append, VecIterator};
+use crate::snapshots::Live;
 use crate::table_writer::source::Part;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use whitewater_concurrent::undecided::{NumberRange, UndecidedRanges};
 use whitewater_storage::entity;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, user_key};
 use whitewater_storage::rangedel::RangeTombstone;
@@ -71,6 +77,8 @@ struct Case<'a> {
     snapshots: &'a [SequenceNumber],
     /// The oldest write-conflict boundary, if there is one.
     boundary: Option<SequenceNumber>,
+    /// The numbers that are pinned, if there are some.
+    pinned: Option<Arc<UndecidedRanges>>,
     bottommost: bool,
     /// Keys that have older entries below.
     below: BTreeSet<Vec<u8>>,
@@ -101,16 +109,19 @@ fn run(
     tombstones: &[RangeTombstone],
 ) -> Result<(Vec<Entry>, Vec<RangeTombstone>)> {
     let comparator = InternalComparator::default();
-    let fragments = FragmentedTombstones::new(tombstones, &comparator.user);
+    let pinned = case.pinned.as_deref();
+    let tombstones = Tombstones::new(tombstones.to_vec(), pinned, &comparator.user);
     let encoded = entries
         .iter()
         .map(|(key, seq, ty, value)| (internal_key(key, *seq, *ty), value.clone()));
     let source = VecIterator::new(comparator.clone(), encoded.collect());
+    let boundary = case.boundary.unwrap_or(MAX_SEQUENCE);
     let rules = Rules {
         comparator: &comparator,
         snapshots: case.snapshots,
-        boundary: case.boundary.unwrap_or(MAX_SEQUENCE),
-        tombstones: &fragments,
+        boundary: Live::new(Vec::new(), case.pinned.clone(), boundary).boundary,
+        pinned,
+        tombstones: &tombstones,
         family: "default",
         merge_operator: match case {
             _ if case.no_operator => None,
@@ -389,7 +400,7 @@ fn tombstones_are_kept_while_someone_needs_them() {
 #[test]
 fn nonsense_is_an_error() {
     let comparator = InternalComparator::default();
-    let ranges = FragmentedTombstones::default();
+    let ranges = Tombstones::default();
     for key in [
         b"short".to_vec(),
         internal_key(b"a", 1, ValueType::RangeDeletion),
@@ -398,6 +409,7 @@ fn nonsense_is_an_error() {
             comparator: &comparator,
             snapshots: &[],
             boundary: MAX_SEQUENCE,
+            pinned: None,
             tombstones: &ranges,
             family: "default",
             merge_operator: None,
@@ -422,14 +434,24 @@ fn read(
     key: &[u8],
     at: SequenceNumber,
 ) -> Option<Vec<u8>> {
+    read_by(entries, tombstones, key, |seq| seq <= at)
+}
+
+/// What a reader finds that sees the numbers for which `sees` is true.
+fn read_by(
+    entries: &[Entry],
+    tombstones: &[RangeTombstone],
+    key: &[u8],
+    sees: impl Fn(SequenceNumber) -> bool,
+) -> Option<Vec<u8>> {
     let covering = tombstones
         .iter()
-        .filter(|t| t.seq <= at && t.start[..] <= *key && *key < t.end[..])
+        .filter(|t| sees(t.seq) && t.start[..] <= *key && *key < t.end[..])
         .map(|t| t.seq)
         .max();
     let mut versions: Vec<&Entry> = entries
         .iter()
-        .filter(|(k, seq, ..)| k == key && *seq <= at)
+        .filter(|(k, seq, ..)| k == key && sees(*seq))
         .filter(|(_, seq, ..)| covering.is_none_or(|t| t <= *seq))
         .collect();
     versions.sort_by_key(|(_, seq, ..)| std::cmp::Reverse(*seq));
@@ -613,12 +635,12 @@ impl Blobs for Doubled {
 /// What remains of `entries` at the bottom, when blobs can be read.
 fn with_blobs(entries: &[Entry], inline_below: u64) -> Vec<Entry> {
     let comparator = InternalComparator::default();
-    let fragments = FragmentedTombstones::new(&[], &comparator.user);
     let rules = Rules {
         comparator: &comparator,
         snapshots: &[],
         boundary: MAX_SEQUENCE,
-        tombstones: &fragments,
+        pinned: None,
+        tombstones: &Tombstones::default(),
         family: "default",
         merge_operator: Some(&Append),
         blobs: Some(&Doubled),
