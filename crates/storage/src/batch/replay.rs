@@ -1,18 +1,25 @@
 //! What logs say about transactions in two phases, for everything that replays logs.
 //!
 //! A prepared section is held by the name of its transaction until a later record decides on
-//! it. A commit inserts its entries behind those of its own record, at numbers that follow
-//! theirs. Which log the *commit* stands in says whether a column family still needs them: the
-//! section may be older than everything else that is needed. A decision on an unknown name is
-//! on a section in a log that no memtable needed; its entries are in tables.
+//! it. With [`Numbering::PerEntry`], a commit inserts its entries behind those of its own record,
+//! at numbers that follow theirs. Which log the *commit* stands in says whether a column family
+//! still needs them: the section may be older than everything else that is needed. A decision on
+//! an unknown name is on a section in a log that no memtable needed; its entries are in tables.
+//!
+//! With [`Numbering::PerBatch`], a section's entries are inserted where they stand, at its own
+//! numbers, and a decision inserts nothing more: what a rollback puts back stands in its record.
+//! Until then readers have to pass over the numbers ([`ReplayedSections::undecided`]). A
+//! transaction may have written parts before it was prepared (`WRITE_UNPREPARED`). One that never
+//! was prepared is to be rolled back by whoever opens the database.
 //!
 //! The engine may log outstanding sections again in a later log, with the numbers that they have.
 //! Where a log before is still needed, it counts, and the repetition does not: the section may be
 //! decided there. Once only logs from the repetition on are needed, the repetition counts, even
 //! after a decision in an older log, which then has failed. The engine logs decisions behind a
-//! repetition only when no older log is needed, so a commit there commits the repetition.
+//! repetition only when no older log is needed, so a commit there commits the repetition. The
+//! entries of a repetition are never inserted with [`Numbering::PerBatch`]: they have been.
 
-use super::{Batch, HEADER_SIZE, Numbering, Op, ops, sequence};
+use super::{Batch, HEADER_SIZE, Numbering, Op, PrepareKind, ops, sequence};
 use crate::error::{Error, Result};
 use crate::key::{SequenceNumber, ValueType};
 use std::collections::BTreeMap;
@@ -45,15 +52,58 @@ pub trait Replays {
     fn insert(&mut self, entry: ReplayedEntry<'_>) -> Result<()>;
 }
 
-/// A prepared section on which no record decides.
+/// What one record has of a transaction on which no record decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReplayedSection {
-    /// The section, with its markers.
+pub struct ReplayedPart {
+    /// The operations, with their markers.
     pub batch: Batch,
     /// The log that has it.
     pub log: u64,
-    /// The number of its record.
-    pub number: SequenceNumber,
+    /// The number of its first operation.
+    pub first: SequenceNumber,
+    /// The last number of its entries, with [`Numbering::PerBatch`]; otherwise `first`.
+    pub last: SequenceNumber,
+}
+
+/// A transaction on which no record decides.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayedSection {
+    /// What it has written, at least one part. Only [`PrepareKind::Unprepared`] makes several.
+    pub parts: Vec<ReplayedPart>,
+    /// Whether it was prepared. Otherwise only parts were written, and it is to be rolled back.
+    pub is_prepared: bool,
+}
+
+impl ReplayedSection {
+    /// The first log that has a part of it.
+    pub fn log(&self) -> u64 {
+        let logs = self.parts.iter().map(|part| part.log);
+        logs.min().unwrap_or(0)
+    }
+
+    /// How many entries it has.
+    pub fn count(&self) -> u64 {
+        let counts = self.parts.iter().map(|part| u64::from(part.batch.count()));
+        counts.sum()
+    }
+
+    fn one(part: ReplayedPart, is_prepared: bool) -> Self {
+        ReplayedSection {
+            parts: vec![part],
+            is_prepared,
+        }
+    }
+
+    /// Adds a part. Whatever was prepared before under that name was decided on in a record that
+    /// was not read.
+    fn add(&mut self, part: ReplayedPart, is_prepared: bool) {
+        if self.is_prepared {
+            *self = ReplayedSection::one(part, is_prepared);
+        } else {
+            self.parts.push(part);
+            self.is_prepared = is_prepared;
+        }
+    }
 }
 
 /// A section that was logged again.
@@ -67,6 +117,7 @@ struct Repetition {
 /// The sections that were met and are not decided, by name.
 #[derive(Debug, Clone, Default)]
 pub struct ReplayedSections {
+    numbering: Numbering,
     outstanding: BTreeMap<Vec<u8>, ReplayedSection>,
     /// Repetitions of sections that an older log has decided on.
     repetitions: BTreeMap<Vec<u8>, Repetition>,
@@ -85,6 +136,19 @@ pub struct ReplayedSections {
 }
 
 impl ReplayedSections {
+    /// None yet, of logs with that numbering.
+    pub fn new(numbering: Numbering) -> Self {
+        ReplayedSections {
+            numbering,
+            ..ReplayedSections::default()
+        }
+    }
+
+    /// How the logs number their operations.
+    pub fn numbering(&self) -> Numbering {
+        self.numbering
+    }
+
     /// Begins to replay log `log`. The logs before have been read up to the number `read_to`,
     /// which the next record may have, too, if it `repeats`.
     pub fn begin(&mut self, log: u64, read_to: SequenceNumber, repeats: bool) {
@@ -106,8 +170,8 @@ impl ReplayedSections {
     /// an outstanding one, under whatever number, or a decided one with the number that it had.
     pub fn is_repeated(&self, record: &[u8]) -> bool {
         let body = record.get(HEADER_SIZE..).unwrap_or(&[]);
-        let mut sections = self.outstanding.values();
-        sections.any(|section| section.batch.body() == body)
+        let mut parts = self.outstanding.values().flat_map(|section| &section.parts);
+        parts.any(|part| part.batch.body() == body)
             || (is_section(record) && !self.is_new(sequence(record)))
     }
 
@@ -117,6 +181,9 @@ impl ReplayedSections {
     /// # Errors
     /// Those of [`replay`](Self::replay), without those of where the entries go.
     pub fn check(&self, record: &[u8], timestamp_size: &dyn Fn(u32) -> usize) -> Result<()> {
+        if self.numbering == Numbering::PerBatch {
+            return Ok(()); // a commit inserts nothing
+        }
         let commits = ops(record).filter_map(|op| match op {
             Ok(Op::Commit(name) | Op::CommitAt { xid: name, .. }) => Some(name),
             _ => None,
@@ -146,22 +213,18 @@ impl ReplayedSections {
     /// `NotSupported` for sections of another write policy; `Corruption` for numbers out of
     /// range and timestamps of a wrong size; those of `to`.
     pub fn replay(&mut self, record: &[u8], to: &mut dyn Replays) -> Result<u64> {
-        let mut walk = Numbering::PerEntry.walk(record);
-        let mut section: Option<ReplayedSection> = None;
+        let mut walk = self.numbering.walk(record);
+        let mut reading: Option<Reading> = None;
         while let Some(next) = walk.next() {
             let (op, number) = next?;
-            if let Op::BeginPrepare(_) = op {
-                section = Some(ReplayedSection {
-                    batch: Batch::default(),
-                    log: self.log,
-                    number,
-                });
+            if let Op::BeginPrepare(kind) = op {
+                reading = Some(Reading::begin(kind, self.log, number));
             }
-            if let Some(section) = &mut section {
-                section.batch.push_op(&op);
+            if let Some(reading) = &mut reading {
+                reading.part.batch.push_op(&op);
             }
             match op {
-                Op::Entry { cf, ty, key, value } if section.is_none() => {
+                Op::Entry { cf, ty, key, value } if self.is_inserted(reading.as_ref()) => {
                     to.insert(ReplayedEntry {
                         cf,
                         ty,
@@ -170,7 +233,7 @@ impl ReplayedSections {
                         number,
                     })?;
                 }
-                Op::EndPrepare(name) => self.enter(name, section.take()),
+                Op::EndPrepare(name) => self.enter(name, reading.take(), number),
                 Op::Commit(name) => walk.use_up(self.commit(name, None, number, to)?)?,
                 Op::CommitAt { timestamp, xid } => {
                     walk.use_up(self.commit(xid, Some(timestamp), number, to)?)?;
@@ -184,21 +247,58 @@ impl ReplayedSections {
         Ok(walk.used())
     }
 
-    fn enter(&mut self, name: &[u8], section: Option<ReplayedSection>) {
-        let Some(section) = section else {
+    /// Whether an entry of the section that is being read, if one is, is inserted where it stands.
+    fn is_inserted(&self, reading: Option<&Reading>) -> bool {
+        match (reading, self.numbering) {
+            (None, _) => true,
+            (Some(_), Numbering::PerEntry) => false,
+            (Some(reading), Numbering::PerBatch) => self.is_new(reading.part.first),
+        }
+    }
+
+    /// Enters the section `name`, which was read and has ended with the number `last`.
+    fn enter(&mut self, name: &[u8], reading: Option<Reading>, last: SequenceNumber) {
+        let Some(Reading { kind, mut part }) = reading else {
             return; // not in a record that was checked
         };
-        if self.is_new(section.number) {
+        if self.numbering == Numbering::PerBatch {
+            part.last = last;
+        }
+        let is_prepared = kind != PrepareKind::Unprepared;
+        if self.is_new(part.first) {
             self.repetitions.remove(name);
-            self.outstanding.insert(name.to_vec(), section);
+            match self.outstanding.get_mut(name) {
+                Some(section) => section.add(part, is_prepared),
+                None => {
+                    let section = ReplayedSection::one(part, is_prepared);
+                    self.outstanding.insert(name.to_vec(), section);
+                }
+            }
         } else if let Some(outstanding) = self.outstanding.get_mut(name) {
-            outstanding.log = self.log;
+            // A prepared section without parts has one number only, whatever that was.
+            let alone = outstanding.parts.len() == 1;
+            let mut parts = outstanding.parts.iter_mut();
+            if let Some(before) = parts.find(|before| alone || before.first == part.first) {
+                before.log = self.log;
+            }
         } else {
-            let repetition = Repetition {
-                section,
-                log_before: self.log_before,
-            };
-            self.repetitions.insert(name.to_vec(), repetition);
+            self.repeat(name, part, is_prepared);
+        }
+    }
+
+    fn repeat(&mut self, name: &[u8], part: ReplayedPart, is_prepared: bool) {
+        let log = part.log;
+        match self.repetitions.get_mut(name) {
+            Some(repetition) if repetition.section.log() == log => {
+                repetition.section.add(part, is_prepared);
+            }
+            _ => {
+                let repetition = Repetition {
+                    section: ReplayedSection::one(part, is_prepared),
+                    log_before: self.log_before,
+                };
+                self.repetitions.insert(name.to_vec(), repetition);
+            }
         }
     }
 
@@ -229,8 +329,11 @@ impl ReplayedSections {
             self.unknown_commits += 1;
             return Ok(0);
         };
+        if self.numbering == Numbering::PerBatch {
+            return Ok(0); // its entries were inserted where they stood
+        }
         let mut number = first;
-        for op in section.batch.ops() {
+        for op in section.parts.iter().flat_map(|part| part.batch.ops()) {
             let Op::Entry { cf, ty, key, value } = op? else {
                 continue;
             };
@@ -248,7 +351,19 @@ impl ReplayedSections {
         Ok(number - first)
     }
 
-    /// Takes the sections that are not decided, by name.
+    /// The ranges of numbers, first and last, that are inserted and not decided, ascending. None
+    /// with [`Numbering::PerEntry`].
+    pub fn undecided(&self) -> Vec<(SequenceNumber, SequenceNumber)> {
+        if self.numbering == Numbering::PerEntry {
+            return Vec::new();
+        }
+        let parts = self.outstanding.values().flat_map(|section| &section.parts);
+        let mut ranges: Vec<_> = parts.map(|part| (part.first, part.last)).collect();
+        ranges.sort_unstable();
+        ranges
+    }
+
+    /// Takes the transactions that are not decided, by name.
     pub fn take_outstanding(&mut self) -> BTreeMap<Vec<u8>, ReplayedSection> {
         std::mem::take(&mut self.outstanding)
     }
@@ -258,9 +373,9 @@ impl ReplayedSections {
     /// The repetitions in the first log from there on count.
     pub fn forget_before(&mut self, first: u64) {
         self.first = first;
-        self.outstanding.retain(|_, section| section.log >= first);
+        self.outstanding.retain(|_, section| section.log() >= first);
         for (name, repetition) in std::mem::take(&mut self.repetitions) {
-            if repetition.section.log < first {
+            if repetition.section.log() < first {
                 continue;
             }
             if repetition.log_before < first {
@@ -269,6 +384,25 @@ impl ReplayedSections {
                 self.repetitions.insert(name, repetition);
             }
         }
+    }
+}
+
+/// A section whose end has not been read.
+#[derive(Debug)]
+struct Reading {
+    kind: PrepareKind,
+    part: ReplayedPart,
+}
+
+impl Reading {
+    fn begin(kind: PrepareKind, log: u64, first: SequenceNumber) -> Self {
+        let part = ReplayedPart {
+            batch: Batch::default(),
+            log,
+            first,
+            last: first,
+        };
+        Reading { kind, part }
     }
 }
 
@@ -318,9 +452,11 @@ fn with_timestamp(key: &[u8], timestamp: &[u8], size: usize) -> Result<Vec<u8>> 
 }
 
 #[cfg(test)]
+mod per_batch;
+
+#[cfg(test)]
 mod tests {
     use super::*;
-    use crate::batch::PrepareKind;
 
     #[derive(Default)]
     struct Found(Vec<(Vec<u8>, SequenceNumber)>);
@@ -378,7 +514,7 @@ mod tests {
             .clone()
             .take_outstanding()
             .get(&b"x"[..])
-            .map(|x| x.log)
+            .map(ReplayedSection::log)
     }
 
     #[test]

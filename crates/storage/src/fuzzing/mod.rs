@@ -12,7 +12,7 @@ pub mod seeds;
 
 pub use checksums::fit_checksums;
 
-use crate::batch::replay::{ReplayedEntry, ReplayedSections, Replays};
+use crate::batch::replay::{ReplayedEntry, ReplayedSection, ReplayedSections, Replays};
 use crate::batch::{self, Batch, Numbering, Op};
 use crate::fs::{RandomAccessFile, SequentialFile};
 use crate::key::{MAX_SEQUENCE, SequenceNumber, ValueType, seek_key, user_key};
@@ -167,19 +167,24 @@ pub fn write_batch(data: &[u8]) {
 /// Replays a batch twice, as records that follow each other: what the first prepares, the second
 /// may commit.
 fn replay_batch(data: &[u8], count: u32) {
-    let mut sections = ReplayedSections::default();
-    let mut found = Numbers::default();
-    for log in 1..3 {
-        sections.begin(log, 0, true);
-        found = Numbers::default();
-        if sections.replay(data, &mut found).is_err() {
-            return;
+    for numbering in [Numbering::PerEntry, Numbering::PerBatch] {
+        let mut sections = ReplayedSections::new(numbering);
+        let mut found = Numbers::default();
+        for log in 1..3 {
+            sections.begin(log, 0, true);
+            found = Numbers::default();
+            if sections.replay(data, &mut found).is_err() {
+                break;
+            }
         }
+        let most = u64::from(count) * 2;
+        let ranges = sections.undecided();
+        assert!(ranges.iter().all(|(first, last)| first <= last));
+        let prepared = sections.take_outstanding();
+        let prepared = prepared.values().map(ReplayedSection::count);
+        assert!(prepared.sum::<u64>() <= most);
+        assert!(found.0.is_sorted(), "entries in the order of their numbers");
     }
-    let prepared = sections.take_outstanding();
-    let prepared = prepared.values().map(|section| section.batch.count());
-    assert!(prepared.sum::<u32>() <= count);
-    assert!(found.0.is_sorted(), "entries in the order of their numbers");
 }
 
 /// The numbers of the entries that were replayed.

@@ -9,9 +9,9 @@ use std::path::Path;
 
 use clap::Args;
 use serde_json::{Map, Value};
-use whitewater::{SingleThreaded, TransactionDB, TransactionDBOptions};
-use whitewater_storage::batch::Op;
+use whitewater::{SingleThreaded, TransactionDB, TransactionDBOptions, WritePolicy};
 use whitewater_storage::batch::replay::{ReplayedEntry, ReplayedSection, Replays};
+use whitewater_storage::batch::{Numbering, Op};
 
 use super::cli::bytes;
 use super::failure::{Failure, Result};
@@ -82,19 +82,21 @@ fn list(session: &mut Session<'_>, dir: &Path) -> Result<()> {
     let state = State::read(dir)?;
     let mut sections = wal::replay(session, dir, &state, &mut Decided, |_, _| {})?;
     let mut rows = Vec::new();
-    for (name, section) in sections.take_outstanding() {
+    let mut sections = sections.take_outstanding();
+    sections.retain(|_, section| section.is_prepared);
+    for (name, section) in sections {
         let families = families(&section, &state)?;
         if session.json {
             let mut fields = Map::new();
             session.keys.put(&mut fields, "name", &name);
-            fields.insert("operations".to_owned(), section.batch.count().into());
+            fields.insert("operations".to_owned(), section.count().into());
             fields.insert("column_families".to_owned(), families.into());
             session.object(fields)?;
             continue;
         }
         rows.push(vec![
             Value::from(session.keys.show(&name)),
-            section.batch.count().into(),
+            section.count().into(),
             families.join(", ").into(),
         ]);
     }
@@ -107,7 +109,7 @@ fn list(session: &mut Session<'_>, dir: &Path) -> Result<()> {
 /// The names of the column families that a section is about.
 fn families(section: &ReplayedSection, state: &State) -> Result<Vec<String>> {
     let mut ids = BTreeSet::new();
-    for op in section.batch.ops() {
+    for op in section.parts.iter().flat_map(|part| part.batch.ops()) {
         if let Op::Entry { cf, .. } = op? {
             ids.insert(cf);
         }
@@ -123,7 +125,12 @@ fn families(section: &ReplayedSection, state: &State) -> Result<Vec<String>> {
 fn decide(session: &mut Session<'_>, dir: &Path, given: &[u8], commits: bool) -> Result<()> {
     let given = session.keys.parse(given, "name")?;
     let Loaded { options, families } = Loaded::new(session, dir, true)?;
-    let how = TransactionDBOptions::default();
+    let mut how = TransactionDBOptions::default();
+    // What there is to decide tells the write policy.
+    let sections = wal::replay(session, dir, &State::read(dir)?, &mut Decided, |_, _| {})?;
+    if sections.numbering() == Numbering::PerBatch {
+        how.set_write_policy(WritePolicy::WritePrepared);
+    }
     let db: TransactionDB<SingleThreaded> =
         TransactionDB::open_cf_descriptors(&options, &how, dir, families)?;
     // Those that are dropped stay prepared.

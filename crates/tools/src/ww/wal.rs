@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Map, Value, json};
 use whitewater_storage::batch::replay::{ReplayedSections, Replays};
-use whitewater_storage::batch::{self, Op, PrepareKind};
+use whitewater_storage::batch::{self, Numbering, Op, PrepareKind};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::os::OsFs;
@@ -109,7 +109,7 @@ pub fn read(
 
 /// Replays the logs that an opening of the database in `dir` would read, and warns of their
 /// problems. Entries go to `to`, which `begin` is called with before each log and its number.
-/// Returns the sections that are not decided.
+/// Returns the transactions that are not decided.
 ///
 /// # Errors
 /// Those of the file system and of [`ReplayedSections::replay`].
@@ -121,12 +121,11 @@ pub fn replay<R: Replays>(
     begin: impl Fn(&mut R, u64),
 ) -> Result<ReplayedSections> {
     let logs = log_dir(dir);
-    let mut sections = ReplayedSections::default();
+    let mut logs = logs_in(&logs).map_err(|e| Failure::io(&logs, &e))?;
+    logs.retain(|(number, _)| *number >= state.first_log());
+    let mut sections = ReplayedSections::new(numbering_of(&logs)?);
     let mut last = 0;
-    for (number, path) in logs_in(&logs).map_err(|e| Failure::io(&logs, &e))? {
-        if number < state.first_log() {
-            continue;
-        }
+    for (number, path) in logs {
         sections.begin(number, last, true);
         begin(to, number);
         read(
@@ -142,6 +141,26 @@ pub fn replay<R: Replays>(
         )?;
     }
     Ok(sections)
+}
+
+/// How `logs` number their operations, as the kinds of their sections tell. Logs without sections
+/// count as those of a database without transactions.
+fn numbering_of(logs: &[(u64, PathBuf)]) -> Result<Numbering> {
+    let mut numbering = Numbering::PerEntry;
+    for (_, path) in logs {
+        let look = |record: Record<'_>| {
+            let is_inserted = |op| match op {
+                Ok(Op::BeginPrepare(kind)) => kind != PrepareKind::Committed,
+                _ => false,
+            };
+            if batch::ops(record.bytes).any(is_inserted) {
+                numbering = Numbering::PerBatch;
+            }
+            Ok(())
+        };
+        read(path, look, |_| {})?;
+    }
+    Ok(numbering)
 }
 
 /// A marker of two-phase commit, as RocksDB's `ldb dump_wal` prints it.

@@ -13,7 +13,7 @@ use super::reader::Role;
 use super::recover::{LogReplay, Replayed, Tables};
 use super::stalls::DbStall;
 use super::state::{CfState, DbState};
-use super::two_phase;
+use super::two_phase::{self, PreparedSection};
 use crate::column_family::ColumnFamilyData;
 use crate::db::background::{self, Background};
 use crate::info_log::{InfoLog, dump};
@@ -134,7 +134,7 @@ impl Engine {
             logs,
             moved,
         };
-        let engine = opening.finish(recovered, lock)?;
+        let (engine, unprepared) = opening.finish(recovered, lock)?;
         // Last, so that an opening that fails does not make a copy a database of its own
         // (`missed_logs`).
         let started = if has_identity {
@@ -142,6 +142,7 @@ impl Engine {
         } else {
             write_identity(&*engine.files.fs, dir, &db_id)
         };
+        let started = started.and_then(|()| engine.roll_back_unprepared(unprepared));
         if let Err(e) = started.and_then(|()| engine.start(missing)) {
             // Threads may be running and hold the engine, and so the lock.
             engine.close();
@@ -231,12 +232,13 @@ pub(super) struct Opening<'a> {
 }
 
 impl Opening<'_> {
+    /// Returns the engine, and the transactions that are to be rolled back before it is used.
     // Long: the steps after recovery, in their order, and what each failure undoes.
     fn finish(
         self,
         recovered: Recovered,
         lock: Box<dyn whitewater_storage::fs::FileLock>,
-    ) -> Result<Arc<Engine>> {
+    ) -> Result<(Arc<Engine>, Vec<PreparedSection>)> {
         let session_id = new_session_id();
         let replay = LogReplay {
             fs: &self.fs,
@@ -287,22 +289,35 @@ impl Opening<'_> {
             self.versions
                 .mark_file_number_used(next + missed_logs::MARGIN);
         }
-        let wal_number = self.versions.new_file_number();
         let mut sections = std::mem::take(&mut replayed.sections);
-        let record = || self.record_recovery(&recovered, &replayed, wal_number);
+        let inserted = self.options.write_policy.inserts_undecided() && !sections.is_empty();
+        let sections_log = inserted.then(|| self.versions.new_file_number());
+        let wal_number = self.versions.new_file_number();
+        let first_log = sections_log.unwrap_or(wal_number);
+        let record = || self.record_recovery(&recovered, &replayed, (first_log, wal_number));
         // Recorded before there is a new log, which the next opening would find (L2 of
         // `missed_logs`).
         let early = match self.logs {
             Logs::Missed => Some(record()?),
             Logs::Found => None,
         };
-        let log = wal.create(wal_number)?;
         let mut end = End {
             last: replayed.last_sequence,
             offset: 0,
         };
+        if let Some(number) = sections_log {
+            end.offset = two_phase::recovered::log_apart(&wal, number, end, &mut sections)?;
+        }
+        let log = wal.create(wal_number)?;
         end.offset = wal.install(&log, end)?;
-        end = two_phase::recovered::log_again(&wal, &log, end, &mut sections)?;
+        end = match sections_log {
+            Some(_) => End {
+                // Found again with the log of the sections, so that it is not missed.
+                offset: wal.begin_with_all(&log, end.offset, &[])?,
+                ..end
+            },
+            None => two_phase::recovered::log_again(&wal, &log, end, &mut sections)?,
+        };
         let current = match early {
             Some(current) => current,
             None => record()?,
@@ -337,7 +352,7 @@ impl Opening<'_> {
                 .insert(cf.id, CfState::new(data, mem, cf.current.clone()));
         }
         let min_log = match self.logs {
-            Logs::Found => wal_number,
+            Logs::Found => first_log,
             Logs::Missed => recovered.first_log(),
         };
         self.clean_up(&state, min_log, &replayed);
@@ -354,7 +369,8 @@ impl Opening<'_> {
             Some(lock),
             Role::Primary,
         );
-        engine.adopt_sections(sections)?;
+        engine.hide_undecided(&sections);
+        let unprepared = engine.adopt_sections(sections)?;
         let ids: Vec<u32> = engine.lock_state().cfs.keys().copied().collect();
         engine.recompute_stall(&mut engine.state.lock(), ids);
         engine.log_stalls();
@@ -362,17 +378,18 @@ impl Opening<'_> {
             let flusher: Arc<dyn Flusher> = engine.clone();
             budget_client.set_flusher(Arc::downgrade(&flusher));
         }
-        Ok(engine)
+        Ok((engine, unprepared))
     }
 
     /// Records what replay wrote: from here on the replayed logs are obsolete. If logs that
     /// are needed are missing, records that, too (L2 of `missed_logs`). All of this is one
-    /// step: when a log is no longer recorded as missed, its tables are recorded.
+    /// step: when a log is no longer recorded as missed, its tables are recorded. Logs from
+    /// `first_log` on are kept, and column families need those from `wal_number` on.
     fn record_recovery(
         &self,
         recovered: &Recovered,
         replayed: &Replayed,
-        wal_number: u64,
+        (first_log, wal_number): (u64, u64),
     ) -> Result<BTreeMap<u32, CfVersion>> {
         let last = replayed.last_sequence;
         let (tracked, mut edits) = self.record_missed(recovered, &replayed.logs, wal_number);
@@ -386,7 +403,7 @@ impl Opening<'_> {
         edits.extend(families.filter(|cf| !waits(cf)).map(|cf| VersionEdit {
             column_family: cf.id,
             log_number: Some(wal_number),
-            min_log_number_to_keep: (cf.id == 0 && none_waits).then_some(wal_number),
+            min_log_number_to_keep: (cf.id == 0 && none_waits).then_some(first_log),
             new_files: replayed.tables.get(&cf.id).map_or_else(Vec::new, |files| {
                 files.iter().map(|f| (0, f.clone())).collect()
             }),
@@ -405,7 +422,7 @@ impl Opening<'_> {
         if !recovered.tracked.is_empty() && self.logs == Logs::Found {
             // Recorded before the logs are deleted.
             let deleted = VersionEdit {
-                wal_deletion: Some(wal_number),
+                wal_deletion: Some(first_log),
                 ..VersionEdit::default()
             };
             self.versions

@@ -1,7 +1,7 @@
 //! Opening a database to read it as it is, beside other readers and even a writer.
 //!
 //! The content of the logs stays in memtables. Nothing is read again later: later writes of
-//! other engines do not show.
+//! other engines do not show. Nor does what is prepared and not decided.
 
 use super::Engine;
 use super::missed_logs::{Logs, Places};
@@ -9,6 +9,7 @@ use super::open::{Opening, Wanted, check_dir, check_tables_present, check_wanted
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role};
 use super::recover::{LogReplay, Replayed, Tables};
 use crate::info_log::InfoLog;
+use crate::options::write_policy::WritePolicy;
 use crate::options::{CfOptions, DbOptions};
 use crate::version::ObsoleteFiles;
 use crate::version::set::{Recovered, VersionSet};
@@ -23,6 +24,8 @@ use whitewater_storage::{Error, ErrorKind, Result};
 
 /// What was read of a database, all at one moment.
 struct State {
+    /// The write policy of the logs.
+    policy: WritePolicy,
     versions: VersionSet,
     obsolete: Arc<ObsoleteFiles>,
     recovered: Recovered,
@@ -40,7 +43,7 @@ impl Engine {
     /// `TryAgain` when for ten seconds a writer deletes logs faster than they can be read.
     pub fn open_read_only(
         dir: &Path,
-        options: DbOptions,
+        mut options: DbOptions,
         column_families: Vec<(String, CfOptions)>,
         error_if_log_file_exist: bool,
     ) -> Result<Arc<Engine>> {
@@ -55,6 +58,7 @@ impl Engine {
         let state = read_state(&fs, dir, &wal_dir, &options, &wanted, &log)?;
         let db_id = state.recovered.db_id.clone();
         let db_id = db_id.unwrap_or_else(|| identity(&*fs, dir));
+        options.write_policy = state.policy;
         let opening = Opening {
             fs,
             dir,
@@ -72,9 +76,13 @@ impl Engine {
         let Replayed {
             memtables,
             last_sequence,
+            sections,
             ..
         } = state.replayed;
-        opening.into_reader(&state.recovered, memtables, last_sequence, Role::ReadOnly)
+        let role = Role::ReadOnly;
+        let engine = opening.into_reader(&state.recovered, memtables, last_sequence, role)?;
+        engine.hide_undecided(&sections);
+        Ok(engine)
     }
 }
 
@@ -154,27 +162,41 @@ fn try_read(
     if options.track_and_verify_wals_in_manifest {
         recovered.tracked.verify(&**fs, wal_dir)?;
     }
-    let replay = LogReplay {
-        fs,
-        dir,
-        wal_dir,
-        options,
-        versions: &versions,
-        log,
-        db_id: "",
-        session_id: "",
-        recovered: &recovered,
-        wanted,
-        budget_client: None,
-        tables: Tables::Keep,
-        now: options.clock.now(),
-    };
     Places::find(&**fs, dir, wal_dir)?.check(recovered.needed_logs())?;
-    let logs = replay.open_logs()?;
-    if ManifestStamp::take(&**fs, dir).ok().as_ref() != before {
+    let replay = |options: &DbOptions| {
+        let replay = LogReplay {
+            fs,
+            dir,
+            wal_dir,
+            options,
+            versions: &versions,
+            log,
+            db_id: "",
+            session_id: "",
+            recovered: &recovered,
+            wanted,
+            budget_client: None,
+            tables: Tables::Keep,
+            now: options.clock.now(),
+        };
+        let logs = replay.open_logs()?;
+        if ManifestStamp::take(&**fs, dir).ok().as_ref() != before {
+            return Ok(None);
+        }
+        let replayed = replay.run(logs)?;
+        Ok(Some((options.write_policy, replayed)))
+    };
+    let replayed = replay(options).or_else(|e| match other_policy(options.write_policy, &e) {
+        Some(policy) => {
+            let mut options = options.clone();
+            options.write_policy = policy;
+            replay(&options)
+        }
+        None => Err(e),
+    });
+    let Some((policy, replayed)) = replayed? else {
         return Ok(None);
-    }
-    let replayed = replay.run(logs)?;
+    };
     // A log that was recycled while it was read may have looked shorter than it was; then
     // its name is gone.
     for number in &replayed.logs {
@@ -183,11 +205,19 @@ fn try_read(
         }
     }
     Ok(Some(State {
+        policy,
         versions,
         obsolete,
         recovered,
         replayed,
     }))
+}
+
+/// The write policy to read logs with, after reading them as those of `policy` has failed with
+/// `e`: nobody tells who only reads, and a section tells how the logs with it are numbered.
+pub(super) fn other_policy(policy: WritePolicy, e: &Error) -> Option<WritePolicy> {
+    let refused = e.kind() == ErrorKind::NotSupported;
+    (refused && policy == WritePolicy::WriteCommitted).then_some(WritePolicy::WritePrepared)
 }
 
 /// # Errors

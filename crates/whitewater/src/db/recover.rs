@@ -12,7 +12,9 @@
 //! them. Such a *kept* log counts for its sections only. It may end in a torn record, or less far
 //! than the next one says: whoever flushed past it had synced it, if a section was outstanding.
 //! Damage in it stops an opening that takes prepared transactions, and another one only if a
-//! section turns up that is not decided, or a commit of one that was not read.
+//! section turns up that is not decided, or a commit of one that was not read. With
+//! [`Numbering::PerBatch`] it stops all of them: the entries of a damaged section may be in tables,
+//! where everyone would see them.
 //!
 //! An opener that only reads keeps the memtables instead ([`Tables::Keep`]). It opens all
 //! logs ([`LogReplay::open_logs`]) before it checks whether they still belong to the
@@ -32,10 +34,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use whitewater_storage::batch;
 use whitewater_storage::batch::replay::{
     ReplayedEntry, ReplayedSection, ReplayedSections, Replays,
 };
+use whitewater_storage::batch::{self, Numbering, Op};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
@@ -87,7 +89,7 @@ pub(crate) struct Replayed {
     /// Memtables that were kept, by column family, oldest first.
     pub memtables: BTreeMap<u32, Vec<Arc<Memtable>>>,
     pub last_sequence: SequenceNumber,
-    /// The prepared sections that are not decided, by name.
+    /// The transactions that are not decided, by name.
     pub sections: BTreeMap<Vec<u8>, ReplayedSection>,
     /// The logs that were read.
     pub logs: Vec<u64>,
@@ -110,6 +112,10 @@ struct Progress {
     /// The last sequence number read from the logs. The manifest may know later ones, of
     /// column families that were flushed.
     read_to: SequenceNumber,
+    /// The last number that the records read have used up if this engine has written them. With
+    /// [`Numbering::PerBatch`] these may be more than the log tells: in memory, each entry that is
+    /// in no section has used up one.
+    taken_to: SequenceNumber,
     /// `read_to` is the number of a record without entries of its own, such as log data
     /// alone or a prepared section, for which RocksDB uses up no number.
     repeats: bool,
@@ -125,7 +131,9 @@ impl Progress {
     /// Whether a batch whose first number is `first` continues exactly where the logs have
     /// ended so far.
     fn goes_on(&self, first: SequenceNumber) -> bool {
-        first == self.read_to + 1 || (self.repeats && first == self.read_to)
+        first == self.read_to + 1
+            || first == self.taken_to + 1
+            || (self.repeats && first == self.read_to)
     }
 
     /// Refuses a commit, in log `number`, of a section that may have stood where a kept log is
@@ -170,10 +178,11 @@ impl LogReplay<'_> {
                 ..Replayed::default()
             },
             memtables: BTreeMap::new(),
-            sections: ReplayedSections::default(),
+            sections: ReplayedSections::new(self.options.write_policy.numbering()),
             cut: None,
             hole: None,
             read_to: 0,
+            taken_to: 0,
             repeats: false,
             ends: BTreeMap::new(),
             first_log: self.recovered.first_log(),
@@ -215,13 +224,13 @@ impl LogReplay<'_> {
         let needed = self.recovered.first_log();
         let all_older = replayed.logs.iter().all(|log| *log < needed);
         for (name, section) in &replayed.sections {
-            if all_older || self.recovered.tracked.missed(section.log).is_some() {
+            if all_older || self.recovered.tracked.missed(section.log()).is_some() {
                 let e = Error::invalid(format_args!(
                     "the log has the prepared transaction {}, and later logs are missing: they may \
                      have decided on it",
                     name.escape_ascii()
                 ));
-                return Err(e.in_file(&filename::wal(self.wal_dir, section.log), None));
+                return Err(e.in_file(&filename::wal(self.wal_dir, section.log()), None));
             }
         }
         Ok(())
@@ -422,7 +431,8 @@ impl LogReplay<'_> {
     /// at all: it was needed by a column family that was dropped since. It is still refused if
     /// a section turns up that is not decided, or a commit of one that was not read.
     fn damaged_kept_log(&self, e: Error, progress: &mut Progress) -> Result<()> {
-        if self.options.allow_2pc && self.tables == Tables::Write {
+        let takes_sections = self.options.allow_2pc && self.tables == Tables::Write;
+        if takes_sections || progress.sections.numbering() == Numbering::PerBatch {
             return Err(e);
         }
         self.log.warn(&format!(
@@ -489,7 +499,12 @@ impl LogReplay<'_> {
         }
         let mut last = (first + used).saturating_sub(1);
         planted!(NumberUsedAgain => last = last.saturating_sub(1));
-        progress.out.last_sequence = progress.out.last_sequence.max(last);
+        let mut taken = last;
+        if progress.sections.numbering() == Numbering::PerBatch {
+            taken = last.max((first + entries_outside(record)).saturating_sub(1));
+        }
+        progress.taken_to = progress.taken_to.max(taken);
+        progress.out.last_sequence = progress.out.last_sequence.max(taken);
         progress.repeats = match noted {
             true => progress.repeats || last >= progress.read_to,
             false => progress.repeats && used == 0,
@@ -569,6 +584,15 @@ impl LogReplay<'_> {
         let tables = flush::write_level0(&ctx, &[mem])?.files;
         progress.out.tables.entry(id).or_default().extend(tables);
         Ok(())
+    }
+}
+
+/// How many entries a record has, if it is no prepared section. This engine has used up a number
+/// for each of these.
+fn entries_outside(record: &[u8]) -> u64 {
+    match batch::ops(record).next() {
+        Some(Ok(Op::BeginPrepare(_))) => 0,
+        _ => u64::from(batch::count(record)),
     }
 }
 

@@ -215,7 +215,11 @@ impl Engine {
         }
         let log = self.make_log(logs)?;
         let start = self.commit.wal.begin_successor(&log, logs.between, last)?;
-        if own_log || sections.is_empty() {
+        if own_log {
+            // Makes its name durable, so that the sections are not found without it.
+            return self.commit.wal.begin_with_all(&log, start, &[]);
+        }
+        if sections.is_empty() {
             return Ok(start);
         }
         self.log_sections_again(&log, start, &sections)
@@ -323,12 +327,10 @@ impl Engine {
         at: u64,
         sections: &[(Arc<Section>, SequenceNumber)],
     ) -> Result<u64> {
-        let records = sections.iter().map(|(section, number)| {
-            let mut record = section.batch.bytes().to_vec();
-            record[..8].copy_from_slice(&number.to_le_bytes());
-            record
-        });
-        let records: Vec<Vec<u8>> = records.collect();
+        let records = sections
+            .iter()
+            .map(|(section, number)| section.records(*number));
+        let records: Vec<Vec<u8>> = records.flatten().collect();
         self.commit.wal.begin_with_all(log, at, &records)
     }
 

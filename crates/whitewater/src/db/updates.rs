@@ -76,10 +76,14 @@ impl Engine {
     ///
     /// # Errors
     /// `NotFound` for a number that is not written yet, `Corruption` when logs after it no
-    /// longer exist; errors of reading.
+    /// longer exist, `NotSupported` with a write policy that inserts at the prepare; errors of
+    /// reading.
     pub(crate) fn updates_since(self: &Arc<Self>, seq: SequenceNumber) -> Result<Updates> {
         self.tick(Ticker::GetUpdatesSinceCalls, 1);
         self.check_writer()?;
+        if self.options.write_policy.inserts_undecided() {
+            return Err(other_policy());
+        }
         if seq > self.commit.publication.visible() {
             return Err(Error::new(
                 ErrorKind::NotFound,
@@ -154,6 +158,13 @@ impl Engine {
             opened => opened,
         }
     }
+}
+
+/// The error for what other write policies have logged, in RocksDB's words.
+fn other_policy() -> Error {
+    Error::not_supported(
+        "This API is not yet compatible with write-prepared/write-unprepared transactions",
+    )
 }
 
 fn gap() -> Error {
@@ -313,10 +324,7 @@ impl Updates {
         let mut entries = None;
         while let Some(next) = walk.next() {
             let (op, _) = next.map_err(|e| match e.kind() {
-                ErrorKind::NotSupported => Error::not_supported(
-                    "This API is not yet compatible with write-prepared/write-unprepared \
-                     transactions",
-                ),
+                ErrorKind::NotSupported => other_policy(),
                 _ => e,
             })?;
             match op {

@@ -10,6 +10,7 @@
 
 use std::sync::Arc;
 use whitewater_concurrent::undecided::NumberRange;
+use whitewater_storage::batch::replay::ReplayedSection;
 use whitewater_storage::batch::{Batch, Numbering, Op, PrepareKind, sequence};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{Result, planted};
@@ -22,6 +23,9 @@ pub(crate) struct Section {
     pub name: Box<[u8]>,
     /// The operations, with the markers.
     pub batch: Batch,
+    /// What the log has of it, each record with its first number, if these are several: RocksDB
+    /// has written it in parts (`WRITE_UNPREPARED`).
+    parts: Vec<(SequenceNumber, Batch)>,
     /// How many numbers its operations take if the prepare inserts them; 0 if the commit does.
     numbers: u64,
     /// The number of each operation, counted from the section's first; empty if all have the
@@ -54,9 +58,50 @@ impl Section {
         Ok(Section {
             name: name.into(),
             batch,
+            parts: Vec::new(),
             numbers,
             offsets: offsets.into(),
         })
+    }
+
+    /// The section of the transaction `name` that was `found` in logs.
+    ///
+    /// # Errors
+    /// As for [`new`](Self::new).
+    pub fn recovered(name: &[u8], found: ReplayedSection, kind: PrepareKind) -> Result<Self> {
+        let parts = found.parts.into_iter();
+        let mut parts: Vec<_> = parts.map(|part| (part.first, part.batch)).collect();
+        let is_whole = parts.len() == 1 && found.is_prepared;
+        if let Some((_, batch)) = parts.pop_if(|_| is_whole) {
+            return Section::new(name, batch, kind);
+        }
+        let mut whole = Batch::default();
+        whole.push_op(&Op::BeginPrepare(kind));
+        for op in parts.iter().flat_map(|(_, part)| part.ops()) {
+            let op = op?;
+            if let Op::Entry { .. } | Op::LogData(_) = op {
+                whole.push_op(&op);
+            }
+        }
+        whole.push_end_prepare(name);
+        Ok(Section {
+            parts,
+            ..Section::new(name, whole, kind)?
+        })
+    }
+
+    /// The records with which a log has it, if it is prepared with the number `number`.
+    pub fn records(&self, number: SequenceNumber) -> Vec<Vec<u8>> {
+        let record = |(first, batch): (SequenceNumber, &Batch)| {
+            let mut record = batch.bytes().to_vec();
+            record[..8].copy_from_slice(&first.to_le_bytes());
+            record
+        };
+        if self.parts.is_empty() {
+            return vec![record((number, &self.batch))];
+        }
+        let parts = self.parts.iter().map(|(first, batch)| (*first, batch));
+        parts.map(record).collect()
     }
 
     /// Whether the prepare inserts its operations.

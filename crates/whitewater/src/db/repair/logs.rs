@@ -6,8 +6,8 @@ use crate::memtable::{Home, Inserter, Memtable};
 use crate::write::wal::Link;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use whitewater_storage::batch;
 use whitewater_storage::batch::replay::{ReplayedEntry, ReplayedSections, Replays};
+use whitewater_storage::batch::{self, Numbering, Op, PrepareKind};
 use whitewater_storage::filename;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
@@ -43,12 +43,15 @@ impl Repair<'_> {
             return Ok(());
         }
         let mut spans: Vec<Span> = Vec::new();
-        let mut sections = ReplayedSections::default();
+        let mut sections = ReplayedSections::new(self.sections.numbering());
         for log in logs {
             sections.begin(*log, 0, false);
             self.read_log(*log, false, &mut |_, record| {
                 let first = batch::sequence(record);
-                let used = sections.replay(record, &mut Nowhere)?;
+                let mut used = sections.replay(record, &mut Nowhere)?;
+                if sections.numbering() == Numbering::PerBatch {
+                    used = used.max(u64::from(batch::count(record)));
+                }
                 let last = (first + used).saturating_sub(1);
                 match spans.last_mut() {
                     Some(span) if span.log == *log && first == span.last + 1 => span.last = last,
@@ -63,6 +66,30 @@ impl Repair<'_> {
         }
         self.logged = Some(spans);
         Ok(())
+    }
+
+    /// How `logs` number their operations. A section tells, and the options if there is none.
+    ///
+    /// # Errors
+    /// Errors of the file system, not of the logs' content.
+    pub(super) fn numbering_of(&mut self, logs: &[u64]) -> Result<Numbering> {
+        let mut numbering = self.db.write_policy.numbering();
+        for log in logs {
+            self.read_log(*log, false, &mut |_, record| {
+                let kinds = batch::ops(record).filter_map(|op| match op {
+                    Ok(Op::BeginPrepare(kind)) => Some(kind),
+                    _ => None,
+                });
+                for kind in kinds {
+                    numbering = match kind {
+                        PrepareKind::Committed => Numbering::PerEntry,
+                        PrepareKind::Persisted | PrepareKind::Unprepared => Numbering::PerBatch,
+                    };
+                }
+                Ok(())
+            })?;
+        }
+        Ok(numbering)
     }
 
     /// Writes everything that can be read of log `number` into tables. The log then counts
@@ -179,6 +206,10 @@ impl Repair<'_> {
         );
         self.sections = sections;
         let mut used = used?;
+        if self.sections.numbering() == Numbering::PerBatch {
+            // In memory, each entry has used up one.
+            used = used.max(u64::from(batch::count(record)));
+        }
         if used == 0 && Link::decode(record).is_none() {
             used = 1; // log data alone, or a section, took a number
         }

@@ -123,7 +123,7 @@ struct Repair<'a> {
     /// The numbers that the logs hold, once they were needed.
     logged: Option<Vec<Span>>,
     last_sequence: SequenceNumber,
-    /// The prepared sections that were met in the logs and are not decided.
+    /// The transactions that were met in the logs and are not decided.
     sections: ReplayedSections,
     /// The last number read from the logs.
     read_to: SequenceNumber,
@@ -199,6 +199,7 @@ fn numbers() -> Result<VersionSet> {
 impl Repair<'_> {
     fn run(&mut self) -> Result<()> {
         let (tables, logs) = self.find_files()?;
+        self.sections = ReplayedSections::new(self.numbering_of(&logs)?);
         self.db_id = match &self.old.db_id {
             Some(id) => id.clone(),
             None => identity(&*self.fs, self.dir),
@@ -218,8 +219,8 @@ impl Repair<'_> {
             self.arrange(*id, family, &mut replaced)?;
         }
         self.fs.sync_dir(self.dir)?;
-        let sections_log = self.keep_sections()?;
-        self.write_manifest(&families, &logs, sections_log)?;
+        let kept = self.keep_sections()?;
+        self.write_manifest(&families, &logs, kept)?;
         self.lost.extend(replaced);
         self.move_lost()?;
         let tables: usize = families.values().map(|family| family.tables.len()).sum();
@@ -424,15 +425,18 @@ impl Repair<'_> {
     }
 
     /// Puts a manifest in force that names the tables of `families`, which hold what is in
-    /// `logs`, and the log `sections_log`.
+    /// `logs`, and the logs `kept`.
     fn write_manifest(
         &self,
         families: &BTreeMap<u32, FoundFamily>,
         logs: &[u64],
-        sections_log: Option<u64>,
+        kept: Option<NeededLogs>,
     ) -> Result<()> {
         let number = self.numbers.new_file_number();
-        let first_log = sections_log.unwrap_or(number);
+        let needed = kept.unwrap_or(NeededLogs {
+            first: number,
+            kept: number,
+        });
         let path = filename::manifest(self.dir, number);
         let largest_family = families.keys().max().copied().unwrap_or(0);
         let mut edits = vec![VersionEdit {
@@ -458,8 +462,8 @@ impl Repair<'_> {
             edits.push(VersionEdit {
                 column_family: *id,
                 // No other log is needed.
-                log_number: Some(first_log),
-                min_log_number_to_keep: (*id == 0).then_some(first_log),
+                log_number: Some(needed.first),
+                min_log_number_to_keep: (*id == 0).then_some(needed.kept),
                 new_files: files.collect(),
                 ..VersionEdit::default()
             });

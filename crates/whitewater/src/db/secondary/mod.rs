@@ -19,6 +19,9 @@
 //! * N4: tables that were open stay open, because versions share them by number.
 //! * N5: a manifest only grows, by whole edits or groups of edits, until another one takes
 //!   its place. So what was read of it stays valid, and is not read again.
+//! * N6: while undecided writes or decisions are shown, some number is undecided. So a reader that
+//!   has begun before does not trust the view that it has pinned, and begins again after that
+//!   (`db::views`), with a view and what is undecided for it.
 //!
 //! There are no snapshots: a compaction of the primary drops everything that none of its
 //! own snapshots needs.
@@ -29,10 +32,11 @@ use super::Engine;
 use super::generations::Switch;
 use super::missed_logs::{Logs, Places};
 use super::open::{Opening, Wanted, check_dir, check_wanted};
-use super::read_only::{check_families, identity, open_tables};
+use super::read_only::{check_families, identity, open_tables, other_policy};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role, empty_memtable};
 use crate::info_log::{InfoLog, dump};
 use crate::memtable::Memtable;
+use crate::options::write_policy::WritePolicy;
 use crate::options::{CfOptions, DbOptions};
 use crate::version::set::{ManifestTail, Recovered, VersionSet};
 use crate::version::{ObsoleteFiles, TableFile, Version};
@@ -41,6 +45,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use tail::{Families, Tail};
 use whitewater_concurrent::system::{self, Mutex, RwLockReadGuard};
+use whitewater_concurrent::undecided::NumberRange;
+use whitewater_storage::batch::Numbering;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::read_current;
@@ -63,6 +69,8 @@ struct Progress {
     manifest: Option<ManifestTail>,
     recovered: Recovered,
     tail: Tail,
+    /// The undecided numbers that readers know of.
+    hidden: Vec<NumberRange>,
 }
 
 /// The primary's files and how they are read.
@@ -168,11 +176,23 @@ impl Progress {
             (self.recovered, self.stamp) = (recovered, stamp.clone());
         }
         let families = Families::new(&self.recovered, &self.files.wanted);
-        self.tail.find_logs(&**fs, wal_dir, families.first_log())?;
-        if ManifestStamp::take(&**fs, dir)? != stamp {
-            return Ok(false);
+        loop {
+            self.tail.find_logs(&**fs, wal_dir, families.first_log())?;
+            if ManifestStamp::take(&**fs, dir)? != stamp {
+                return Ok(false);
+            }
+            match self.tail.read(&**fs, wal_dir, &families) {
+                // Read anew: what was read so far may have other numbers.
+                Err(e) if self.may_be_per_batch(&e) => self.tail = Tail::new(Numbering::PerBatch),
+                read => return read,
+            }
         }
-        self.tail.read(&**fs, wal_dir, &families)
+    }
+
+    /// Whether `e` may come from a section of another write policy than the logs were read for.
+    fn may_be_per_batch(&self, e: &Error) -> bool {
+        self.tail.numbering() == Numbering::PerEntry
+            && other_policy(self.files.options.write_policy, e).is_some()
     }
 
     /// The last number of everything that was read.
@@ -200,7 +220,7 @@ impl Engine {
     pub fn open_secondary(
         dir: &Path,
         own_dir: &Path,
-        options: DbOptions,
+        mut options: DbOptions,
         column_families: Vec<(String, CfOptions)>,
     ) -> Result<Arc<Engine>> {
         check_dir(dir)?;
@@ -235,9 +255,12 @@ impl Engine {
             stamp,
             manifest,
             recovered,
-            tail: Tail::default(),
+            tail: Tail::new(options.write_policy.numbering()),
+            hidden: Vec::new(),
         };
         progress.advance()?;
+        // Whatever the primary writes later, readers ask what is undecided.
+        options.write_policy = WritePolicy::WritePrepared;
         let db_id = progress.recovered.db_id.clone();
         let db_id = db_id.unwrap_or_else(|| identity(&*fs, dir));
         let opening = Opening {
@@ -260,6 +283,11 @@ impl Engine {
             progress: Mutex::new(progress),
         }));
         let engine = opening.into_reader(&recovered, memtables, last, role)?;
+        if let Role::Secondary(follower) = &engine.role {
+            // Nobody reads yet.
+            let decided = engine.hide(&mut follower.progress.lock());
+            engine.decide_hidden(decided);
+        }
         engine.info_log.write(&format!(
             "Following {} from sequence number {last} on",
             dir.display()
@@ -285,10 +313,11 @@ impl Engine {
         Ok(())
     }
 
-    /// Shows what was read. Upholds N1 and N2.
+    /// Shows what was read. Upholds N1, N2 and N6.
     fn show(&self, progress: &mut Progress) {
         let (mut memtables, last) = (progress.memtables(), progress.last_sequence());
         let switching = self.commit.generations.switching();
+        let decided = self.hide(progress);
         let visible = self.commit.publication.visible();
         if last > visible
             // No other thread publishes, so it cannot have failed.
@@ -319,10 +348,44 @@ impl Engine {
             cf.publish();
         }
         drop(state);
+        self.decide_hidden(decided);
         drop(old);
         drop(switching);
         told.push(format!("Caught up to sequence number {last}"));
         told.iter().for_each(|line| self.info_log.write(line));
+    }
+
+    /// Hides the numbers that have become undecided, before they are visible. Returns those that
+    /// are not undecided any more, by the first numbers of their ranges.
+    fn hide(&self, progress: &mut Progress) -> Vec<SequenceNumber> {
+        let (now, changed) = progress.tail.undecided();
+        let before = std::mem::replace(&mut progress.hidden, now.clone());
+        let Some(undecided) = self
+            .commit
+            .undecided
+            .as_ref()
+            .filter(|_| changed || now != before)
+        else {
+            return Vec::new();
+        };
+        // No entry has that number. What was prepared and rolled back since the last catch-up may
+        // be in memtables that readers have pinned, without the values that the rollback wrote.
+        let none = NumberRange {
+            first: SequenceNumber::MAX,
+            last: SequenceNumber::MAX,
+        };
+        let new = now.iter().filter(|range| !before.contains(range)).copied();
+        undecided.enter(new.chain([none]));
+        let gone = before.iter().filter(|range| !now.contains(range));
+        gone.chain([&none]).map(|range| range.first).collect()
+    }
+
+    fn decide_hidden(&self, firsts: Vec<SequenceNumber>) {
+        if let Some(undecided) = &self.commit.undecided
+            && !firsts.is_empty()
+        {
+            undecided.decide(firsts);
+        }
     }
 
     /// Keeps views at the same age while they are pinned (N2).

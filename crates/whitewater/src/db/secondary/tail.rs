@@ -20,9 +20,10 @@ use crate::write::wal::Link;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
+use whitewater_concurrent::undecided::NumberRange;
 use whitewater_storage::Result;
-use whitewater_storage::batch;
 use whitewater_storage::batch::replay::{ReplayedEntry, ReplayedSections, Replays};
+use whitewater_storage::batch::{self, Numbering};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, Part, RandomAccessFile};
 use whitewater_storage::key::SequenceNumber;
@@ -67,6 +68,8 @@ pub(super) struct Tail {
     /// The prepared sections that are not decided yet. They do not show.
     sections: ReplayedSections,
     read_to: SequenceNumber,
+    /// Whether a prepared section or a decision was read since the last [`Tail::undecided`].
+    sections_changed: bool,
     /// `read_to` is the number of a record without entries of its own, such as log data
     /// alone or a prepared section, for which RocksDB uses up no number.
     repeats: bool,
@@ -209,6 +212,28 @@ enum Next {
 }
 
 impl Tail {
+    /// Nothing of logs with that numbering was read.
+    pub fn new(numbering: Numbering) -> Self {
+        Tail {
+            sections: ReplayedSections::new(numbering),
+            ..Tail::default()
+        }
+    }
+
+    /// How the logs number their operations.
+    pub fn numbering(&self) -> Numbering {
+        self.sections.numbering()
+    }
+
+    /// What was inserted and is not decided, and whether sections or decisions were read since
+    /// the last call.
+    pub fn undecided(&mut self) -> (Vec<NumberRange>, bool) {
+        let ranges = self.sections.undecided().into_iter();
+        let ranges = ranges.map(|(first, last)| NumberRange { first, last });
+        let changed = std::mem::take(&mut self.sections_changed);
+        (ranges.collect(), changed)
+    }
+
     /// The last number that was read.
     pub fn read_to(&self) -> SequenceNumber {
         self.read_to
@@ -329,6 +354,10 @@ impl Tail {
         let used = sections.replay(record, &mut to);
         self.sections = sections;
         let mut used = used?;
+        self.sections_changed |= batch::ops(record).any(|op| match op {
+            Ok(op) => op.marker().is_some(),
+            Err(_) => false,
+        });
         let noted = used == 0 && Link::decode(record).is_none();
         if noted {
             used = 1; // log data alone, or a section, took a number

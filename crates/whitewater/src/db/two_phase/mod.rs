@@ -48,7 +48,7 @@ use crate::write::request::{WriteFlags, WriteRequest};
 use std::sync::Arc;
 use whitewater_concurrent::undecided::Undecided;
 use whitewater_storage::batch::{Batch, Op, PrepareKind};
-use whitewater_storage::key::{SequenceNumber, ValueType};
+use whitewater_storage::key::ValueType;
 use whitewater_storage::{Error, Result, planted};
 
 /// A prepared section that is not decided. Dropping it decides nothing: it stays
@@ -158,25 +158,6 @@ impl Engine {
         let write = SectionWrite::Rollback(section.clone(), end);
         check_size(write.size() as u64, write.entries())?;
         self.decide(write, flags(spec, false)?)
-    }
-
-    /// Takes over a section that recovery has found: `batch`, with the section's markers, is in
-    /// a log and has a sequence number, those of `place`. `ranges` are the numbers that its
-    /// operations were inserted with, which are undecided; without the write policies that
-    /// insert early there are none.
-    ///
-    /// # Errors
-    /// `InvalidArgument` for a name with an outstanding section.
-    pub(crate) fn adopt_section(
-        &self,
-        name: &[u8],
-        batch: Batch,
-        place: (u64, SequenceNumber),
-        ranges: Ranges,
-    ) -> Result<()> {
-        let kind = self.options.write_policy.prepare_kind();
-        let section = Arc::new(Section::new(name, batch, kind)?);
-        self.commit.sections.adopt(&section, place, ranges)
     }
 
     /// The prepared sections that are not being decided on, by name.

@@ -84,12 +84,10 @@ impl Recovered {
     }
 
     /// The smallest number of a log that may have the prepared section of a transaction that
-    /// is not decided. At most [`first_log`](Self::first_log), as far as the manifest knows.
+    /// is not decided. At most [`first_log`](Self::first_log). RocksDB does not record it when it
+    /// opens a database with prepared transactions: then it is 0.
     pub fn first_kept_log(&self) -> u64 {
-        match self.min_log_number_to_keep {
-            0 => self.first_log(), // a manifest from before there was that number
-            keep => keep,
-        }
+        self.min_log_number_to_keep
     }
 }
 

@@ -6,6 +6,7 @@ use super::{PROTOCOLS, logs, options, prepare, puts};
 use crate::db::Engine;
 use crate::db::two_phase::PreparedSection;
 use crate::options::read::{ReadSpec, WriteSpec};
+use crate::options::write_policy::WritePolicy;
 use crate::{CommitProtocol, DB, DBRecoveryMode, Options, Point};
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
@@ -43,6 +44,27 @@ const MODES: [RecoveryMode; 2] = [
 /// One image in so many is checked.
 const EVERY: usize = 8;
 
+/// How a database is opened.
+#[derive(Debug, Clone, Copy)]
+struct How {
+    protocol: CommitProtocol,
+    policy: WritePolicy,
+    mode: RecoveryMode,
+}
+
+/// Each protocol with each policy, and the modes in turn.
+fn all() -> impl Iterator<Item = How> {
+    let policies = [WritePolicy::WriteCommitted, WritePolicy::WritePrepared];
+    let of = |policy| PROTOCOLS.map(|protocol| (protocol, policy));
+    let both = policies.into_iter().flat_map(of);
+    let modes = MODES.into_iter().cycle();
+    both.zip(modes).map(|((protocol, policy), mode)| How {
+        protocol,
+        policy,
+        mode,
+    })
+}
+
 /// What the files were at one moment.
 struct Image {
     what: String,
@@ -52,8 +74,7 @@ struct Image {
 
 /// A database that is killed at each operation.
 struct Run {
-    protocol: CommitProtocol,
-    mode: RecoveryMode,
+    how: How,
     faulty: FaultFs,
     engine: Arc<Engine>,
     states: Arc<Mutex<States>>,
@@ -65,19 +86,19 @@ struct Run {
 
 fn open(
     fs: Arc<dyn Fs>,
-    protocol: CommitProtocol,
-    mode: RecoveryMode,
+    how: How,
     at_points: impl Fn(Point, u64) + Send + Sync + 'static,
 ) -> whitewater_storage::Result<Arc<Engine>> {
     let mut options = Options::default();
     options.create_if_missing(true);
     options.create_missing_column_families(true);
     options.set_fs(fs);
-    options.set_commit_protocol(protocol);
+    options.set_commit_protocol(how.protocol);
+    options.set_write_policy(how.policy);
     options.set_failpoints(at_points);
     let mut db = options.db_options()?;
     db.allow_2pc = true;
-    db.wal_recovery_mode = mode;
+    db.wal_recovery_mode = how.mode;
     let families = ["default", "other"];
     let families = families.map(|name| (name.to_owned(), options.cf_options().unwrap()));
     Engine::open(Path::new("/db"), db, families.into())
@@ -101,7 +122,7 @@ fn entries(name: &str) -> Batch {
 }
 
 impl Run {
-    fn new(protocol: CommitProtocol, mode: RecoveryMode) -> Run {
+    fn new(how: How) -> Run {
         let mem = MemFs::new();
         let faulty = FaultFs::new(Arc::new(mem.clone()));
         let [armed, behind]: [Arc<AtomicBool>; 2] = Default::default();
@@ -115,10 +136,9 @@ impl Run {
             Point::Appended => logged.store(true, Ordering::SeqCst),
             _ => {}
         };
-        let engine = open(Arc::new(faulty.clone()), protocol, mode, at_points).unwrap();
+        let engine = open(Arc::new(faulty.clone()), how, at_points).unwrap();
         let run = Run {
-            protocol,
-            mode,
+            how,
             faulty,
             engine,
             states: Arc::default(),
@@ -210,9 +230,12 @@ impl Run {
         let images = std::mem::take(&mut *self.images.lock());
         assert!(images.len() > 20, "{} images", images.len());
         // Openings take a while. Each protocol begins with another image.
-        let chosen = images.iter().skip(self.protocol as usize).step_by(EVERY);
+        let chosen = images
+            .iter()
+            .skip(self.how.protocol as usize)
+            .step_by(EVERY);
         for (at, image) in chosen.enumerate() {
-            let what = format!("{}, {:?}, {}", self.protocol, self.mode, image.what);
+            let what = format!("{:?}, {}", self.how, image.what);
             if at % 8 == 4 {
                 self.check_openings(image, &what);
             }
@@ -231,7 +254,7 @@ impl Run {
                 taken.lock().push(mem.after_kill());
             }
         }));
-        let open = |fs: Arc<dyn Fs>| open(fs, self.protocol, self.mode, |_, _| ());
+        let open = |fs: Arc<dyn Fs>| open(fs, self.how, |_, _| ());
         let engine = open(Arc::new(faulty)).unwrap_or_else(|e| panic!("{what}: {e}"));
         let first = found(&engine, image, what);
         engine.close();
@@ -245,7 +268,7 @@ impl Run {
 
     fn check_image(&self, image: &Image, what: &str) {
         let fs = Arc::new(image.fs.clone());
-        let open = || open(fs.clone(), self.protocol, self.mode, |_, _| ());
+        let open = || open(fs.clone(), self.how, |_, _| ());
         let engine = open().unwrap_or_else(|e| panic!("{what}: {e}"));
         let first = found(&engine, image, what);
         for section in engine.prepared_sections() {
@@ -301,7 +324,7 @@ fn is_there(engine: &Engine, name: &str, what: &str) -> bool {
     let there: Vec<bool> = there.collect();
     assert!(
         there.windows(2).all(|pair| pair[0] == pair[1]),
-        "{what}: {name} in part"
+        "{what}: {name} in part: {there:?}"
     );
     there[0]
 }
@@ -310,8 +333,8 @@ fn is_there(engine: &Engine, name: &str, what: &str) -> bool {
 /// of either family.
 #[test]
 fn a_killed_process_leaves_each_transaction_prepared_or_decided() {
-    for (protocol, mode) in PROTOCOLS.into_iter().zip(MODES.into_iter().cycle()) {
-        let run = Run::new(protocol, mode);
+    for how in all() {
+        let run = Run::new(how);
         run.put();
         let a = run.prepare("a");
         let b = run.prepare("b");
@@ -340,23 +363,27 @@ fn a_killed_process_leaves_each_transaction_prepared_or_decided() {
 /// resumption from each.
 #[test]
 fn a_process_killed_in_a_resumption_leaves_each_transaction_prepared_or_decided() {
-    for (protocol, mode) in PROTOCOLS.into_iter().zip(MODES.into_iter().cycle()) {
-        fail_and_resume(protocol, mode, FaultOp::Append, false);
+    for how in all() {
+        fail_and_resume(how, FaultOp::Append, false);
     }
-    fail_and_resume(CommitProtocol::Ordered, MODES[1], FaultOp::Sync, false);
+    for how in all().filter(|how| how.protocol == CommitProtocol::Ordered) {
+        fail_and_resume(how, FaultOp::Sync, false);
+    }
 }
 
 /// The record of a failed step is a hole in the log, with the whole record of a later write
 /// behind it.
 #[test]
 fn a_hole_before_a_resumption_does_not_hide_prepared_sections() {
-    for mode in MODES {
-        fail_and_resume(CommitProtocol::Ordered, mode, FaultOp::Append, true);
+    for how in all().filter(|how| how.protocol == CommitProtocol::Ordered) {
+        for mode in MODES {
+            fail_and_resume(How { mode, ..how }, FaultOp::Append, true);
+        }
     }
 }
 
-fn fail_and_resume(protocol: CommitProtocol, mode: RecoveryMode, op: FaultOp, hole: bool) {
-    let run = Run::new(protocol, mode);
+fn fail_and_resume(how: How, op: FaultOp, hole: bool) {
+    let run = Run::new(how);
     let run = &run;
     run.put();
     let a = &run.prepare("a");

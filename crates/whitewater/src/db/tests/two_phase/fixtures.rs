@@ -6,7 +6,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 /// A copy of the fixture `name`.
-fn copy(name: &str) -> TempDir {
+pub(super) fn copy(name: &str) -> TempDir {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../testdata/two_phase");
     let dir = tempfile::tempdir().unwrap();
     for file in std::fs::read_dir(from.join(name)).unwrap() {
@@ -23,7 +23,7 @@ fn open(dir: &TempDir, allow_2pc: bool) -> Result<DB, crate::Error> {
 }
 
 /// The files of the database but its info logs, with their contents.
-fn files(dir: &TempDir) -> Vec<(String, Vec<u8>)> {
+pub(super) fn files(dir: &TempDir) -> Vec<(String, Vec<u8>)> {
     let names = std::fs::read_dir(dir.path()).unwrap();
     let names = names.map(|file| file.unwrap().file_name().into_string().unwrap());
     let mut names: Vec<String> = names.filter(|name| !name.starts_with("LO")).collect();

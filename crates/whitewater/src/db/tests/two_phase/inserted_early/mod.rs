@@ -1,8 +1,12 @@
 //! Sections that are inserted when they are prepared (`WRITE_PREPARED`): what is logged, numbered
 //! and undecided (here), `failures` and resumptions, what a rollback has to `undo`, what `tables`
-//! have, `threads` that write and read beside each other.
+//! have, `threads` that write and read beside each other, what an opening does with sections
+//! (`recovery`), `fixtures` of RocksDB, `readers` of logs.
 
 mod failures;
+mod fixtures;
+mod readers;
+mod recovery;
 mod tables;
 mod threads;
 mod undo;
