@@ -13,16 +13,24 @@
 //! * X1: the log of a section is in that list before the section's number can be visible.
 //!   So no flush that could make the log obsolete misses it: all memtables that writers of
 //!   that generation use are unflushed until the number is visible.
-//! * X2: before a commit can be visible, each memtable that it is inserted into keeps the
-//!   section's log ([`Memtable::keep_section`]); the section leaves the list after that.
+//! * X2: before a commit that inserts its section can be visible, each memtable that it is
+//!   inserted into keeps the section's log ([`Memtable::keep_section`]); the section leaves the
+//!   list after that. A section that its prepare has inserted is in memtables that keep its log
+//!   anyway. But it may be in tables before its decision is durable. So the list keeps its log
+//!   until the log with the decision is durable: otherwise a power cut could take a rollback and
+//!   the values that it restores, and nothing would tell what is in the tables from a commit.
 //!   Who computes which logs are needed looks at the list first and at the memtables
 //!   second.
+//! * X3: the numbers that a prepare or its decision inserts with are undecided before they can be
+//!   visible. All of them leave at one instant, after the decision is acknowledged and before its
+//!   caller is told. The numbers of what has failed leave, too: they are never visible.
 //! * X5: logs are kept as a suffix, from the smallest number that memtables, sections and
-//!   memtables' sections need.
+//!   memtables' sections need. So recovery finds no section without a decision that is logged.
 //! * X7: a decision is acknowledged when its record is where a write of its kind must be
 //!   (C4).
-//! * X8: after a failed decision the section is prepared as before. At the next opening it
-//!   is prepared or decided as that decision would have.
+//! * X8: after a failed decision the section is prepared as before, with the numbers that it has
+//!   and that are undecided. At the next opening it is prepared or decided as that decision would
+//!   have. A resumption logs it again (`db::resume`), and recovery does not insert it twice.
 //! * X9: no two outstanding sections have the same name. A name is free again once the
 //!   decision is logged and acknowledged.
 //!
