@@ -30,6 +30,8 @@ pub(crate) struct GetContext<'a> {
     operands: Vec<Bytes>,
     /// What lies below the operands, once that is known.
     base: Option<Base>,
+    /// The stored bytes of the base, if that is a wide-column entity.
+    entity: Option<Bytes>,
     /// The level of the table that had the answer.
     level: Option<usize>,
 }
@@ -58,6 +60,7 @@ impl<'a> GetContext<'a> {
             undecided: None,
             operands: Vec::new(),
             base: None,
+            entity: None,
             level: None,
         }
     }
@@ -141,6 +144,9 @@ impl<'a> GetContext<'a> {
             return Ok(false);
         }
         let value = value();
+        if ty == ValueType::WideColumnEntity {
+            self.entity = Some(value.clone());
+        }
         match payload(ty, &value)? {
             Payload::Operand => self.operands.push(value),
             Payload::Value(range) => self.base = Some(Base::Value(value.slice(range))),
@@ -172,6 +178,11 @@ impl<'a> GetContext<'a> {
     /// Whether the answer is known. If there is an operand but no operator, the answer is an error.
     pub fn done(&self) -> bool {
         self.base.is_some() || (!self.operands.is_empty() && self.merger.operator.is_none())
+    }
+
+    /// The stored bytes of the wide-column entity that lies below the operands, if one does.
+    pub fn take_entity(&mut self) -> Option<Bytes> {
+        self.entity.take()
     }
 
     /// Whether merge operands were found, so that the key exists in some form.

@@ -464,6 +464,11 @@ impl Memtable {
         self.family.clone()
     }
 
+    /// The order of keys, if that may hold keys equal whose bytes differ.
+    pub fn own_equality(&self) -> Option<&UserComparator> {
+        (!self.comparator.is_builtin()).then_some(&self.comparator)
+    }
+
     /// Whether user keys end with timestamps.
     #[inline]
     pub fn has_timestamps(&self) -> bool {

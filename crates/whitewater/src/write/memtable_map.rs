@@ -14,6 +14,8 @@ pub(crate) struct MemtableMap {
     folding: Vec<Arc<ColumnFamilyData>>,
     /// Whether keys of any of them have timestamps.
     timestamps: bool,
+    /// Whether any of them may hold keys equal whose bytes differ.
+    own_equality: bool,
 }
 
 impl MemtableMap {
@@ -23,6 +25,7 @@ impl MemtableMap {
         for (family, memtable) in families {
             let folds = memtable.limits_merges();
             map.timestamps |= memtable.has_timestamps();
+            map.own_equality |= memtable.own_equality().is_some();
             map.by_id.push((family.id, memtable));
             if folds {
                 map.folding.push(family);
@@ -48,6 +51,12 @@ impl MemtableMap {
     #[inline]
     pub fn any_has_timestamps(&self) -> bool {
         self.timestamps
+    }
+
+    /// Whether any column family may hold keys equal whose bytes differ.
+    #[inline]
+    pub fn any_has_own_equality(&self) -> bool {
+        self.own_equality
     }
 
     /// Refuses an operation without a timestamp on the column family `id`.

@@ -5,8 +5,10 @@ use super::super::timestamps::Stamped;
 use crate::column_family::{ColumnFamilyData, no_timestamp};
 use crate::entry::check_lengths;
 use crate::memtable::operations::SingleOp;
+use crate::panics::{Guarded, caught};
 use crate::write::generation::Generation;
 use crate::write::memory_of;
+use std::collections::BTreeMap;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::key::ValueType;
 use whitewater_storage::{Error, Result};
@@ -88,6 +90,11 @@ impl Engine {
                 batch.count()
             )));
         }
+        if self.commit.undecided.is_some() && generation.memtables.any_has_own_equality() {
+            caught(Guarded::Comparator("a write"), || {
+                refuse_equal_keys(batch, &generation)
+            })?;
+        }
         Ok(folds)
     }
 
@@ -159,6 +166,36 @@ fn marker_in_batch(name: &str) -> Error {
 #[cold]
 fn noop_behind_log_data() -> Error {
     Error::invalid("write batch with a noop behind log data")
+}
+
+/// Refuses a batch with two keys that a comparator holds equal and whose bytes differ, where logs
+/// are numbered by batches: recovery would insert both with one number
+/// ([`Numbering::PerBatch`](batch::Numbering::PerBatch) knows no comparators).
+#[cold]
+fn refuse_equal_keys(batch: &Batch, generation: &Generation) -> Result<()> {
+    let mut by_family: BTreeMap<u32, Vec<&[u8]>> = BTreeMap::new();
+    for op in batch.ops() {
+        if let Op::Entry { cf, key, .. } = op? {
+            by_family.entry(cf).or_default().push(key);
+        }
+    }
+    for (cf, mut keys) in by_family {
+        let memtable = generation.memtables.get(cf);
+        let Some(order) = memtable.and_then(|memtable| memtable.own_equality()) else {
+            continue;
+        };
+        keys.sort_by(|a, b| order.compare(a, b));
+        let equal = |pair: &&[&[u8]]| pair[0] != pair[1] && order.compare(pair[0], pair[1]).is_eq();
+        if let Some(pair) = keys.windows(2).find(equal) {
+            return Err(Error::not_supported(format_args!(
+                "write batch with the keys {} and {}, which are equal in the order of column \
+                 family {cf}: not with this write policy",
+                pair[0].escape_ascii(),
+                pair[1].escape_ascii()
+            )));
+        }
+    }
+    Ok(())
 }
 
 fn is_writable(ty: ValueType) -> bool {

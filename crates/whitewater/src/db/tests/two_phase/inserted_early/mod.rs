@@ -1,21 +1,22 @@
 //! Sections that are inserted when they are prepared (`WRITE_PREPARED`): what is logged, numbered
-//! and undecided (here), `failures` and resumptions, what a rollback has to `undo`, what `tables`
-//! have, `threads` that write and read beside each other, what an opening does with sections
-//! (`recovery`), `fixtures` of RocksDB, `readers` of logs.
+//! and undecided (here), `failures` and resumptions, `retention` of logs, what a rollback has to
+//! `undo`, what `tables` have, `threads` that write and read beside each other, what an opening
+//! does with sections (`recovery`), `fixtures` of RocksDB, `readers` of logs.
 
 mod failures;
 mod fixtures;
 mod readers;
 mod recovery;
+mod retention;
 mod tables;
 mod threads;
 mod undo;
 
-use super::{PROTOCOLS, commit, id_of, open_two, prepare, puts, records, roll_back};
+use super::{PROTOCOLS, commit, prepare, puts, records};
 use crate::db::Engine;
 use crate::options::read::WriteSpec;
 use crate::options::write_policy::WritePolicy;
-use crate::{CommitProtocol, DB, Options, WriteBatch};
+use crate::{CommitProtocol, DB, ErrorKind, Options, WriteBatch};
 use whitewater_concurrent::undecided::Undecided;
 use whitewater_storage::batch::Batch;
 use whitewater_storage::fs::mem::MemFs;
@@ -103,4 +104,51 @@ fn records_are_those_of_write_prepared() {
         assert_eq!(db.get("k5"), Ok(Some(b"higher".into())), "{protocol}");
         assert_eq!(db.get("k0"), Ok(None), "{protocol}");
     }
+}
+
+/// The log numbers operations by the bytes of their keys, so a key has one form in a batch.
+#[test]
+fn equal_keys_of_different_bytes_are_refused_in_a_batch() {
+    let fs = MemFs::new();
+    let mut options = options(&fs, CommitProtocol::Ordered);
+    options.set_comparator(
+        "caseless",
+        Box::new(|a: &[u8], b: &[u8]| a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())),
+    );
+    let db = DB::open(&options, "/db").unwrap();
+    let mut batch = WriteBatch::default();
+    for key in ["b", "a", "B"] {
+        batch.put(key, "1");
+    }
+    let e = db.write(batch).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::NotSupported);
+    let refused = db
+        .engine()
+        .prepare_section(b"x", &puts(&["a", "A"]), &WriteSpec::default());
+    assert!(refused.is_err());
+    assert_eq!(db.latest_sequence_number(), 0, "nothing was taken");
+    let x = prepare(db.engine(), "x", &["a", "b", "a"]);
+    commit(db.engine(), &x);
+    assert_eq!(db.get("A"), Ok(Some(b"a".into())));
+}
+
+/// A batch of the caller may use up no more numbers in the log than it takes.
+#[test]
+fn a_noop_behind_log_data_is_refused() {
+    let fs = MemFs::new();
+    let db = DB::open(&options(&fs, CommitProtocol::Ordered), "/db").unwrap();
+    let mut batch = Batch::default();
+    batch.push_noop();
+    batch.push_log_data(b"data");
+    batch.push(0, ValueType::Value, b"a", b"1");
+    let (engine, spec) = (db.engine(), WriteSpec::default());
+    engine.write_and_return(batch.clone(), &spec).1.unwrap();
+    let (back, outcome) = engine.write_and_return(batch.clone(), &spec);
+    assert_eq!((&back, outcome), (&batch, Ok(())), "as it was");
+    batch.push_noop();
+    let (back, refused) = engine.write_and_return(batch.clone(), &spec);
+    assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidArgument);
+    assert_eq!(back, batch);
+    let expected = ["1,1 NOOP DATA Value(a) NOOP", "2,1 NOOP DATA Value(a) NOOP"];
+    assert_eq!(records(&fs), expected);
 }

@@ -1,12 +1,16 @@
 //! What a rollback restores.
 
-use super::super::{PROTOCOLS, id_of, open_two, prepare, records, roll_back};
+use super::super::{PROTOCOLS, id_of, logs, open_two, prepare, records, roll_back};
 use super::{options, undecided};
 use crate::options::read::WriteSpec;
-use crate::{CommitProtocol, DB, MergeOperands};
+use crate::{ColumnFamilyDescriptor, CommitProtocol, DB, MergeOperands};
+use std::path::Path;
 use whitewater_storage::batch::Batch;
+use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::mem::MemFs;
-use whitewater_storage::key::ValueType;
+use whitewater_storage::key::{MAX_SEQUENCE, ValueType, lookup_key, parse_internal_key};
+use whitewater_storage::wal::LogWriter;
+use whitewater_storage::{entity, filename};
 
 fn append(_key: &[u8], existing: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {
     let mut merged = existing.unwrap_or_default().to_vec();
@@ -33,7 +37,9 @@ fn each_key_gets_what_it_read_as() {
         let fs = MemFs::new();
         let mut options = options(&fs, protocol);
         options.set_merge_operator_associative("append", append);
-        let db = open_two(&options);
+        let families = ["default", "other"];
+        let families = families.map(|name| ColumnFamilyDescriptor::new(name, options.clone()));
+        let db = DB::open_cf_descriptors(&options, "/db", families).unwrap();
         let engine = db.engine();
         let other = id_of(engine, "other");
         let other_cf = db.cf_handle("other").unwrap();
@@ -146,4 +152,44 @@ fn a_rollback_that_cannot_read_leaves_the_section_prepared() {
     db.put("other", "v").unwrap();
     super::super::commit(engine, &x);
     assert_eq!(db.get("k"), Ok(Some(b"k".into())));
+}
+
+/// What RocksDB has written as several columns is not reduced to the one that reads show.
+#[test]
+fn an_entity_gets_all_of_its_columns_back() {
+    let fs = MemFs::new();
+    let mut options = options(&fs, CommitProtocol::Ordered);
+    options.set_merge_operator_associative("append", append);
+    drop(DB::open(&options, "/db").unwrap());
+    let columns: [(&[u8], &[u8]); 2] = [(b"", b"default"), (b"more", b"1")];
+    let mut batch = Batch::default();
+    for key in ["plain", "merged"] {
+        let value = entity::encode(&columns);
+        batch.push(0, ValueType::WideColumnEntity, key.as_bytes(), &value);
+    }
+    batch.push(0, ValueType::Merge, b"merged", b"+");
+    batch.push_noop();
+    let mut record = batch.bytes().to_vec();
+    record[0] = 1; // the first number
+    let number = logs(&fs).pop().unwrap() + 1;
+    let file = fs.create(&filename::wal(Path::new("/db"), number)).unwrap();
+    let mut writer = LogWriter::new(file, number, false);
+    writer.add_record(&[&record]).unwrap();
+    drop(writer);
+
+    let db = DB::open(&options, "/db").unwrap();
+    assert_eq!(db.get("merged"), Ok(Some(b"default+".into())));
+    let x = prepare(db.engine(), "x", &["plain", "merged"]);
+    roll_back(db.engine(), &x);
+    let merged: [(&[u8], &[u8]); 2] = [(b"", b"default+"), (b"more", b"1")];
+    for (key, columns) in [("plain", &columns), ("merged", &merged)] {
+        let view = db.engine().default_cf().pin_owned();
+        let mut newest = view.mem.iter();
+        newest.seek(&lookup_key(key.as_bytes(), MAX_SEQUENCE));
+        let ty = parse_internal_key(newest.key()).unwrap().ty;
+        assert_eq!(ty, ValueType::WideColumnEntity, "{key}");
+        assert_eq!(newest.value(), entity::encode(columns), "{key}");
+    }
+    assert_eq!(db.get("plain"), Ok(Some(b"default".into())));
+    assert_eq!(db.get("merged"), Ok(Some(b"default+".into())));
 }
