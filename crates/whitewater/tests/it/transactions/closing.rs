@@ -241,3 +241,9 @@ fn recovery_that_dies_twice_finds_the_same_the_third_time() {
         }
     }
 }
+
+with_write_prepared!(
+    a_database_is_closed_in_every_state_of_a_transaction,
+    a_database_whose_log_has_failed_is_closed_with_what_is_prepared,
+    recovery_that_dies_twice_finds_the_same_the_third_time,
+);

@@ -153,3 +153,11 @@ fn who_waits_for_whom_is_told() {
     });
     assert_eq!(db.waiting_for(id), None);
 }
+
+with_write_prepared!(
+    a_circle_is_found_and_the_others_go_on,
+    a_search_that_is_not_over_in_time_counts_as_a_deadlock,
+    a_transaction_can_be_used_on_after_a_deadlock,
+    two_readers_that_both_want_to_write_are_a_deadlock,
+    who_waits_for_whom_is_told,
+);

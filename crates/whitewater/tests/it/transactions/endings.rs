@@ -196,3 +196,17 @@ fn a_commit_has_the_write_options_of_its_transaction() {
     assert_eq!(e.kind(), ErrorKind::InvalidArgument, "{e}");
     assert_eq!(value(&db, "a"), None);
 }
+
+with_write_prepared!(
+    a_fresh_transaction_rolls_back_and_can_be_used_on,
+    a_commit_after_rollback_is_fine_and_empty,
+    a_commit_without_prepare_can_be_ruled_out,
+    a_commit_time_batch_needs_a_prepare,
+    after_its_time_a_transaction_is_not_committed,
+    locks_of_an_expired_transaction_are_taken_and_it_writes_nothing,
+    locks_of_a_transaction_that_has_time_left_are_not_taken,
+    names_are_given_once_and_to_one,
+    a_commit_whose_write_fails_writes_nothing_and_frees_what_it_had,
+    a_transaction_moves_to_another_thread,
+    a_commit_has_the_write_options_of_its_transaction,
+);

@@ -160,3 +160,12 @@ fn families_are_opened_with_their_options() {
     let one = db.cf_handle("one").unwrap();
     assert_eq!(shown(db.get_cf(&one, "k")).as_deref(), Some("1"));
 }
+
+with_write_prepared!(
+    a_commit_is_over_all_families_and_equal_keys_have_locks_of_their_own,
+    keys_of_several_families_are_read_at_once,
+    every_call_has_a_form_for_a_family,
+    families_come_and_go_with_their_locks,
+    dropping_a_family_ends_the_waits_for_its_keys,
+    families_are_opened_with_their_options,
+);

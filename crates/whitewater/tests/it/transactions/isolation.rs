@@ -20,7 +20,7 @@ use whitewater::fs::mem::MemFs;
 use whitewater::{
     CommitProtocol, DBAccess, Error, ErrorKind, MultiThreaded, OptimisticTransactionDB,
     OptimisticTransactionOptions, Options, Transaction, TransactionDB, TransactionDBOptions,
-    TransactionOptions, WriteOptions,
+    TransactionOptions, WriteOptions, WritePolicy,
 };
 
 const THREADS: u64 = 4;
@@ -102,11 +102,13 @@ fn read<D: DBAccess>(
     }
 }
 
-/// Runs `steps`; returns them with what they read, for the history.
+/// Runs `steps`; returns them with what they read, for the history. A transaction with a `name` is
+/// prepared before its commit.
 fn run<D: DBAccess>(
     transaction: Transaction<'_, D>,
     reads: Reads,
     steps: &[Step],
+    name: Option<String>,
 ) -> Result<Vec<String>, Error> {
     let mut seen = Vec::new();
     for step in steps {
@@ -132,6 +134,11 @@ fn run<D: DBAccess>(
                 seen.push(format!(r#"["append",{key},{element}]"#));
             }
         }
+    }
+    if let Some(name) = name {
+        transaction.set_name(name.as_bytes())?;
+        transaction.prepare()?;
+        std::thread::sleep(Duration::from_micros(20));
     }
     transaction.commit()?;
     Ok(seen)
@@ -203,9 +210,11 @@ impl Trouble<'_> {
 
 /// Records a history of transactions that `begin` begins, with failures if there is `trouble`. A
 /// transaction whose commit fails is not seen by anybody, which is more than its users are told.
+/// Half of them are prepared if they can be.
 fn record<'db, D: DBAccess + 'db>(
     seed: u64,
     reads: Reads,
+    can_prepare: bool,
     begin: &(impl Fn() -> Transaction<'db, D> + Sync),
     trouble: Option<&Trouble<'_>>,
 ) -> Recorder {
@@ -220,9 +229,11 @@ fn record<'db, D: DBAccess + 'db>(
                     if let Some(trouble) = trouble.filter(|_| n % 16 == 4 * process) {
                         trouble.begin(&mut rng);
                     }
+                    let prepares = can_prepare && rng.random();
+                    let name = prepares.then(|| format!("{process} {n}"));
                     let steps = steps(&mut rng, reads, next);
                     recorder.note("invoke", process, &invoked(&steps));
-                    match run(begin(), reads, &steps) {
+                    match run(begin(), reads, &steps, name) {
                         Ok(seen) => recorder.note("ok", process, &seen),
                         Err(e) if is_conflict(&e) => {
                             recorder.note("fail", process, &invoked(&steps));
@@ -240,7 +251,7 @@ fn record<'db, D: DBAccess + 'db>(
     // Nothing that was acknowledged is lost.
     let all: Vec<_> = (0..KEYS).map(|key| Step::Read { key }).collect();
     recorder.note("invoke", THREADS, &invoked(&all));
-    let seen = run(begin(), reads, &all).expect("nobody else is there");
+    let seen = run(begin(), reads, &all, None).expect("nobody else is there");
     recorder.note("ok", THREADS, &seen);
     recorder
 }
@@ -271,11 +282,12 @@ fn durable_or_not() -> WriteOptions {
 fn pessimistic(
     seed: u64,
     protocol: CommitProtocol,
-    reads: Reads,
-    model: &str,
+    policy: WritePolicy,
+    (reads, model): (Reads, &str),
     change: impl Fn(&mut TransactionDBOptions),
 ) -> Report {
     let mut txn_db = TransactionDBOptions::default();
+    txn_db.set_write_policy(policy);
     change(&mut txn_db);
     let db: TransactionDB<MultiThreaded> =
         TransactionDB::open(&options(protocol), &txn_db, Path::new(DIR)).unwrap();
@@ -283,7 +295,7 @@ fn pessimistic(
     txn.set_snapshot(reads == Reads::AtSnapshot);
     txn.set_deadlock_detect(true);
     let begin = || db.transaction_opt(&WriteOptions::default(), &txn);
-    record(seed, reads, &begin, None).check(model)
+    record(seed, reads, true, &begin, None).check(model)
 }
 
 /// The report on a history of optimistic transactions.
@@ -293,7 +305,15 @@ fn optimistic(seed: u64, protocol: CommitProtocol, reads: Reads, model: &str) ->
     let mut txn = OptimisticTransactionOptions::default();
     txn.set_snapshot(reads == Reads::AtSnapshot);
     let begin = || db.transaction_opt(&WriteOptions::default(), &txn);
-    record(seed, reads, &begin, None).check(model)
+    record(seed, reads, false, &begin, None).check(model)
+}
+
+/// The commit protocols with the write policies that they go with.
+fn combinations() -> impl Iterator<Item = (CommitProtocol, WritePolicy)> {
+    use WritePolicy::{WriteCommitted, WritePrepared};
+    let both = [WriteCommitted, WritePrepared].into_iter();
+    let strict = strict_protocols().into_iter();
+    strict.flat_map(move |protocol| both.clone().map(move |policy| (protocol, policy)))
 }
 
 /// What is promised: how transactions read, and the level that follows.
@@ -307,13 +327,13 @@ const PROMISES: [(Reads, &str); 3] = [
 fn pessimistic_transactions_are_as_isolated_as_their_reads_promise() {
     const TEST: &str = "pessimistic_transactions_are_as_isolated_as_their_reads_promise";
     campaign(TEST, 1, 3, |seed| {
-        for protocol in strict_protocols() {
-            for (reads, model) in PROMISES {
-                let report = pessimistic(seed, protocol, reads, model, |_| {});
+        for (protocol, policy) in combinations() {
+            for promise in PROMISES {
+                let report = pessimistic(seed, protocol, policy, promise, |_| {});
                 assert_eq!(
                     report.valid,
                     Valid::True,
-                    "{protocol:?} {model}: {report:#?}"
+                    "{protocol} {policy} {promise:?}: {report:#?}"
                 );
             }
         }
@@ -348,30 +368,31 @@ fn is_missed(model: &str, history: impl Fn(u64) -> Report) -> bool {
 
 #[test]
 fn without_key_locks_updates_are_lost() {
-    let history = |seed| {
-        pessimistic(
-            seed,
-            CommitProtocol::Ordered,
-            Reads::ForUpdate,
-            "read-committed",
-            |o| {
+    for policy in [WritePolicy::WriteCommitted, WritePolicy::WritePrepared] {
+        let history = |seed| {
+            let promise = (Reads::ForUpdate, "read-committed");
+            pessimistic(seed, CommitProtocol::Ordered, policy, promise, |o| {
                 o.set_skip_concurrency_control(true);
-            },
-        )
-    };
-    assert!(is_missed("read-committed", history));
+            })
+        };
+        assert!(is_missed("read-committed", history), "{policy}");
+    }
 }
 
 #[test]
 fn reads_at_a_snapshot_allow_write_skew_and_plain_ones_more() {
-    for (reads, model) in [
+    const ORDERED: CommitProtocol = CommitProtocol::Ordered;
+    for more in [
         (Reads::AtSnapshot, "serializable"),
         (Reads::Plain, "snapshot-isolation"),
     ] {
-        let history = |seed| optimistic(seed, CommitProtocol::Ordered, reads, model);
+        let (reads, model) = more;
+        let history = |seed| optimistic(seed, ORDERED, reads, model);
         assert!(is_missed(model, history), "optimistic, {model}");
-        let history = |seed| pessimistic(seed, CommitProtocol::Ordered, reads, model, |_| {});
-        assert!(is_missed(model, history), "pessimistic, {model}");
+        for policy in [WritePolicy::WriteCommitted, WritePolicy::WritePrepared] {
+            let history = |seed| pessimistic(seed, ORDERED, policy, more, |_| {});
+            assert!(is_missed(model, history), "{policy}, {model}");
+        }
     }
 }
 
@@ -383,14 +404,17 @@ fn histories_with_failed_log_writes_are_as_isolated() {
     let failures = &AtomicU64::new(0);
     campaign(TEST, 1, 2, |seed| {
         for protocol in strict_protocols() {
-            for (reads, model) in PROMISES {
-                for report in [
-                    pessimistic_in_trouble(seed, protocol, reads, model, failures),
-                    optimistic_in_trouble(seed, protocol, reads, model, failures),
-                ] {
-                    let what = format!("{protocol:?} {model}: {report:#?}");
-                    assert_eq!(report.valid, Valid::True, "{what}");
-                }
+            for promise in PROMISES {
+                let report = optimistic_in_trouble(seed, protocol, promise, failures);
+                let what = format!("{protocol} {promise:?}: {report:#?}");
+                assert_eq!(report.valid, Valid::True, "{what}");
+            }
+        }
+        for combination in combinations() {
+            for promise in PROMISES {
+                let report = pessimistic_in_trouble(seed, combination, promise, failures);
+                let what = format!("{combination:?} {promise:?}: {report:#?}");
+                assert_eq!(report.valid, Valid::True, "{what}");
             }
         }
     });
@@ -399,13 +423,13 @@ fn histories_with_failed_log_writes_are_as_isolated() {
 
 fn pessimistic_in_trouble(
     seed: u64,
-    protocol: CommitProtocol,
-    reads: Reads,
-    model: &str,
+    (protocol, policy): (CommitProtocol, WritePolicy),
+    (reads, model): (Reads, &str),
     failures: &AtomicU64,
 ) -> Report {
     let (options, fs) = fallible(protocol);
-    let of_db = TransactionDBOptions::default();
+    let mut of_db = TransactionDBOptions::default();
+    of_db.set_write_policy(policy);
     let db: TransactionDB<MultiThreaded> =
         TransactionDB::open(&options, &of_db, Path::new(DIR)).unwrap();
     let mut txn = TransactionOptions::default();
@@ -417,14 +441,13 @@ fn pessimistic_in_trouble(
         resume: &|| db.resume(),
         failures,
     };
-    record(seed, reads, &begin, Some(&trouble)).check(model)
+    record(seed, reads, false, &begin, Some(&trouble)).check(model)
 }
 
 fn optimistic_in_trouble(
     seed: u64,
     protocol: CommitProtocol,
-    reads: Reads,
-    model: &str,
+    (reads, model): (Reads, &str),
     failures: &AtomicU64,
 ) -> Report {
     let (options, fs) = fallible(protocol);
@@ -438,5 +461,5 @@ fn optimistic_in_trouble(
         resume: &|| db.resume(),
         failures,
     };
-    record(seed, reads, &begin, Some(&trouble)).check(model)
+    record(seed, reads, false, &begin, Some(&trouble)).check(model)
 }

@@ -154,3 +154,12 @@ fn a_refreshed_iterator_sees_later_writes_of_both() {
     raw.status().unwrap();
     assert_eq!(seen, ["a", "b", "c"]);
 }
+
+with_write_prepared!(
+    an_iterator_shows_the_writes_before_it_and_none_after,
+    iterators_go_both_ways_from_everywhere,
+    bounds_hold_for_own_writes_too,
+    prefixes_hold_for_own_writes_too,
+    an_iterator_at_a_snapshot_shows_its_state_with_own_writes,
+    a_refreshed_iterator_sees_later_writes_of_both,
+);

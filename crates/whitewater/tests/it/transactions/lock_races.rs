@@ -2,7 +2,7 @@
 //! threads run one at a time, and time-outs take no time.
 
 use super::simulated::in_threads;
-use super::{DIR, Txn, TxnDb, begin, kind, options, shown};
+use super::{DIR, Txn, TxnDb, begin, kind, options, shown, txn_db_options};
 use crate::harness::seeds;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,12 +11,16 @@ use whitewater::{ErrorKind, TransactionDBOptions};
 use whitewater_concurrent::system;
 use whitewater_concurrent::system::simulation;
 
-/// A database in which everybody waits without end for a lock.
-fn open() -> TxnDb {
-    let mut waiting = TransactionDBOptions::default();
+/// Options of a database in which everybody waits without end for a lock.
+fn waiting() -> TransactionDBOptions {
+    let mut waiting = txn_db_options();
     waiting.set_default_lock_timeout(-1);
     waiting.set_txn_lock_timeout(-1);
-    TxnDb::open(&options(), &waiting, DIR).unwrap()
+    waiting
+}
+
+fn open(how: &TransactionDBOptions) -> TxnDb {
+    TxnDb::open(&options(), how, DIR).unwrap()
 }
 
 fn sleep(millis: u64) {
@@ -74,8 +78,9 @@ fn end(txn: Txn<'_>, how: End) -> bool {
 /// A transaction ends at the moment at which another may steal its locks. Returns whether it was
 /// committed.
 fn robbery(seed: u64, how: End) -> bool {
+    let waiting = waiting();
     let (committed, _) = simulation::run(seed, || {
-        let db = &open();
+        let db = &open(&waiting);
         let committed = &AtomicBool::new(false);
         let seen = &Mutex::new(None);
         let robbed = Mutex::new(Some(begin(db, |o| o.set_expiration(10))));
@@ -127,8 +132,9 @@ fn a_robbed_transaction_writes_nothing_and_one_that_writes_is_not_robbed() {
 #[test]
 fn a_reader_gets_a_key_when_the_writer_before_it_gives_up() {
     for seed in seeds(1, 20) {
+        let waiting = waiting();
         simulation::run(seed, || {
-            let db = &open();
+            let db = &open(&waiting);
             let done = &AtomicBool::new(false);
             let first = begin(db, |_| {});
             first.get_for_update("k", false).unwrap();
@@ -162,8 +168,9 @@ fn a_reader_gets_a_key_when_the_writer_before_it_gives_up() {
 #[test]
 fn a_family_that_is_dropped_leaves_no_waiter_and_no_lock() {
     for seed in seeds(1, 40) {
+        let waiting = waiting();
         simulation::run(seed, || {
-            let db = &open();
+            let db = &open(&waiting);
             db.create_cf("gone", &options()).unwrap();
             let gone = &db.cf_handle("gone").unwrap();
             let stays = db.transaction();
@@ -201,3 +208,9 @@ fn a_family_that_is_dropped_leaves_no_waiter_and_no_lock() {
         });
     }
 }
+
+with_write_prepared!(
+    a_robbed_transaction_writes_nothing_and_one_that_writes_is_not_robbed,
+    a_reader_gets_a_key_when_the_writer_before_it_gives_up,
+    a_family_that_is_dropped_leaves_no_waiter_and_no_lock,
+);

@@ -1,10 +1,10 @@
 //! Who gets a key, and who does not.
 
-use super::{TIMED_OUT, begin, impatient, kind, open, options, text, value};
+use super::{TIMED_OUT, begin, impatient, kind, open, options, text, txn_db_options, value};
 use crate::transactions::{DIR, TxnDb};
 use std::path::Path;
 use whitewater::perf::{PerfMetric, PerfStatsLevel, set_perf_stats};
-use whitewater::{ErrorKind, LockMode, PerfContext, TransactionDBOptions};
+use whitewater::{ErrorKind, LockMode, PerfContext};
 
 #[test]
 fn a_key_that_one_transaction_has_written_is_refused_to_all_others() {
@@ -138,7 +138,7 @@ fn a_transaction_whose_call_has_timed_out_can_be_used_on() {
 
 #[test]
 fn the_timeout_of_a_transaction_is_its_own_or_the_databases() {
-    let mut patient = TransactionDBOptions::default();
+    let mut patient = txn_db_options();
     patient.set_txn_lock_timeout(-1);
     patient.set_default_lock_timeout(0);
     let db = TxnDb::open(&options(), &patient, Path::new(DIR)).unwrap();
@@ -268,3 +268,18 @@ fn waits_for_locks_are_measured() {
     assert!(context.metric(PerfMetric::KeyLockWaitTime) > 0);
     set_perf_stats(PerfStatsLevel::Disable);
 }
+
+with_write_prepared!(
+    a_key_that_one_transaction_has_written_is_refused_to_all_others,
+    every_write_and_every_read_for_update_locks_a_key_that_does_not_exist,
+    readers_for_update_share_a_key_and_keep_writers_out,
+    a_failed_upgrade_leaves_the_shared_lock,
+    locks_end_with_commit_rollback_and_drop,
+    a_transaction_whose_call_has_timed_out_can_be_used_on,
+    the_timeout_of_a_transaction_is_its_own_or_the_databases,
+    beyond_the_limit_of_locks_keys_are_refused_and_shared_ones_count_once,
+    reads_for_update_are_taken_back_one_by_one,
+    reads_before_a_savepoint_are_not_taken_back,
+    a_database_that_skips_concurrency_control_locks_nothing,
+    waits_for_locks_are_measured,
+);

@@ -7,9 +7,26 @@
 //! * `policies`: write policies, and what they refuse; `inserted_early`: `WRITE_PREPARED`;
 //!   `kept_undecided`: what tables have of it.
 //! * `two_phase`: prepare, commit and rollback; `recovered`: what is left of them after a crash.
+//! * `undecided`: what `WRITE_PREPARED` has in memtables and tables before a commit.
 //! * `simulated`: many threads; `isolation`: their histories, checked; `model`: random calls.
 //! * `optimistic`: transactions that lock nothing.
 //! * `families`: column families; `whole_database`: everything that is not about transactions.
+
+/// Runs tests of a file with `WRITE_PREPARED`, too: what users of transactions see does not depend
+/// on the policy. `policies` sees to it that no test is forgotten.
+macro_rules! with_write_prepared {
+    ($($test:ident),* $(,)?) => {
+        mod write_prepared {
+            $(
+                #[test]
+                fn $test() {
+                    let policy = whitewater::WritePolicy::WritePrepared;
+                    $crate::transactions::with_policy(policy, super::$test);
+                }
+            )*
+        }
+    };
+}
 
 mod closing;
 mod deadlocks;
@@ -21,6 +38,7 @@ mod iterators;
 mod kept_undecided;
 mod lock_races;
 mod locks;
+mod model;
 mod optimistic;
 mod outside;
 mod own_writes;
@@ -32,15 +50,17 @@ mod simulated;
 mod snapshots;
 mod stalls;
 mod two_phase;
+mod undecided;
 mod validation;
 mod whole_database;
 
 use crate::harness::{tiny_on, views_hold};
+use std::cell::Cell;
 use std::path::Path;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     CommitProtocol, Error, ErrorKind, MultiThreaded, Options, Transaction, TransactionDB,
-    TransactionDBOptions, TransactionOptions, WriteOptions,
+    TransactionDBOptions, TransactionOptions, WriteOptions, WritePolicy,
 };
 
 /// The database type of these tests.
@@ -58,6 +78,24 @@ const TIMED_OUT: &str = "Operation timed out: Timeout waiting to lock key";
 /// The text of a conflict.
 const BUSY: &str = "Resource busy: ";
 
+thread_local! {
+    /// The write policy of what tests on this thread open.
+    static POLICY: Cell<WritePolicy> = const { Cell::new(WritePolicy::WriteCommitted) };
+}
+
+/// Runs `test`, which opens its databases on this thread, with a write policy.
+fn with_policy(policy: WritePolicy, test: impl FnOnce()) {
+    POLICY.set(policy);
+    test();
+}
+
+/// Options of databases with transactions.
+fn txn_db_options() -> TransactionDBOptions {
+    let mut o = TransactionDBOptions::default();
+    o.set_write_policy(POLICY.get());
+    o
+}
+
 /// Options of a database in memory.
 fn options() -> Options {
     options_on(MemFs::new())
@@ -74,7 +112,7 @@ fn options_on(fs: MemFs) -> Options {
 
 /// Options by which nobody waits long for a lock.
 fn impatient() -> TransactionDBOptions {
-    let mut o = TransactionDBOptions::default();
+    let mut o = txn_db_options();
     o.set_default_lock_timeout(1);
     o.set_txn_lock_timeout(1);
     o

@@ -2,13 +2,15 @@
 //! what has changed since when, and what is prepared. Now and then the database is opened again,
 //! or the process dies.
 
-use super::{DIR, TxnDb, impatient, options_on, shown};
+use super::{DIR, POLICY, TxnDb, impatient, options_on, shown};
 use crate::harness::campaign;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use whitewater::fs::mem::MemFs;
-use whitewater::{Error, ErrorKind, IteratorMode, Transaction, TransactionOptions, WriteOptions};
+use whitewater::{
+    Error, ErrorKind, IteratorMode, Transaction, TransactionOptions, WriteOptions, WritePolicy,
+};
 
 type Map = BTreeMap<String, String>;
 
@@ -53,27 +55,60 @@ struct ModelTxn {
     snapshot: Option<(u64, Map)>,
     savepoints: Vec<Savepoint>,
     name: String,
-    prepared: bool,
+    /// The moment at which it was prepared.
+    prepared_at: Option<u64>,
 }
+
+/// The writes of a prepared transaction that nobody has, and the moment at which it was prepared.
+type Left = (u64, Vec<(String, Op)>);
 
 #[derive(Debug, Default)]
 struct Model {
     committed: Map,
+    /// All that was ever committed, with moments that order the writes of a key.
+    versions: BTreeMap<String, Vec<(u64, Op)>>,
     /// When each key was changed last.
     changed: BTreeMap<String, u64>,
     now: u64,
     /// The writes of prepared transactions that nobody has, by name.
-    undecided: BTreeMap<String, Vec<(String, Op)>>,
+    undecided: BTreeMap<String, Left>,
     names: u32,
 }
 
 impl Model {
-    fn commit(&mut self, writes: &[(String, Op)]) {
+    /// Commits writes, which get into memtables now or have done so `before`.
+    fn commit(&mut self, writes: &[(String, Op)], before: Option<u64>) {
         for (key, op) in writes {
             self.now += 1;
-            apply(&mut self.committed, key, op);
+            let versions = self.versions.entry(key.clone()).or_default();
+            versions.push((before.unwrap_or(self.now), op.clone()));
+            versions.sort_by_key(|(at, _)| *at); // stable
+            self.committed.remove(key);
+            for (_, op) in versions {
+                apply(&mut self.committed, key, op);
+            }
             self.changed.insert(key.clone(), self.now);
         }
+    }
+
+    /// Commits a transaction that was prepared then.
+    fn commit_prepared(&mut self, writes: &[(String, Op)], prepared_at: u64) {
+        let inserted = POLICY.get() != WritePolicy::WriteCommitted;
+        self.commit(writes, inserted.then_some(prepared_at));
+    }
+
+    /// Rolls a prepared transaction back. If its writes are in memtables, the values that others
+    /// see are written over them.
+    fn roll_back_prepared(&mut self, writes: &[(String, Op)]) {
+        if POLICY.get() == WritePolicy::WriteCommitted {
+            return;
+        }
+        let values = writes.iter().map(|(key, _)| match self.committed.get(key) {
+            Some(value) => (key.clone(), Op::Put(value.clone())),
+            None => (key.clone(), Op::Delete),
+        });
+        let values: Vec<_> = values.collect();
+        self.commit(&values, None);
     }
 
     /// What a use of `key` by transaction `at` of `open` should come to.
@@ -95,7 +130,8 @@ impl Model {
         match &open[at].snapshot {
             Some((snapshot, _)) => {
                 let changed = self.changed.get(key).copied().unwrap_or(0);
-                if valid_at > *snapshot && changed > *snapshot {
+                let unseen = changed > *snapshot || self.is_undecided(key);
+                if valid_at > *snapshot && unseen {
                     return Err(ErrorKind::Busy);
                 }
                 valid_at = valid_at.min(*snapshot);
@@ -111,6 +147,18 @@ impl Model {
         held.uses += 1;
         held.valid_at = valid_at;
         Ok(())
+    }
+
+    /// Whether the newest write of `key` is in memtables, undecided, and not locked: it counts as a
+    /// change, as in RocksDB.
+    fn is_undecided(&self, key: &str) -> bool {
+        if POLICY.get() == WritePolicy::WriteCommitted {
+            return false;
+        }
+        let versions = self.versions.get(key).and_then(|versions| versions.last());
+        let newest = versions.map_or(0, |(at, _)| *at);
+        let mut left = self.undecided.values();
+        left.any(|(at, writes)| *at > newest && writes.iter().any(|(known, _)| known == key))
     }
 
     /// What transaction `txn` reads, over the newest state or over its snapshot.
@@ -158,7 +206,7 @@ fn session(db: &TxnDb, model: &mut Model, rng: &mut StdRng) {
         let at = rng.random_range(0..txns.len());
         if rng.random_ratio(1, 6) {
             end(&mut txns, &mut open, at, model, rng);
-        } else if open[at].prepared {
+        } else if open[at].prepared_at.is_some() {
             let view = model.view(&open[at], false);
             assert_eq!(contents(txns[at].iterator(IteratorMode::Start)), view);
             assert_eq!(
@@ -171,8 +219,10 @@ fn session(db: &TxnDb, model: &mut Model, rng: &mut StdRng) {
     }
     // All that is left is dropped: what is prepared stays.
     drop(txns);
-    for txn in open.into_iter().filter(|txn| txn.prepared) {
-        model.undecided.insert(txn.name, txn.writes);
+    for txn in open {
+        if let Some(prepared_at) = txn.prepared_at {
+            model.undecided.insert(txn.name, (prepared_at, txn.writes));
+        }
     }
 }
 
@@ -266,7 +316,7 @@ fn step(
             };
             assert_eq!(found, expected, "{key}");
             if !held {
-                model.commit(&[(key, Op::Put(value))]);
+                model.commit(&[(key, Op::Put(value))], None);
             }
         }
         _ => db.flush().unwrap(),
@@ -281,25 +331,37 @@ fn end(
     model: &mut Model,
     rng: &mut StdRng,
 ) {
-    if !open[at].prepared && rng.random_ratio(1, 3) {
+    if open[at].prepared_at.is_none() && rng.random_ratio(1, 3) {
         model.names += 1;
         let name = format!("{}", model.names);
         txns[at].set_name(name.as_bytes()).unwrap();
         txns[at].prepare().unwrap();
-        (open[at].name, open[at].prepared) = (name, true);
+        model.now += 1;
+        (open[at].name, open[at].prepared_at) = (name, Some(model.now));
         return;
     }
     let (txn, left) = (txns.remove(at), open.remove(at));
-    match rng.random_range(0..4) {
-        0 => txn.rollback().unwrap(),
-        1 if left.prepared => {
-            drop(txn);
-            model.undecided.insert(left.name, left.writes);
+    match (rng.random_range(0..4), left.prepared_at) {
+        (0, prepared_at) => {
+            txn.rollback().unwrap();
+            if prepared_at.is_some() {
+                model.roll_back_prepared(&left.writes);
+            }
         }
-        1 => drop(txn),
-        _ => {
+        (1, Some(prepared_at)) => {
+            drop(txn);
+            model
+                .undecided
+                .insert(left.name, (prepared_at, left.writes));
+        }
+        (1, None) => drop(txn),
+        (_, Some(prepared_at)) => {
             txn.commit().unwrap();
-            model.commit(&left.writes);
+            model.commit_prepared(&left.writes, prepared_at);
+        }
+        (_, None) => {
+            txn.commit().unwrap();
+            model.commit(&left.writes, None);
         }
     }
 }
@@ -318,12 +380,13 @@ fn decide(db: &TxnDb, model: &mut Model, rng: &mut StdRng) {
         match rng.random_range(0..3) {
             0 => {
                 txn.commit().unwrap();
-                let writes = model.undecided.remove(&name).unwrap();
-                model.commit(&writes);
+                let (prepared_at, writes) = model.undecided.remove(&name).unwrap();
+                model.commit_prepared(&writes, prepared_at);
             }
             1 => {
                 txn.rollback().unwrap();
-                model.undecided.remove(&name);
+                let (_, writes) = model.undecided.remove(&name).unwrap();
+                model.roll_back_prepared(&writes);
             }
             _ => {}
         }
@@ -358,3 +421,5 @@ fn random_calls_on_several_transactions_match_the_model() {
         assert_eq!(contents(db.iterator(IteratorMode::Start)), model.committed);
     });
 }
+
+with_write_prepared!(random_calls_on_several_transactions_match_the_model,);

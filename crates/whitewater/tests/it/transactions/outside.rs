@@ -1,9 +1,9 @@
 //! Writes outside of transactions.
 
-use super::{TIMED_OUT, kind, open, options, text, value};
+use super::{TIMED_OUT, kind, open, options, text, txn_db_options, value};
 use crate::transactions::{DIR, TxnDb};
 use std::path::Path;
-use whitewater::{ErrorKind, TransactionDBOptions, WriteBatch, WriteBatchWithTransaction};
+use whitewater::{ErrorKind, WriteBatch, WriteBatchWithTransaction};
 
 type Batch = WriteBatchWithTransaction<true>;
 
@@ -61,7 +61,7 @@ fn a_batch_with_a_range_deletion_is_refused() {
 
 #[test]
 fn batches_with_the_same_keys_do_not_wait_in_a_circle() {
-    let mut patient = TransactionDBOptions::default();
+    let mut patient = txn_db_options();
     patient.set_default_lock_timeout(-1);
     let db = TxnDb::open(&options(), &patient, Path::new(DIR)).unwrap();
     std::thread::scope(|scope| {
@@ -88,7 +88,7 @@ fn batches_with_the_same_keys_do_not_wait_in_a_circle() {
 
 #[test]
 fn no_addition_is_lost_between_transactions_and_batches() {
-    let mut patient = TransactionDBOptions::default();
+    let mut patient = txn_db_options();
     patient.set_txn_lock_timeout(-1);
     patient.set_default_lock_timeout(-1);
     for protocol in crate::harness::strict_protocols() {
@@ -123,3 +123,11 @@ fn no_addition_is_lost_between_transactions_and_batches() {
         assert_eq!(u64::from_le_bytes(n.try_into().unwrap()), 360, "{protocol}");
     }
 }
+
+with_write_prepared!(
+    a_batch_needs_all_its_keys_and_writes_nothing_without_one,
+    every_operation_of_a_batch_locks_its_key,
+    a_batch_with_a_range_deletion_is_refused,
+    batches_with_the_same_keys_do_not_wait_in_a_circle,
+    no_addition_is_lost_between_transactions_and_batches,
+);

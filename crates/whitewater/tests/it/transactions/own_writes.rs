@@ -361,3 +361,18 @@ fn random_calls_give_what_a_map_gives() {
         }
     });
 }
+
+with_write_prepared!(
+    own_writes_are_seen_at_once_and_by_nobody_else,
+    a_commit_is_seen_as_a_whole,
+    merges_of_the_transaction_apply_to_what_the_database_has,
+    merges_without_an_operator_are_refused_when_they_are_read_and_committed,
+    a_single_deletion_removes_what_was_put_once,
+    writes_that_are_not_indexed_are_committed_and_not_read,
+    a_batch_that_would_be_too_large_stays_as_it_was,
+    the_batch_begins_with_a_noop_and_has_all_operations_in_order,
+    rebuilding_adds_the_operations_of_a_batch_with_locks_and_checks,
+    rebuilding_refuses_what_a_transaction_cannot_have,
+    many_keys_are_read_at_once_with_own_writes,
+    random_calls_give_what_a_map_gives,
+);

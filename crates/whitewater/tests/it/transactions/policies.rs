@@ -9,14 +9,14 @@ use whitewater::{CommitProtocol, Error, Options, TransactionDBOptions, WritePoli
 /// The policies whose prepared transactions are in memtables.
 const UNDECIDED: [WritePolicy; 2] = [WritePolicy::WritePrepared, WritePolicy::WriteUnprepared];
 
-fn with_policy(policy: WritePolicy) -> TransactionDBOptions {
+fn of_policy(policy: WritePolicy) -> TransactionDBOptions {
     let mut o = impatient();
     o.set_write_policy(policy);
     o
 }
 
 fn open(options: &Options, policy: WritePolicy) -> Result<TxnDb, Error> {
-    TxnDb::open(options, &with_policy(policy), DIR)
+    TxnDb::open(options, &of_policy(policy), DIR)
 }
 
 #[test]
@@ -45,7 +45,7 @@ fn only_write_prepared_goes_with_unordered_writes() {
 #[test]
 fn transactions_are_not_written_in_parts() {
     for policy in UNDECIDED {
-        let mut in_parts = with_policy(policy);
+        let mut in_parts = of_policy(policy);
         in_parts.set_default_write_batch_flush_threshold(1);
         assert_eq!(
             text(TxnDb::open(&options(), &in_parts, DIR)),
@@ -129,4 +129,46 @@ fn the_info_log_names_the_policy() {
         let line = format!("Transaction write_policy is {number}");
         assert_eq!(log.matches(&line).count(), 1, "{log}");
     }
+}
+
+/// Tests that are about `WRITE_COMMITTED`.
+const OF_ONE_POLICY: [&str; 2] = [
+    "a_family_that_updates_in_place_cannot_be_validated",
+    "a_transaction_that_rocksdb_prepared_is_had_by_its_name",
+];
+
+/// Files whose tests are about one policy, or open each that they are about.
+const OF_ALL_POLICIES: [&str; 6] = [
+    "inserted_early.rs",
+    "isolation.rs",
+    "mod.rs",
+    "policies.rs",
+    "retention.rs",
+    "undecided.rs",
+];
+
+#[test]
+fn every_test_runs_with_each_policy() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/transactions");
+    let mut forgotten = Vec::new();
+    for entry in std::fs::read_dir(here).unwrap() {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        if entry.path().is_dir() || OF_ALL_POLICIES.contains(&&name[..]) {
+            continue;
+        }
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        let (tests, again) = text
+            .split_once("with_write_prepared!(")
+            .unwrap_or((&text, ""));
+        let tests = tests.split("#[test]\n").skip(1);
+        let named = tests.filter_map(|test| test.split_once("fn ")?.1.split_once('('));
+        let again: Vec<_> = again
+            .split(|c: char| c != '_' && !c.is_ascii_alphanumeric())
+            .collect();
+        let missing =
+            named.filter(|(test, _)| !again.contains(test) && !OF_ONE_POLICY.contains(test));
+        forgotten.extend(missing.map(|(test, _)| format!("{name}: {test}")));
+    }
+    assert!(forgotten.is_empty(), "{forgotten:?}");
 }

@@ -145,3 +145,13 @@ fn an_upgrade_since_the_savepoint_stays_exclusive() {
     txn.commit().unwrap();
     assert_eq!(value(&db, "k").as_deref(), Some("2"));
 }
+
+with_write_prepared!(
+    what_came_since_the_savepoint_is_undone_and_nothing_else,
+    keys_that_were_only_used_since_the_savepoint_are_unlocked,
+    locks_of_nested_savepoints_end_with_the_one_they_came_in,
+    a_savepoint_that_is_forgotten_leaves_its_writes_to_the_one_before,
+    a_savepoint_restores_the_snapshot,
+    rollback_forgets_savepoints_too,
+    an_upgrade_since_the_savepoint_stays_exclusive,
+);

@@ -1,11 +1,11 @@
 //! Transactions in threads that run one at a time, by a seed. What does not come to an end is
 //! found, and time-outs take no time.
 
-use super::{DIR, TxnDb, begin, options};
+use super::{DIR, TxnDb, begin, options, txn_db_options};
 use crate::harness::seeds;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use whitewater::{Error, ErrorKind, IteratorMode, TransactionDBOptions};
+use whitewater::{Error, ErrorKind, IteratorMode};
 use whitewater_concurrent::system;
 use whitewater_concurrent::system::simulation;
 
@@ -65,9 +65,9 @@ fn transfer(db: &TxnDb, rng: &mut StdRng, detect: bool) -> Result<(), Error> {
 
 /// The sum stays what it was at every snapshot, whoever waits, is robbed or is turned down.
 fn transfers(seed: u64, detect: bool) {
+    let mut waiting = txn_db_options();
+    waiting.set_default_lock_timeout(-1);
     simulation::run(seed, || {
-        let mut waiting = TransactionDBOptions::default();
-        waiting.set_default_lock_timeout(-1);
         let db = TxnDb::open(&options(), &waiting, DIR).unwrap();
         for account in 0..ACCOUNTS {
             db.put([account], AT_FIRST.to_le_bytes()).unwrap();
@@ -118,8 +118,9 @@ fn transfers_keep_the_sum_while_waits_end_by_time() {
 #[test]
 fn a_name_is_had_by_one_thread_at_a_time() {
     for seed in seeds(1, 40) {
+        let how = txn_db_options();
         simulation::run(seed, || {
-            let db = TxnDb::open(&options(), &TransactionDBOptions::default(), DIR).unwrap();
+            let db = TxnDb::open(&options(), &how, DIR).unwrap();
             let had = std::sync::atomic::AtomicU32::new(0);
             let (db, had) = (&db, &had);
             let work = move || {
@@ -139,3 +140,9 @@ fn a_name_is_had_by_one_thread_at_a_time() {
         });
     }
 }
+
+with_write_prepared!(
+    transfers_keep_the_sum_while_deadlocks_are_looked_for,
+    transfers_keep_the_sum_while_waits_end_by_time,
+    a_name_is_had_by_one_thread_at_a_time,
+);

@@ -205,3 +205,17 @@ fn an_updated_value_is_not_lost_whoever_comes_first() {
     }
     assert_eq!(value(&db, "n").as_deref(), Some("3"));
 }
+
+with_write_prepared!(
+    a_change_since_the_snapshot_is_a_conflict,
+    without_a_snapshot_a_change_before_the_lock_is_no_conflict,
+    a_key_that_was_locked_before_a_later_snapshot_does_not_conflict,
+    the_snapshot_shows_the_old_state_with_own_writes,
+    a_transaction_without_a_snapshot_has_one_that_shows_the_newest_state,
+    the_next_use_of_a_key_takes_the_snapshot_after_its_lock,
+    a_snapshot_that_was_given_up_conflicts_with_nothing,
+    untracked_writes_lock_and_do_not_ask_for_changes,
+    a_read_for_update_need_not_be_validated,
+    a_failed_validation_of_an_upgrade_leaves_the_shared_lock,
+    an_updated_value_is_not_lost_whoever_comes_first,
+);

@@ -10,16 +10,16 @@ use crate::races::threads::kernel::until_it_sleeps;
 use std::sync::Arc;
 use std::thread;
 use whitewater::fs::mem::MemFs;
-use whitewater::{ErrorKind, Point, TransactionOptions, WriteOptions};
+use whitewater::{ErrorKind, Point, TransactionDBOptions, TransactionOptions, WriteOptions};
 
 /// A database whose writes are stopped once its memtable is full, until the trap is released: it
 /// holds up the flush of the memtable before. Transactions are begun before that.
-fn stopped(work: impl FnOnce(&TxnDb, &Trap)) {
+fn stopped(how: &TransactionDBOptions, work: impl FnOnce(&TxnDb, &Trap)) {
     let mut o = options_on(MemFs::new());
     o.set_max_write_buffer_number(2);
     o.set_disable_auto_compactions(true);
     let trap: Arc<Trap> = Trap::set(&mut o);
-    let db = TxnDb::open(&o, &impatient(), DIR).unwrap();
+    let db = TxnDb::open(&o, how, DIR).unwrap();
     work(&db, &trap);
 }
 
@@ -53,8 +53,9 @@ fn named<'a>(db: &'a TxnDb, name: &str, key: &str, how: &WriteOptions) -> Txn<'a
 /// Race 30: locks are held over a stall, which ends without them.
 #[test]
 fn a_commit_waits_in_a_stall_and_keeps_its_locks() {
-    watched("a commit in a stall", 60, || {
-        stopped(|db, trap| {
+    let how = impatient();
+    watched("a commit in a stall", 60, move || {
+        stopped(&how, |db, trap| {
             let (plain, two_phase) = (begin(db, |_| {}), named(db, "x", "b", &Default::default()));
             plain.put("a", "plain").unwrap();
             two_phase.prepare().unwrap();
@@ -79,8 +80,9 @@ fn a_commit_waits_in_a_stall_and_keeps_its_locks() {
 /// Race 30: with `no_slowdown`, calls fail at once, and the transaction is what it was.
 #[test]
 fn a_transaction_that_must_not_wait_in_a_stall_can_be_used_after_it() {
-    watched("hurried transactions", 60, || {
-        stopped(|db, trap| {
+    let how = impatient();
+    watched("hurried transactions", 60, move || {
+        stopped(&how, |db, trap| {
             let to_prepare = named(db, "to prepare", "a", &hurried());
             let to_commit = named(db, "to commit", "b", &hurried());
             let to_roll_back = named(db, "to roll back", "c", &hurried());
@@ -120,3 +122,8 @@ fn a_transaction_that_must_not_wait_in_a_stall_can_be_used_after_it() {
         });
     });
 }
+
+with_write_prepared!(
+    a_commit_waits_in_a_stall_and_keeps_its_locks,
+    a_transaction_that_must_not_wait_in_a_stall_can_be_used_after_it,
+);

@@ -225,3 +225,15 @@ fn a_transaction_that_rocksdb_prepared_is_had_by_its_name() {
     let db = DB::open_cf(&options, dir.path(), ["default", "other"]).unwrap();
     assert_eq!(db.get("k5").unwrap().as_deref(), Some(&b"v5"[..]));
 }
+
+with_write_prepared!(
+    a_prepared_transaction_is_seen_by_nobody_before_its_commit,
+    a_prepared_transaction_rolls_back_and_has_ended_then,
+    only_a_transaction_with_a_name_is_prepared_and_only_once,
+    a_prepared_transaction_does_not_expire,
+    a_prepared_transaction_that_is_dropped_can_be_had_again,
+    a_failed_prepare_leaves_the_transaction_to_be_used_on,
+    a_transaction_without_writes_can_be_prepared_and_decided,
+    a_commit_time_batch_is_visible_with_the_transaction,
+    many_threads_prepare_and_decide,
+);

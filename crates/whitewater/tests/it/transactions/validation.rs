@@ -133,3 +133,11 @@ fn a_key_that_came_and_went_since_the_snapshot_has_changed() {
     assert_eq!(value(&db, "deleted"), None);
     assert_eq!(value(&db, "single"), None);
 }
+
+with_write_prepared!(
+    a_change_is_found_in_memtables_and_tables,
+    what_was_written_before_the_snapshot_is_no_change_wherever_it_is,
+    a_change_is_found_with_every_memtable,
+    a_change_is_found_through_the_filters_of_memtables_and_tables,
+    a_key_that_came_and_went_since_the_snapshot_has_changed,
+);

@@ -1,6 +1,6 @@
 //! What a database with transactions has beside them.
 
-use super::{begin, impatient, kind, open, open_with, options, options_on, value};
+use super::{begin, impatient, kind, open, open_with, options, options_on, txn_db_options, value};
 use crate::transactions::{DIR, TxnDb};
 use std::path::Path;
 use whitewater::checkpoint::TransactionDBCheckpoint;
@@ -10,7 +10,7 @@ use whitewater::perf::MemoryUsageBuilder;
 use whitewater::statistics::Ticker;
 use whitewater::{
     DBWithThreadMode, ErrorKind, FlushOptions, IteratorMode, MultiThreaded, SingleThreaded,
-    TransactionDB, TransactionDBOptions, WriteOptions, properties,
+    TransactionDB, WriteOptions, properties,
 };
 
 #[test]
@@ -164,9 +164,7 @@ fn reads_outside_of_transactions_see_what_was_committed() {
 
 #[test]
 fn one_thread_may_create_families_through_a_mutable_reference() {
-    let mut db =
-        TransactionDB::<SingleThreaded>::open(&options(), &TransactionDBOptions::default(), DIR)
-            .unwrap();
+    let mut db = TransactionDB::<SingleThreaded>::open(&options(), &txn_db_options(), DIR).unwrap();
     db.create_cf("one", &options()).unwrap();
     let one = db.cf_handle("one").unwrap();
     let txn = db.transaction();
@@ -208,3 +206,16 @@ fn a_write_with_options_has_them() {
     txn.commit().unwrap();
     assert_eq!(value(&db, "a").as_deref(), Some("2"));
 }
+
+with_write_prepared!(
+    what_was_committed_is_there_after_the_next_opening,
+    tickers_of_transactions_say_that_they_stay_0_and_do,
+    an_open_one_is_not_destroyed,
+    a_lost_manifest_is_repaired,
+    flushes_and_properties,
+    memory_usage_counts_it_once,
+    a_checkpoint_has_what_was_committed,
+    reads_outside_of_transactions_see_what_was_committed,
+    one_thread_may_create_families_through_a_mutable_reference,
+    a_write_with_options_has_them,
+);
