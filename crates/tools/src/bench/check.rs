@@ -110,23 +110,20 @@ impl Flags {
                 self.transaction_lock_timeout
             )));
         }
-        match self.txn_write_policy.as_str() {
-            "write_committed" => {}
-            name @ ("write_prepared" | "write_unprepared") => {
-                return Err(Failure(format!(
-                    "--txn_write_policy={name}: not there yet; there is write_committed"
-                )));
+        let policy = self.write_policy()?;
+        for (name, asked) in [
+            (
+                "txn_write_policy",
+                policy != whitewater::WritePolicy::WriteCommitted,
+            ),
+            (
+                "skip_concurrency_control",
+                self.skip_concurrency_control == Some(true),
+            ),
+        ] {
+            if asked && !self.transaction_db {
+                return Err(Failure(format!("--{name} needs --transaction_db")));
             }
-            name => {
-                return Err(Failure(format!(
-                    "--txn_write_policy={name}: unknown; there is write_committed"
-                )));
-            }
-        }
-        if self.skip_concurrency_control && !self.transaction_db {
-            return Err(Failure(
-                "--skip_concurrency_control needs --transaction_db".to_owned(),
-            ));
         }
         self.check_transactional()
     }
@@ -271,6 +268,7 @@ mod tests {
             ("transaction_lock_timeout", "-1"),
             ("txn_write_policy", "write_prepared"),
             ("txn_write_policy", "write_late"),
+            ("txn_write_policy", "3"),
             ("skip_concurrency_control", "true"),
         ] {
             let mut flags = Flags::default();

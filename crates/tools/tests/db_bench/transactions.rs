@@ -136,6 +136,61 @@ fn optimistic_databases_do_all_else() {
 }
 
 #[test]
+fn each_write_policy_loses_no_change() {
+    let bench = Bench::new();
+    for policy in ["0", "1", "2", "write_prepared"] {
+        let text = bench.run(&format!(
+            "--transaction_db --txn_write_policy={policy} --threads=4 --num=50 --reads=200 \
+             --enable_pipelined_write=false --benchmarks=randomtransaction"
+        ));
+        assert!(
+            text.contains("RandomTransactionVerify Success.\n"),
+            "{policy}: {text}"
+        );
+        assert_eq!(
+            policy_in_log(&bench),
+            if policy == "write_prepared" {
+                "1"
+            } else {
+                policy
+            }
+        );
+    }
+}
+
+/// As in RocksDB's program, which lacks the flags that say otherwise.
+#[test]
+fn with_unordered_writes_the_policy_is_write_prepared_and_locks_are_skipped() {
+    let bench = Bench::new();
+    let line = "--transaction_db --unordered_write --enable_pipelined_write=false --threads=4 \
+                --num=400 --batch_size=8";
+    let text = bench.run(&format!("{line} --benchmarks=fillrandom"));
+    assert_eq!(result_of(&text, "fillrandom").0, 1600, "{text}");
+    assert_eq!(policy_in_log(&bench), "1");
+    let text = bench.run(&format!(
+        "{line} --noskip_concurrency_control --benchmarks=randomtransaction --reads=100"
+    ));
+    assert!(
+        text.contains("RandomTransactionVerify Success.\n"),
+        "{text}"
+    );
+    let message = bench.refusal(&format!("{line} --txn_write_policy=0 --benchmarks=fillseq"));
+    assert!(
+        message.contains("WRITE_COMMITTED is incompatible"),
+        "{message}"
+    );
+}
+
+/// The write policy that the database's info log names last.
+fn policy_in_log(bench: &Bench) -> String {
+    let log = std::fs::read_to_string(bench.database().join("LOG")).expect("the log");
+    let (_, number) = log
+        .rsplit_once("Transaction write_policy is ")
+        .expect("a line");
+    number[..1].to_owned()
+}
+
+#[test]
 fn transactions_are_in_the_documents() {
     let bench = Bench::new();
     bench.run(
@@ -163,8 +218,8 @@ fn what_the_api_lacks_is_refused_by_name() {
             "--multiread_batched",
         ),
         (
-            "--benchmarks=fillseq --txn_write_policy=write_prepared",
-            "--txn_write_policy=write_prepared",
+            "--benchmarks=fillseq --txn_write_policy=write_late",
+            "--txn_write_policy=write_late",
         ),
         (
             "--benchmarks=fillseq --optimistic_transaction_db",

@@ -78,9 +78,10 @@ pub fn set_write(options: &mut WriteOptions, flags: &Flags) {
 /// Sets the options of databases with pessimistic transactions.
 ///
 /// # Errors
-/// None.
+/// The write policy is unknown.
 pub fn set_transactions(options: &mut TransactionDBOptions, flags: &Flags) -> Result<()> {
-    options.set_skip_concurrency_control(flags.skip_concurrency_control);
+    options.set_write_policy(flags.write_policy()?);
+    options.set_skip_concurrency_control(flags.skips_locks());
     Ok(())
 }
 

@@ -66,7 +66,10 @@ pub fn set_write(_options: &mut WriteOptions, _flags: &Flags) {}
 /// # Errors
 /// The crate does not offer the option of a flag.
 pub fn set_transactions(_options: &mut TransactionDBOptions, flags: &Flags) -> Result<()> {
-    if flags.skip_concurrency_control {
+    if flags.write_policy()? != whitewater::WritePolicy::WriteCommitted {
+        return Err(lacks("txn_write_policy"));
+    }
+    if flags.skips_locks() {
         return Err(lacks("skip_concurrency_control"));
     }
     Ok(())

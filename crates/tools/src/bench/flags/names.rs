@@ -58,6 +58,37 @@ impl Flags {
         Ok(found)
     }
 
+    /// Whether writes may be visible before they are inserted.
+    fn is_unordered(&self) -> bool {
+        let protocol = whitewater::CommitProtocol::from_name(&self.commit_protocol);
+        self.unordered_write || protocol == Some(whitewater::CommitProtocol::Unordered)
+    }
+
+    /// The write policy of a database with pessimistic transactions.
+    ///
+    /// # Errors
+    /// The policy is unknown.
+    pub fn write_policy(&self) -> Result<whitewater::WritePolicy> {
+        use whitewater::WritePolicy;
+        Ok(match self.txn_write_policy.as_str() {
+            "" if self.transaction_db && self.is_unordered() => WritePolicy::WritePrepared,
+            "" | "0" | "write_committed" => WritePolicy::WriteCommitted,
+            "1" | "write_prepared" => WritePolicy::WritePrepared,
+            "2" | "write_unprepared" => WritePolicy::WriteUnprepared,
+            name => {
+                return Err(Failure(format!(
+                    "--txn_write_policy={name}: unknown; there are 0 or write_committed, 1 or write_prepared, and 2 or write_unprepared"
+                )));
+            }
+        })
+    }
+
+    /// Whether pessimistic transactions lock nothing.
+    pub fn skips_locks(&self) -> bool {
+        let as_rocksdb = self.transaction_db && self.is_unordered();
+        self.skip_concurrency_control.unwrap_or(as_rocksdb)
+    }
+
     /// How keys get their prefix; `None` if the prefix is the beginning of the key's
     /// number.
     pub fn key_prefix(&self) -> Option<super::super::keygen::Prefix> {

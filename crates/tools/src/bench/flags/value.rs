@@ -75,6 +75,21 @@ impl FlagValue for bool {
     }
 }
 
+/// A switch that is set by other flags unless it is given.
+impl FlagValue for Option<bool> {
+    const KIND: Kind = Kind::Switch;
+    const EXPECTED: &'static str = "true, false or auto (also t, f, yes, no, y, n, 1, 0)";
+    fn from_text(text: &str) -> Option<Self> {
+        match text.to_ascii_lowercase().as_str() {
+            "auto" => Some(None),
+            _ => bool::from_text(text).map(Some),
+        }
+    }
+    fn to_text(&self) -> String {
+        self.map_or_else(|| "auto".to_owned(), |on| on.to_string())
+    }
+}
+
 impl FlagValue for String {
     const EXPECTED: &'static str = "text";
     fn from_text(text: &str) -> Option<Self> {

@@ -8,7 +8,7 @@ use rand::seq::IndexedRandom;
 use whitewater::fs::Fs;
 use whitewater::{
     ColumnFamily, ColumnFamilyDescriptor, CommitProtocol, Error, Options, SingleThreaded,
-    TransactionDB, TransactionDBOptions,
+    TransactionDB, TransactionDBOptions, WritePolicy,
 };
 
 use super::books::{self, Books, Unread};
@@ -19,11 +19,26 @@ pub type Db = TransactionDB<SingleThreaded>;
 /// The names of the two column families.
 const FAMILIES: [&str; 2] = ["default", "other"];
 
+/// The commit protocols that a policy goes with.
+pub fn protocols(policy: WritePolicy) -> &'static [CommitProtocol] {
+    const STRICT_LAST: [CommitProtocol; 4] = [
+        CommitProtocol::Unordered,
+        CommitProtocol::Ordered,
+        CommitProtocol::Grouped,
+        CommitProtocol::Pipelined,
+    ];
+    match policy {
+        WritePolicy::WritePrepared => &STRICT_LAST,
+        _ => &STRICT_LAST[1..],
+    }
+}
+
 /// Options of a database. Small write buffers keep prepared transactions over many switches
 /// of memtables and logs.
 #[derive(Debug, Clone)]
 pub struct BankOptions {
     protocol: CommitProtocol,
+    policy: WritePolicy,
     /// Whether log records stay in the memory of the process.
     pub manual_wal_flush: bool,
     atomic_flush: bool,
@@ -34,18 +49,42 @@ pub struct BankOptions {
     stripes: usize,
 }
 
+/// Which policies may open a database: they differ in what logs hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policies {
+    /// `WRITE_COMMITTED`.
+    Committed,
+    /// `WRITE_PREPARED` and `WRITE_UNPREPARED`.
+    Undecided,
+}
+
+impl Policies {
+    /// Those of the database with this number.
+    pub fn of(seed: u64, number: u64) -> Policies {
+        let bits = seed
+            .wrapping_add(number)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        if bits >> 63 == 0 {
+            Policies::Committed
+        } else {
+            Policies::Undecided
+        }
+    }
+}
+
 impl BankOptions {
     /// Draws options at random.
-    pub fn draw(rng: &mut impl Rng) -> BankOptions {
-        let protocols = [
-            CommitProtocol::Ordered,
-            CommitProtocol::Grouped,
-            CommitProtocol::Pipelined,
-        ];
+    pub fn draw(rng: &mut impl Rng, policies: Policies) -> BankOptions {
+        let policy = match policies {
+            Policies::Committed => WritePolicy::WriteCommitted,
+            Policies::Undecided if rng.random_bool(0.2) => WritePolicy::WriteUnprepared,
+            Policies::Undecided => WritePolicy::WritePrepared,
+        };
         let sizes = [16 << 10, 64 << 10, 64 << 10, 1 << 20];
-        let protocol = *protocols.choose(rng).expect("some");
+        let protocol = *protocols(policy).choose(rng).expect("some");
         let drawn = BankOptions {
             protocol,
+            policy,
             manual_wal_flush: rng.random_bool(0.2),
             atomic_flush: rng.random_bool(0.25),
             write_buffers: std::array::from_fn(|_| *sizes.choose(rng).expect("some")),
@@ -54,15 +93,24 @@ impl BankOptions {
             triggers: *[2, 4].choose(rng).expect("some"),
             stripes: *[1, 4, 16].choose(rng).expect("some"),
         };
-        drawn.with(protocol)
+        drawn.with(policy, protocol)
     }
 
-    /// The same with a commit protocol, without what does not go with it.
-    pub fn with(self, protocol: CommitProtocol) -> BankOptions {
+    /// The same with a policy and a commit protocol, without what does not go with it.
+    pub fn with(self, policy: WritePolicy, protocol: CommitProtocol) -> BankOptions {
         BankOptions {
+            policy,
             protocol,
             atomic_flush: self.atomic_flush && protocol != CommitProtocol::Pipelined,
             ..self
+        }
+    }
+
+    /// The policies that may open the same database.
+    pub fn policies(&self) -> Policies {
+        match self.policy {
+            WritePolicy::WriteCommitted => Policies::Committed,
+            _ => Policies::Undecided,
         }
     }
 
@@ -93,6 +141,7 @@ impl BankOptions {
             ColumnFamilyDescriptor::new(FAMILIES[family], options)
         });
         let mut shared = TransactionDBOptions::default();
+        shared.set_write_policy(self.policy);
         shared.set_num_stripes(self.stripes);
         shared.set_default_lock_timeout(20);
         let options = self.options(Arc::clone(fs), 0);

@@ -16,7 +16,7 @@ use rand::{Rng, SeedableRng};
 use whitewater::fs::Fs;
 use whitewater::fs::os::OsFs;
 
-use super::bank::{BankOptions, audited};
+use super::bank::{BankOptions, Policies, audited};
 use super::ledger::{Event, Kept, Ledger};
 use super::teller::{Context, Journal, Teller, names};
 use crate::stress::args::Args;
@@ -50,7 +50,7 @@ pub fn round(args: &Args, dir: &Path, round: u64, ledger: &mut Ledger) -> Result
     let acked = ledger.acked();
     live(args, dir, round, time, ledger)?;
     let acked = ledger.acked() - acked;
-    let options = BankOptions::draw(&mut rng);
+    let options = BankOptions::draw(&mut rng, Policies::of(args.seed, round / ROUNDS));
     let fail = |e: String| format!("killed after {time:?}, opened with {options:?}: {e}");
     let fs: Arc<dyn Fs> = Arc::new(OsFs);
     let db = options
@@ -155,7 +155,7 @@ pub fn work(args: &Args, dir: &Path) -> Result<(), String> {
         }
     }
     let journal = Journal::new(ledger, true);
-    let options = BankOptions::draw(&mut rng);
+    let options = BankOptions::draw(&mut rng, Policies::of(args.seed, round / ROUNDS));
     let fs: Arc<dyn Fs> = Arc::new(OsFs);
     let db_dir = dir.join("db");
     let wrong = |what: String| {
