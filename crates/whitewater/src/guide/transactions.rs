@@ -230,6 +230,61 @@
 //! one. Prepare and decision are logged even if the transaction was made with
 //! [`disable_wal`](crate::WriteOptions::disable_wal).
 //!
+//! # Write policies
+//!
+//! [`set_write_policy`](crate::TransactionDBOptions::set_write_policy) says when the writes of a
+//! prepared transaction get into memtables. What transactions and readers see, and what survives
+//! which failure, is the same.
+//!
+//! | | `WriteCommitted`, the default | `WritePrepared` |
+//! |---|---|---|
+//! | [`prepare`](crate::Transaction::prepare) | writes the log | writes the log and memtables; readers pass over that |
+//! | [`commit`](crate::Transaction::commit) of a prepared one | as long as the transaction is large | a few bytes of log, however large it is |
+//! | [`rollback`](crate::Transaction::rollback) of a prepared one | a few bytes of log | reads each key, and writes its value back |
+//! | commit without prepare | one write | one write |
+//! | reads while something is prepared | as ever | one look more for each version |
+//! | [`CommitProtocol::Unordered`](crate::CommitProtocol::Unordered) | refused | allowed; snapshots do not change, and batches are seen whole |
+//! | timestamps, [`inplace_update_support`](crate::Options::set_inplace_update_support), [`max_successive_merges`](crate::Options::set_max_successive_merges) | see [below](#limits) | refused when the database is opened |
+//!
+//! Take `WritePrepared` if transactions are large, and prepared, and others wait for their commits.
+//! `WriteUnprepared` is the same here. With it RocksDB writes large transactions in parts, before
+//! they are prepared, and an opening rolls such ones back if they were not prepared; here
+//! [parts](crate::TransactionDBOptions::set_default_write_batch_flush_threshold) are refused.
+//!
+//! Transactions that an opening has found prepared hold no locks. With `WritePrepared` more depends
+//! on that: what was written since they were prepared wins over their commit, and a rollback beside
+//! other writes of the same keys can lose these. Decide on all of them first.
+//!
+//! Another policy may open the database when all transactions are decided, everything is flushed
+//! ([`flush`](crate::TransactionDB::flush) of each column family), and so nothing is left in the
+//! log. Otherwise it refuses.
+//!
+//! ```
+//! use whitewater::{Options, TransactionDB, TransactionDBOptions, WritePolicy};
+//!
+//! # fn main() -> Result<(), whitewater::Error> {
+//! # let dir = tempfile::tempdir().unwrap();
+//! # let path = dir.path();
+//! let mut options = Options::default();
+//! options.create_if_missing(true);
+//! let mut of_transactions = TransactionDBOptions::default();
+//! of_transactions.set_write_policy(WritePolicy::WritePrepared);
+//! let db: TransactionDB = TransactionDB::open(&options, &of_transactions, path)?;
+//! let import = db.transaction();
+//! import.set_name(b"import 12")?;
+//! for row in 0..1000u32 {
+//!     import.put(row.to_be_bytes(), "...")?;
+//! }
+//! import.prepare()?; // the work is done here
+//! let before = db.snapshot();
+//! assert_eq!(db.get(7u32.to_be_bytes())?, None);
+//! import.commit()?;
+//! assert!(db.get(7u32.to_be_bytes())?.is_some());
+//! assert_eq!(before.get(7u32.to_be_bytes())?, None);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Limits
 //!
 //! * Transactions have no range deletions. With pessimistic transactions there are none outside
@@ -239,11 +294,11 @@
 //!   [`set_inplace_update_support`](crate::Options::set_inplace_update_support) have no optimistic
 //!   transactions, and no pessimistic ones with a snapshot.
 //! * [`CommitProtocol::Unordered`](crate::CommitProtocol::Unordered) is refused when the database
-//!   is opened. It shows writes before they are all there.
+//!   is opened, unless the [write policy](#write-policies) is `WritePrepared`. It shows writes
+//!   before they are all there.
 //! * Locks go by the bytes of keys, not by the comparator.
 //! * All writes of a transaction are in memory until its commit.
 //!   [`set_max_write_batch_size`](crate::TransactionOptions::set_max_write_batch_size) limits them.
-//!   RocksDB's policies `WRITE_PREPARED` and `WRITE_UNPREPARED` are not built.
 //!
 //! # Differences from RocksDB
 //!
@@ -255,6 +310,10 @@
 //! * Prepared transactions are safe with
 //!   [`CommitProtocol::Pipelined`](crate::CommitProtocol::Pipelined). In RocksDB a flush can lose
 //!   them with pipelined writes.
+//! * With the policy `WritePrepared`, reads never fail with `TryAgain`, and snapshots cost nothing
+//!   that grows with the number of commits. A rollback undoes merges, too; RocksDB's does so with
+//!   `rollback_merge_operands`. Pipelined commit is allowed, and unordered commit needs no
+//!   [`set_two_write_queues`](crate::Options::set_two_write_queues).
 //! * A prepared transaction takes no more writes. RocksDB accepts them, and loses them in a crash.
 //! * A batch outside of transactions locks keys of single deletions as well.
 //! * Waiting for a lock is in order of arrival, but for upgrades from shared to exclusive. A lock
