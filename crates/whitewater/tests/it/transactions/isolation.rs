@@ -340,6 +340,21 @@ fn pessimistic_transactions_are_as_isolated_as_their_reads_promise() {
     });
 }
 
+/// The same over unordered commit, where what is not inserted yet is undecided.
+#[test]
+fn pessimistic_transactions_over_unordered_commit_are_isolated_under_write_prepared() {
+    const TEST: &str =
+        "pessimistic_transactions_over_unordered_commit_are_isolated_under_write_prepared";
+    campaign(TEST, 1, 6, |seed| {
+        for (reads, model) in PROMISES {
+            let report = pessimistic(seed, CommitProtocol::Unordered, reads, model, |o| {
+                o.set_write_policy(WritePolicy::WritePrepared);
+            });
+            assert_eq!(report.valid, Valid::True, "{model}: {report:#?}");
+        }
+    });
+}
+
 #[test]
 fn optimistic_transactions_are_as_isolated_as_their_reads_promise() {
     const TEST: &str = "optimistic_transactions_are_as_isolated_as_their_reads_promise";
