@@ -361,3 +361,41 @@ fn snapshots_of_many_unordered_writers_show_whole_batches_and_do_not_change() {
         assert_eq!(undecided(db.engine()), [], "{kind:?}");
     }
 }
+
+/// A flush waits for the batch. Then its tables keep what a snapshot sees that was taken before.
+#[test]
+fn flushes_and_compactions_keep_what_a_snapshot_over_a_batch_under_way_sees() {
+    for kind in &KINDS {
+        let db = open(&MemFs::new(), WritePolicy::WritePrepared, kind);
+        let other = db.cf_handle("other").unwrap();
+        let seen = ["a=1", "m=1", "o=1"];
+        db.put("a", "1").unwrap();
+        db.merge("m", "1").unwrap();
+        db.put("o", "1").unwrap();
+        let _turn = hold();
+        let mut snapshot = None;
+        thread::scope(|s| {
+            let writer = s.spawn(|| db.write(held_batch(&db)));
+            await_held();
+            snapshot = Some(db.snapshot());
+            let flush = s.spawn(|| db.flush());
+            while db.engine().state.lock().cfs[&0].imm.is_empty() && !flush.is_finished() {
+                thread::yield_now();
+            }
+            assert!(!flush.is_finished(), "flushed what is not complete");
+            let_go();
+            writer.join().unwrap().unwrap();
+            flush.join().unwrap().unwrap();
+        });
+        let snapshot = snapshot.unwrap();
+        assert_eq!(shown(&db, &snapshot), seen, "{kind:?}");
+        db.put("a", "3").unwrap();
+        for cf in [&db.cf_handle("default").unwrap(), &other] {
+            db.flush_cf(cf).unwrap();
+            db.compact_range_cf(cf, None::<&[u8]>, None::<&[u8]>);
+        }
+        assert_eq!(shown(&db, &snapshot), seen, "{kind:?}");
+        let now = ["a=3", "m=12", "held=2"];
+        assert_eq!(shown(&db, &db.snapshot()), now, "{kind:?}");
+    }
+}
