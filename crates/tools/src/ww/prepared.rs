@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::Path;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::{Map, Value};
 use whitewater::{SingleThreaded, TransactionDB, TransactionDBOptions, WritePolicy};
 use whitewater_storage::batch::replay::{ReplayedEntry, ReplayedSection, Replays};
@@ -40,6 +40,33 @@ pub struct Prepared {
     /// Roll this transaction back.
     #[arg(long, value_name = "NAME")]
     rollback: Option<OsString>,
+    /// The write policy that a decision opens the database with; by default that of its logs.
+    #[arg(long, value_enum)]
+    txn_policy: Option<Policy>,
+}
+
+/// A write policy, by RocksDB's number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Policy {
+    /// WRITE_COMMITTED.
+    #[value(name = "0", alias = "write_committed")]
+    Committed,
+    /// WRITE_PREPARED.
+    #[value(name = "1", alias = "write_prepared")]
+    Prepared,
+    /// WRITE_UNPREPARED.
+    #[value(name = "2", alias = "write_unprepared")]
+    Unprepared,
+}
+
+impl From<Policy> for WritePolicy {
+    fn from(policy: Policy) -> Self {
+        match policy {
+            Policy::Committed => WritePolicy::WriteCommitted,
+            Policy::Prepared => WritePolicy::WritePrepared,
+            Policy::Unprepared => WritePolicy::WriteUnprepared,
+        }
+    }
 }
 
 /// Drops entries: only what is not decided is listed.
@@ -70,11 +97,62 @@ impl Prepared {
         }
         let dir = self.place.of(session)?;
         match (&self.commit, &self.rollback) {
-            (Some(name), _) => decide(session, &dir, bytes(name), true),
-            (None, Some(name)) => decide(session, &dir, bytes(name), false),
+            (Some(name), _) => self.decide(session, &dir, bytes(name), true),
+            (None, Some(name)) => self.decide(session, &dir, bytes(name), false),
+            (None, None) if self.txn_policy.is_some() => Err(Failure::usage(
+                "--txn-policy goes with --commit and --rollback: the list opens nothing",
+            )),
             (None, None) => list(session, &dir),
         }
     }
+
+    /// Commits or rolls back the transaction that is called `given`.
+    fn decide(
+        &self,
+        session: &mut Session<'_>,
+        dir: &Path,
+        given: &[u8],
+        commits: bool,
+    ) -> Result<()> {
+        let given = session.keys.parse(given, "name")?;
+        let Loaded { options, families } = Loaded::new(session, dir, true)?;
+        let mut how = TransactionDBOptions::default();
+        how.set_write_policy(match self.txn_policy {
+            Some(policy) => policy.into(),
+            None => policy_of_logs(session, dir)?,
+        });
+        let db: TransactionDB<SingleThreaded> =
+            TransactionDB::open_cf_descriptors(&options, &how, dir, families)?;
+        // Those that are dropped stay prepared.
+        let mut all = db.prepared_transactions();
+        let names = all.iter().map(|txn| txn.get_name().unwrap_or_default());
+        let names: Vec<_> = names.collect();
+        let escaped = |name: &Vec<u8>| session.keys == Form::Raw && is_escaped(name, &given);
+        let at = names.iter().position(|name| *name == given);
+        let at = at.or_else(|| names.iter().position(escaped));
+        let Some(at) = at else {
+            return Err(Failure::negative(format_args!(
+                "there is no prepared transaction '{}'",
+                session.keys.show(&given)
+            )));
+        };
+        let txn = all.swap_remove(at);
+        if commits {
+            txn.commit()?;
+        } else {
+            txn.rollback()?;
+        }
+        session.ok()
+    }
+}
+
+/// The write policy that the logs were written with, as far as what there is to decide tells.
+fn policy_of_logs(session: &mut Session<'_>, dir: &Path) -> Result<WritePolicy> {
+    let sections = wal::replay(session, dir, &State::read(dir)?, &mut Decided, |_, _| {})?;
+    Ok(match sections.numbering() {
+        Numbering::PerEntry => WritePolicy::WriteCommitted,
+        Numbering::PerBatch => WritePolicy::WritePrepared,
+    })
 }
 
 /// Prints the sections on which no record of the logs decides.
@@ -119,40 +197,6 @@ fn families(section: &ReplayedSection, state: &State) -> Result<Vec<String>> {
         None => format!("{id} (dropped)"),
     };
     Ok(ids.into_iter().map(name).collect())
-}
-
-/// Commits or rolls back the transaction that is called `given`.
-fn decide(session: &mut Session<'_>, dir: &Path, given: &[u8], commits: bool) -> Result<()> {
-    let given = session.keys.parse(given, "name")?;
-    let Loaded { options, families } = Loaded::new(session, dir, true)?;
-    let mut how = TransactionDBOptions::default();
-    // What there is to decide tells the write policy.
-    let sections = wal::replay(session, dir, &State::read(dir)?, &mut Decided, |_, _| {})?;
-    if sections.numbering() == Numbering::PerBatch {
-        how.set_write_policy(WritePolicy::WritePrepared);
-    }
-    let db: TransactionDB<SingleThreaded> =
-        TransactionDB::open_cf_descriptors(&options, &how, dir, families)?;
-    // Those that are dropped stay prepared.
-    let mut all = db.prepared_transactions();
-    let names = all.iter().map(|txn| txn.get_name().unwrap_or_default());
-    let names: Vec<_> = names.collect();
-    let escaped = |name: &Vec<u8>| session.keys == Form::Raw && is_escaped(name, &given);
-    let at = names.iter().position(|name| *name == given);
-    let at = at.or_else(|| names.iter().position(escaped));
-    let Some(at) = at else {
-        return Err(Failure::negative(format_args!(
-            "there is no prepared transaction '{}'",
-            session.keys.show(&given)
-        )));
-    };
-    let txn = all.swap_remove(at);
-    if commits {
-        txn.commit()?;
-    } else {
-        txn.rollback()?;
-    }
-    session.ok()
 }
 
 /// Whether `given` is `name` as the list shows it.

@@ -95,7 +95,10 @@ fn a_prepared_transaction_is_committed_or_rolled_back_by_its_name() {
     assert_eq!(prints(db, "--db {db} put z 1"), "OK\n");
     assert_eq!(prints(db, "prepared {db}"), listed);
     assert_eq!(prints(db, "prepared {db} --commit two"), "OK\n");
-    assert_eq!(prints(db, "prepared {db} --rollback one"), "OK\n");
+    assert_eq!(
+        prints(db, "prepared {db} --rollback one --txn-policy=0"),
+        "OK\n"
+    );
     // As it is listed.
     assert_eq!(prints(db, "prepared {db} --commit odd\\x00\\xff"), "OK\n");
     assert_eq!(
@@ -150,6 +153,11 @@ fn a_wrong_decision_says_why_and_changes_nothing() {
     fails(db, "prepared {db} --rollback 3", 1);
     fails(db, "prepared {db} --hex --commit 0x6F6", 2);
     fails(db, "prepared {db} --commit one --rollback two", 2);
+    fails(db, "prepared {db} --txn-policy 3", 2);
+    fails(db, "prepared {db} --txn-policy 1", 2);
+    // Not the policy of its logs.
+    let message = fails(db, "prepared {db} --commit one --txn-policy 1", 3);
+    assert!(message.contains("WritePolicy"), "{message}");
     fails(db, "prepared {db} --ttl", 2);
     fails(db, "prepared {db} --secondary-path {db}/second", 2);
     fails(db, "prepared {db} --db {db}", 2);
