@@ -26,6 +26,22 @@ fn both_engines_decide_what_either_has_prepared() {
     );
 }
 
+#[test]
+fn both_engines_decide_what_either_has_inserted_early() {
+    take_turns(
+        "both_engines_decide_what_either_has_inserted_early",
+        WritePolicy::WritePrepared,
+    );
+}
+
+#[test]
+fn both_engines_decide_what_either_has_prepared_under_write_unprepared() {
+    take_turns(
+        "both_engines_decide_what_either_has_prepared_under_write_unprepared",
+        WritePolicy::WriteUnprepared,
+    );
+}
+
 /// Both engines open one database in turn. After one turn of four each, the process is killed.
 fn take_turns(test: &str, policy: WritePolicy) {
     let Some(jar) = java::jar() else { return };
