@@ -274,7 +274,7 @@ fn fallible(protocol: CommitProtocol) -> (Options, FaultFs) {
 fn durable_or_not() -> WriteOptions {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let mut options = WriteOptions::default();
-    options.set_sync(COUNT.fetch_add(1, Ordering::Relaxed) % 2 == 0);
+    options.set_sync(COUNT.fetch_add(1, Ordering::Relaxed).is_multiple_of(2));
     options
 }
 
@@ -346,11 +346,10 @@ fn pessimistic_transactions_over_unordered_commit_are_isolated_under_write_prepa
     const TEST: &str =
         "pessimistic_transactions_over_unordered_commit_are_isolated_under_write_prepared";
     campaign(TEST, 1, 6, |seed| {
-        for (reads, model) in PROMISES {
-            let report = pessimistic(seed, CommitProtocol::Unordered, reads, model, |o| {
-                o.set_write_policy(WritePolicy::WritePrepared);
-            });
-            assert_eq!(report.valid, Valid::True, "{model}: {report:#?}");
+        for promise in PROMISES {
+            let (protocol, policy) = (CommitProtocol::Unordered, WritePolicy::WritePrepared);
+            let report = pessimistic(seed, protocol, policy, promise, |_| {});
+            assert_eq!(report.valid, Valid::True, "{promise:?}: {report:#?}");
         }
     });
 }

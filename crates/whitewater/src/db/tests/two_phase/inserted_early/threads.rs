@@ -134,7 +134,7 @@ fn transfer(db: &DB, locks: &[Mutex<()>; ACCOUNTS], name: &str, n: usize) {
     let section = db.engine().prepare_section(name.as_bytes(), &batch, &spec);
     let section = section.unwrap();
     thread::yield_now();
-    if n % 3 == 0 {
+    if n.is_multiple_of(3) {
         roll_back(db.engine(), &section);
     } else {
         commit(db.engine(), &section);
