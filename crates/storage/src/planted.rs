@@ -180,6 +180,8 @@ bugs! {
         "A sequence number becomes 0 although an older version is undecided."
     MergedAcrossUndecided "merged_across_undecided"
         "Merge operands are combined with those of an undecided transaction."
+    DecisionNotDurable "decision_not_durable"
+        "A compaction goes by a decision that a power cut can take."
     OverlapMissed "overlap_missed"
         "A compaction leaves out a table of its output level that overlaps."
     OlderLevel0Left "older_level0_left"

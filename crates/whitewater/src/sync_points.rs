@@ -41,7 +41,8 @@ pub enum Point {
     /// An optimistic transaction has validated its keys, and is about to write. The number is
     /// the visible one.
     Validated,
-    /// A flush is about to write memtables that hold nothing above the number.
+    /// A flush knows what it has to keep, and is about to write memtables that hold nothing above
+    /// the number.
     Flushing,
     /// A flush knows which prepared transactions are not decided, and is about to find out
     /// which logs memtables need. The number is that of the oldest log that such a

@@ -84,9 +84,8 @@ mod views;
 mod write_stats;
 pub(crate) mod writes;
 
-use crate::column_family::ColumnFamilyData;
-
 use crate::clock::micros;
+use crate::column_family::ColumnFamilyData;
 use crate::info_log::InfoLog;
 use crate::options::DbOptions;
 use crate::perf_context::{self, PerfMetric, Step, StepTimer};
@@ -94,6 +93,7 @@ use crate::snapshots::{Live, ReadPoint, SnapshotList};
 use crate::stats::{Histogram, Statistics, StatsLevel, Stopwatch, Ticker, tick, time};
 use crate::thread_pools::owner;
 use crate::thread_pools::pool::Waiting;
+use crate::write::env::WalEnv;
 use background::Background;
 use change::OptionsChange;
 use commit_path::CommitPath;
@@ -105,6 +105,7 @@ use std::fmt;
 use std::sync::Arc;
 use whitewater_concurrent::system::{self, Mutex, MutexGuard};
 use whitewater_concurrent::undecided::Undecided;
+use whitewater_storage::planted;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// What a manual compaction does besides merging.
@@ -230,6 +231,25 @@ impl Engine {
     pub(crate) fn live(&self) -> Live {
         let undecided = self.commit.undecided.as_deref().and_then(Undecided::now);
         self.snapshots.live(undecided)
+    }
+
+    /// [`live`](Self::live) for a job whose tables count even if the end of the log is lost. A
+    /// decision that the job goes by is durable then: otherwise it could be lost, and what the
+    /// decided version hides would be missing (X4).
+    ///
+    /// # Errors
+    /// Errors of syncing the log.
+    pub(crate) fn live_for_job(&self) -> Result<Live> {
+        let live = self.live();
+        if self.commit.undecided.is_some() {
+            // Asked for afterwards, so it covers all decisions that `live` knows.
+            let last = self.commit.sections.last_decided();
+            planted!(DecisionNotDurable => return Ok(live));
+            if last > 0 {
+                self.sync_wal(last)?;
+            }
+        }
+        Ok(live)
     }
 
     /// Ends background work. Writes that bypassed the log are flushed first, as RocksDB

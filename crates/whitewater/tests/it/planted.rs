@@ -298,6 +298,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "transactions::kept_undecided::operands_are_not_merged_with_those_of_a_prepared_transaction",
     ),
     (
+        Bug::DecisionNotDurable,
+        "transactions::inserted_early::a_power_cut_behind_a_commit_leaves_what_it_hides",
+    ),
+    (
         Bug::OverlapMissed,
         "versions::compactions_leave_the_last_value_of_each_key",
     ),

@@ -191,7 +191,7 @@ impl Engine {
         recorded: &mut Option<Done>,
     ) -> Result<()> {
         let start = system::now();
-        let live = self.live();
+        let live = self.live_for_job()?;
         let (db, options) = (self.db_options(), cf.options());
         let ctx = self.output_context(cf, (&db, &options), &live);
         let _pending = self.files.expect_outputs();

@@ -34,6 +34,8 @@ struct List {
     /// For logs with decisions on sections that were inserted when they were prepared: the oldest
     /// log with such a section. It is needed until the log with the decision is durable.
     decided_in: BTreeMap<u64, u64>,
+    /// The last number of the newest decision that was acknowledged; 0 before the first.
+    last_decided: SequenceNumber,
 }
 
 /// A section that is prepared or about to be.
@@ -214,6 +216,11 @@ impl OutstandingSections {
         places.chain(list.decided_in.values().copied()).min()
     }
 
+    /// The last number of the newest decision that was acknowledged; 0 before the first.
+    pub fn last_decided(&self) -> SequenceNumber {
+        self.list.lock().last_decided
+    }
+
     /// The oldest log that has a section that is not decided.
     pub fn oldest_log(&self) -> Option<u64> {
         let list = self.list.lock();
@@ -269,6 +276,12 @@ impl List {
         self.find(section)?;
         self.by_name.remove(&section.name)
     }
+
+    fn remove_decided(&mut self, section: &Arc<Section>) -> Option<Outstanding> {
+        let removed = self.remove(section)?;
+        self.last_decided = self.last_decided.max(removed.decided.unwrap_or(0));
+        Some(removed)
+    }
 }
 
 /// A section that is being prepared.
@@ -314,7 +327,7 @@ impl Deciding<'_> {
     /// The decision was acknowledged: what was inserted at the prepare and what was inserted
     /// with the decision count from one instant on (X3).
     pub fn done(self) {
-        let removed = self.sections.list.lock().remove(&self.section);
+        let removed = self.sections.list.lock().remove_decided(&self.section);
         planted!(DecidedInTwoSteps => if let Some(one) = &removed {
             leave(self.undecided, one.ranges.iter().copied());
             system::sleep(Duration::from_millis(5));

@@ -195,6 +195,32 @@ fn a_power_cut_behind_a_rollback_makes_no_commit_of_it() {
     assert_eq!(value(&db, "a").as_deref(), Some("old"));
 }
 
+/// A flush knows that the transaction is committed, and the commit is in the log that writes go to.
+/// If a power cut takes it, what the committed version hides has to show again after a rollback.
+#[test]
+fn a_power_cut_behind_a_commit_leaves_what_it_hides() {
+    let fs = MemFs::new();
+    let mut o = options_on(fs.clone());
+    let trap = Trap::set(&mut o);
+    let db = &open(&o);
+    db.put("a", "old").unwrap();
+    let txn = prepared(db, "x", &["a"]);
+    trap.arm(Point::Switched);
+    thread::scope(|s| {
+        s.spawn(|| db.flush().unwrap());
+        trap.wait();
+        txn.commit().unwrap();
+        trap.release();
+    });
+    assert_eq!(value(db, "a").as_deref(), Some("1"));
+    let db = open(&options_on(fs.crash_clone(0.0, 1)));
+    for txn in db.prepared_transactions() {
+        txn.rollback().unwrap();
+        assert_eq!(value(&db, "a").as_deref(), Some("old"));
+    }
+    assert!(value(&db, "a").is_some());
+}
+
 fn append(_key: &[u8], existing: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {
     let mut merged = existing.unwrap_or_default().to_vec();
     operands

@@ -180,8 +180,8 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     }
     let last = memtables.iter().map(|m| m.last_number()).max();
     let hook = &engine.options.hook;
+    let live = engine.live_for_job()?;
     hook.hit(Point::Flushing, last.unwrap_or(0));
-    let live = engine.live();
     let _pending = engine.files.expect_outputs();
     let mut flushed = Vec::with_capacity(jobs.len());
     for job in jobs {
