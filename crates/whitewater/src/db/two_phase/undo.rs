@@ -3,8 +3,8 @@
 //! Each key of the section gets again what a reader finds, who passes over the section's undecided
 //! numbers: its value, or a deletion. So tables are right without knowing that the section was
 //! rolled back. Merge operands are written back as the value that they come to. A wide-column
-//! entity, which only RocksDB writes, is written back with all of its columns, though a reader finds
-//! only one of them.
+//! entity, which only RocksDB writes, is written back with all of its columns, though a reader
+//! finds only one of them.
 
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::db::Engine;

@@ -46,8 +46,9 @@ fn a_transaction_counts_from_its_acknowledged_commit_on() {
     let txn = thread::scope(|s| {
         let preparing = s.spawn(|| prepared(db, "x", &["a", "b"]));
         trap.wait();
-        assert_eq!(seen(db), before, "prepared");
+        let shown = seen(db);
         trap.release();
+        assert_eq!(shown, before, "prepared");
         preparing.join().unwrap()
     });
     assert_eq!(seen(db), before);
@@ -56,8 +57,9 @@ fn a_transaction_counts_from_its_acknowledged_commit_on() {
     thread::scope(|s| {
         let committing = s.spawn(|| txn.commit().unwrap());
         trap.wait();
-        assert_eq!(seen(db), before, "about to be committed");
+        let shown = seen(db);
         trap.release();
+        assert_eq!(shown, before, "about to be committed");
         committing.join().unwrap();
     });
     assert_eq!(seen(db), ["a", "b", "c"].map(|_| Some("1".to_owned())));
@@ -104,8 +106,12 @@ fn a_rollback_shows_nothing_at_any_instant() {
             }
             ended.store(true, Ordering::Relaxed);
         });
-        while !ended.load(Ordering::Relaxed) {
+        loop {
+            let ended = ended.load(Ordering::Relaxed); // the last look is behind the last rollback
             assert_eq!(seen(db), [Some("old".into()), None, None]);
+            if ended {
+                break;
+            }
         }
     });
 }

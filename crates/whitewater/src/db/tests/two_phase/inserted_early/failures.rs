@@ -29,6 +29,7 @@ fn at_commit() -> Batch {
 
 /// Races 7 and 8: the log fails under a prepare, a commit with operations of its own and a
 /// rollback. After a resumption each can be repeated.
+// Long: one life of three transactions, with a failure at each step.
 #[test]
 fn a_failed_step_leaves_what_was_undecided_as_it_was() {
     for protocol in PROTOCOLS {
