@@ -5,8 +5,8 @@ use crate::content::{Content, Pairs, copy_dir};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use whitewater::{
-    Error, IteratorMode, MultiThreaded, Options, Transaction, TransactionDB, TransactionDBOptions,
-    WritePolicy,
+    ColumnFamilyDescriptor, Error, IteratorMode, MultiThreaded, Options, Transaction,
+    TransactionDB, TransactionDBOptions, WritePolicy,
 };
 
 type TxnDb = TransactionDB<MultiThreaded>;
@@ -39,11 +39,13 @@ fn open(dir: &Path, policy: WritePolicy) -> TxnDb {
     let mut options = Options::default();
     options.create_if_missing(true);
     options.create_missing_column_families(true);
-    // So that nothing changes while the database is copied.
+    // So that nothing changes while the database is copied. `open_cf` would not pass that on.
     options.set_disable_auto_compactions(true);
     let mut of_transactions = TransactionDBOptions::default();
     of_transactions.set_write_policy(policy);
-    TxnDb::open_cf(&options, &of_transactions, dir, FAMILIES).expect("opens")
+    let family = |name: &str| ColumnFamilyDescriptor::new(name, options.clone());
+    let families = FAMILIES.map(family);
+    TxnDb::open_cf_descriptors(&options, &of_transactions, dir, families).expect("opens")
 }
 
 /// The time from an opening to the next.
