@@ -143,10 +143,11 @@ impl Engine {
         let _no_switch = self.commit.generations.switching();
         Self::check_healthy(&self.lock_state())?;
         let generation = self.commit.generations.load();
-        let end = generation.end().ok_or_else(Self::shutdown_error)?;
         // Read before the manifest is copied: the copy may then need fewer logs.
         let min = self.files.versions.min_log_number_to_keep();
         let (manifest, versions) = self.files.versions.write_copy(staging, min)?;
+        // Read after the versions: their tables may go by decisions that are in the log (X4).
+        let end = generation.end().ok_or_else(Self::shutdown_error)?;
         let mut logs = self.commit.wal.older();
         let current = generation.wal.log_number();
         logs.push((current, end.offset));

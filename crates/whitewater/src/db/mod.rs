@@ -246,6 +246,8 @@ impl Engine {
             let last = self.commit.sections.last_decided();
             planted!(DecisionNotDurable => return Ok(live));
             if last > 0 {
+                // A resumption waits for this before it changes the log.
+                let _here = self.commit.generations.load();
                 self.sync_wal(last)?;
             }
         }

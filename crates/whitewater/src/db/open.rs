@@ -142,7 +142,13 @@ impl Engine {
         } else {
             write_identity(&*engine.files.fs, dir, &db_id)
         };
-        let started = started.and_then(|()| engine.roll_back_unprepared(unprepared));
+        let started = started.and_then(|()| {
+            // No thread is there yet that would end a stall.
+            engine.commit.gate.set_open(true);
+            engine.roll_back_unprepared(unprepared)?;
+            engine.commit.gate.set_open(false);
+            Ok(())
+        });
         if let Err(e) = started.and_then(|()| engine.start(missing)) {
             // Threads may be running and hold the engine, and so the lock.
             engine.close();

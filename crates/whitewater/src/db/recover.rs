@@ -589,7 +589,7 @@ impl LogReplay<'_> {
 
 /// How many entries a record has, if it is no prepared section. This engine has used up a number
 /// for each of these.
-fn entries_outside(record: &[u8]) -> u64 {
+pub(super) fn entries_outside(record: &[u8]) -> u64 {
     match batch::ops(record).next() {
         Some(Ok(Op::BeginPrepare(_))) => 0,
         _ => u64::from(batch::count(record)),

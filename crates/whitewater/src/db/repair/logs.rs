@@ -2,6 +2,7 @@
 
 use super::tables::unknown_name;
 use super::{Repair, is_damage};
+use crate::db::recover::entries_outside;
 use crate::memtable::{Home, Inserter, Memtable};
 use crate::write::wal::Link;
 use std::collections::BTreeMap;
@@ -50,7 +51,7 @@ impl Repair<'_> {
                 let first = batch::sequence(record);
                 let mut used = sections.replay(record, &mut Nowhere)?;
                 if sections.numbering() == Numbering::PerBatch {
-                    used = used.max(u64::from(batch::count(record)));
+                    used = used.max(entries_outside(record));
                 }
                 let last = (first + used).saturating_sub(1);
                 match spans.last_mut() {
@@ -206,16 +207,18 @@ impl Repair<'_> {
         );
         self.sections = sections;
         let mut used = used?;
-        if self.sections.numbering() == Numbering::PerBatch {
-            // In memory, each entry has used up one.
-            used = used.max(u64::from(batch::count(record)));
-        }
         if used == 0 && Link::decode(record).is_none() {
             used = 1; // log data alone, or a section, took a number
         }
-        let last = (batch::sequence(record) + used).saturating_sub(1);
-        self.last_sequence = self.last_sequence.max(last);
+        let first = batch::sequence(record);
+        let last = (first + used).saturating_sub(1);
         self.read_to = self.read_to.max(last);
+        let mut taken = last;
+        if self.sections.numbering() == Numbering::PerBatch {
+            // In memory, each entry has used up one.
+            taken = last.max((first + entries_outside(record)).saturating_sub(1));
+        }
+        self.last_sequence = self.last_sequence.max(taken);
         let full = conversion.memtables.iter().filter(|(_, m)| m.is_full());
         let full: Vec<u32> = full.map(|(id, _)| *id).collect();
         for id in full {

@@ -181,6 +181,34 @@ fn a_repair_keeps_prepared_transactions() {
     }
 }
 
+/// A section takes one number, however many operations it has. A repair that counted them took the
+/// sections of the next log for repetitions.
+#[test]
+fn a_repair_keeps_what_follows_a_large_section() {
+    let fs = MemFs::new();
+    let db = open(&keeping(&fs));
+    let keys: Vec<String> = (0..100).map(|n| format!("many {n}")).collect();
+    let keys: Vec<&str> = keys.iter().map(|key| &key[..]).collect();
+    prepare(db.engine(), "many", &keys);
+    db.put("k", "1").unwrap();
+    db.flush().unwrap();
+    let committed = prepare(db.engine(), "a", &["a"]);
+    commit(db.engine(), &committed);
+    prepare(db.engine(), "b", &["b"]);
+    let (fs, options) = killed(&fs);
+    DB::repair(
+        &super::super::options(&fs, crate::CommitProtocol::Ordered),
+        "/db",
+    )
+    .unwrap();
+    let families = DB::list_cf(&options, "/db").unwrap();
+    let db = DB::open_cf(&options, "/db", &families).unwrap();
+    assert_eq!(names(&db), ["b", "many"]);
+    assert_eq!(values(&db, ["a", "b", "k"]), [some("a"), None, some("1")]);
+    decide(&db, "b", true);
+    assert_eq!(get(&db, "b"), some("b"));
+}
+
 #[test]
 fn a_checkpoint_has_what_is_prepared() {
     for (flushes, reopens) in [(false, false), (true, false), (false, true), (true, true)] {
