@@ -2,6 +2,7 @@
 
 use super::{DIR, TxnDb, begin, impatient, options, options_on, text, value};
 use std::path::Path;
+use std::sync::Arc;
 use whitewater::fs::mem::MemFs;
 use whitewater::fs::read_file;
 use whitewater::{CommitProtocol, Error, Options, TransactionDBOptions, WritePolicy};
@@ -21,7 +22,9 @@ fn open(options: &Options, policy: WritePolicy) -> Result<TxnDb, Error> {
 
 #[test]
 fn only_write_prepared_goes_with_unordered_writes() {
-    let mut by_name = options();
+    let mut by_name = Options::default(); // no protocol that the environment names
+    by_name.create_if_missing(true);
+    by_name.set_fs(Arc::new(MemFs::new()));
     by_name.set_unordered_write(true);
     let mut by_protocol = options();
     by_protocol.set_commit_protocol(CommitProtocol::Unordered);
