@@ -169,7 +169,7 @@ impl TransactionDBOptions {
         self.spec.rollback_merge_operands = rollback;
     }
 
-    /// Hint: whoever waits for a lock always has a place in the queue of that key, as with true.
+    /// Hint: each locked key always has a queue of its own, as with true.
     /// Not in the `rocksdb` crate. Default false, as in RocksDB, where a released lock wakes all
     /// that wait for any key of the same stripe then.
     pub fn set_use_per_key_point_lock_mgr(&mut self, per_key: bool) {

@@ -182,7 +182,7 @@ impl Progress {
                 return Ok(false);
             }
             match self.tail.read(&**fs, wal_dir, &families) {
-                // Read anew: what was read so far may have other numbers.
+                // Read again: the numbers of what was read so far may be others.
                 Err(e) if self.may_be_per_batch(&e) => self.tail = Tail::new(Numbering::PerBatch),
                 read => return read,
             }
@@ -356,7 +356,7 @@ impl Engine {
     }
 
     /// Hides the numbers that have become undecided, before they are visible. Returns those that
-    /// are not undecided any more, by the first numbers of their ranges.
+    /// are no longer undecided, by the first numbers of their ranges.
     fn hide(&self, progress: &mut Progress) -> Vec<SequenceNumber> {
         let (now, changed) = progress.tail.undecided();
         let before = std::mem::replace(&mut progress.hidden, now.clone());

@@ -202,7 +202,7 @@ fn the_log_of_a_section_goes_once_it_is_decided() {
     assert!(logs(&fs)[0] > kept, "{:?}", logs(&fs));
     drop(db);
     let plain = super::super::options(&fs, CommitProtocol::Ordered);
-    // The logs have no section any more.
+    // The logs no longer have a section.
     let db = open(&plain);
     assert_eq!(values(&db, ["x", "y"]), [some("x"), some("y")]);
 }
