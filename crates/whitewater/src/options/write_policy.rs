@@ -34,6 +34,10 @@ pub enum WritePolicy {
     WriteCommitted,
     /// When the transaction is prepared. Readers pass over them until the commit, which is short,
     /// however large the transaction is.
+    ///
+    /// A prepared transaction that was dropped, or whose commit has failed, holds no locks. Decide
+    /// on it before others write its keys: what they write wins over its commit, and its rollback
+    /// may undo theirs.
     WritePrepared,
     /// As with [`WritePrepared`](WritePolicy::WritePrepared). Transactions that RocksDB has written
     /// in parts before they were prepared are recovered.

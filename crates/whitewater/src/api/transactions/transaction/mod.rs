@@ -66,7 +66,7 @@ impl<DB> Transaction<'_, DB> {
     /// `Busy` if it is optimistic and others have changed a key that it used; `Expired` if
     /// [its time](crate::TransactionOptions::set_expiration) is over; `InvalidArgument` if it
     /// should have been [prepared](crate::TransactionOptions::set_skip_prepare), and if a column
-    /// family does not exist any more or a merge is for one without merge operator; otherwise as
+    /// family no longer exists or a merge is for one without merge operator; otherwise as
     /// [`DB::write`](crate::DBWithThreadMode::write). Nothing was written then.
     pub fn commit(self) -> Result<(), Error> {
         self.core.commit()
