@@ -14,15 +14,17 @@ fn options() -> Options {
     o
 }
 
-fn in_threads(works: &[&(dyn Fn() + Sync)]) {
+/// Runs `works` beside each other, to their ends. All are joined before the first panic is passed
+/// on: the scope would wait for the others outside the simulation, which then stands still.
+pub fn in_threads(works: Vec<Box<dyn Fn() + Send + Sync + '_>>) {
     std::thread::scope(|scope| {
         let threads: Vec<_> = works
             .iter()
             .map(|work| system::spawn_scoped(scope, "worker".to_owned(), work))
             .collect();
-        for thread in threads {
-            thread.expect("a thread starts").join().expect("no panic");
-        }
+        let threads = threads.into_iter().map(|t| t.expect("a thread starts"));
+        let ends: Vec<_> = threads.map(|t| t.join()).collect();
+        ends.into_iter().for_each(|end| end.expect("no panic"));
     });
 }
 
@@ -43,7 +45,7 @@ fn a_flush_comes_to_an_end_beside_a_switch() {
                 }
             };
             let flush = || (0..10).for_each(|_| db.flush().unwrap());
-            in_threads(&[&write, &flush]);
+            in_threads(vec![Box::new(&write), Box::new(&flush)]);
             assert!(db.get(79_u32.to_be_bytes()).unwrap().is_some());
         });
     }

@@ -1,9 +1,9 @@
 //! Who gets a key when its lock is stolen, given up or forgotten at the same moment. By a seed:
 //! threads run one at a time, and time-outs take no time.
 
-use super::simulated::in_threads;
 use super::{DIR, Txn, TxnDb, begin, kind, options, shown, txn_db_options};
 use crate::harness::seeds;
+use crate::simulated::in_threads;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -3,6 +3,7 @@
 
 use super::{DIR, TxnDb, begin, options, txn_db_options};
 use crate::harness::seeds;
+use crate::simulated::in_threads;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use whitewater::{Error, ErrorKind, IteratorMode};
@@ -12,19 +13,6 @@ use whitewater_concurrent::system::simulation;
 /// The number of accounts, and what each has at first.
 const ACCOUNTS: u8 = 4;
 const AT_FIRST: u64 = 100;
-
-/// Runs `works` beside each other, to their ends.
-pub(super) fn in_threads(works: Vec<Box<dyn Fn() + Send + Sync + '_>>) {
-    std::thread::scope(|scope| {
-        let threads: Vec<_> = works
-            .iter()
-            .map(|work| system::spawn_scoped(scope, "worker".to_owned(), work))
-            .collect();
-        for thread in threads {
-            thread.expect("a thread starts").join().expect("no panic");
-        }
-    });
-}
 
 fn number(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes.try_into().unwrap())

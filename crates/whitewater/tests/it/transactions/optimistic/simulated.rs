@@ -2,7 +2,7 @@
 
 use super::{DIR, OptDb, options};
 use crate::harness::seeds;
-use crate::transactions::simulated::in_threads;
+use crate::simulated::in_threads;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicU64, Ordering};
