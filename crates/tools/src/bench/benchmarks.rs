@@ -150,6 +150,12 @@ pub const BENCHMARKS: &[Benchmark] = &[
         "get the approximate sizes of --batch_size random ranges at once",
     ),
     with_thread(
+        "overwritewhilechecking",
+        Task::FillRandom,
+        Beside::CheckSnapshots,
+        "overwrite while one thread checks that snapshots do not change",
+    ),
+    with_thread(
         "readwhilewriting",
         Task::ReadRandom,
         Beside::Put,

@@ -103,6 +103,8 @@ pub enum Beside {
     Merge,
     /// Scans everything; this thread is measured, too.
     Scan,
+    /// Reads keys in snapshots again and again.
+    CheckSnapshots,
 }
 
 /// A benchmark with its name.

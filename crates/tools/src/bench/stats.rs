@@ -30,14 +30,16 @@ pub enum Operation {
     Crc,
     /// Checksums by a hash.
     Hash,
-    /// Commits of transactions; each is a part of another operation.
+    /// Commits of transactions that were not prepared; each is a part of another operation.
     Commit,
+    /// Commits of prepared transactions; each is a part of another operation.
+    CommitPrepared,
     /// Anything else.
     Other,
 }
 
 impl Operation {
-    const ALL: [Self; 12] = [
+    const ALL: [Self; 13] = [
         Self::Read,
         Self::Write,
         Self::Delete,
@@ -49,6 +51,7 @@ impl Operation {
         Self::Crc,
         Self::Hash,
         Self::Commit,
+        Self::CommitPrepared,
         Self::Other,
     ];
 
@@ -66,6 +69,7 @@ impl Operation {
             Self::Crc => "crc",
             Self::Hash => "hash",
             Self::Commit => "commit",
+            Self::CommitPrepared => "commit of a prepared transaction",
             Self::Other => "op",
         }
     }
@@ -139,32 +143,37 @@ impl Stats {
     }
 
     /// Adds up the threads that are not excluded. The message is that of the first
-    /// thread that has one. `None` if there are no threads.
+    /// thread that has one, of the excluded ones if no other has. `None` if there are no threads.
     pub fn sum(threads: impl IntoIterator<Item = Self>) -> Option<Self> {
-        threads
-            .into_iter()
-            .filter(|stats| !stats.excluded)
-            .reduce(|mut sum, stats| {
-                sum.start = sum.start.min(stats.start);
-                sum.finish = sum.finish.max(stats.finish);
-                sum.busy += stats.busy;
-                sum.operations += stats.operations;
-                sum.bytes += stats.bytes;
-                sum.measured.add(stats.measured);
-                sum.contention.add(stats.contention);
-                sum.endings.add(stats.endings);
-                if sum.message.is_empty() {
-                    sum.message = stats.message;
+        let (excluded, counted): (Vec<_>, Vec<_>) =
+            threads.into_iter().partition(|stats| stats.excluded);
+        let mut beside = excluded.into_iter().map(|stats| stats.message);
+        let beside = beside.find(|message| !message.is_empty());
+        let mut sum = counted.into_iter().reduce(|mut sum, stats| {
+            sum.start = sum.start.min(stats.start);
+            sum.finish = sum.finish.max(stats.finish);
+            sum.busy += stats.busy;
+            sum.operations += stats.operations;
+            sum.bytes += stats.bytes;
+            sum.measured.add(stats.measured);
+            sum.contention.add(stats.contention);
+            sum.endings.add(stats.endings);
+            if sum.message.is_empty() {
+                sum.message = stats.message;
+            }
+            for (sum, other) in sum.latencies.iter_mut().zip(stats.latencies) {
+                match (sum.as_mut(), other) {
+                    (Some(sum), Some(other)) => sum.merge(&other),
+                    (None, other) => *sum = other,
+                    (Some(_), None) => {}
                 }
-                for (sum, other) in sum.latencies.iter_mut().zip(stats.latencies) {
-                    match (sum.as_mut(), other) {
-                        (Some(sum), Some(other)) => sum.merge(&other),
-                        (None, other) => *sum = other,
-                        (Some(_), None) => {}
-                    }
-                }
-                sum
-            })
+            }
+            sum
+        })?;
+        if sum.message.is_empty() {
+            sum.message = beside.unwrap_or_default();
+        }
+        Some(sum)
     }
 
     /// The time from the first start to the last end.

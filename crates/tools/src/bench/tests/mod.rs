@@ -249,6 +249,14 @@ fn a_scan_beside_readers_counts_and_a_writer_does_not() {
 }
 
 #[test]
+fn snapshots_are_checked_beside_writers() {
+    let text = run_list("overwritewhilechecking", |_| {});
+    let (count, message) = result_of(&text, "overwritewhilechecking");
+    assert_eq!(count, 2000);
+    assert!(message.contains(" snapshots stayed the same)"), "{message}");
+}
+
+#[test]
 fn bounded_iterators_end_early() {
     for (reverse, distance) in [(false, 2), (true, 2)] {
         let text = run_list("fillseq,seekrandom,levelstats", |flags| {

@@ -11,6 +11,7 @@ mod reads;
 mod replace;
 mod scans;
 mod series;
+mod snapshots;
 pub mod transaction;
 mod update;
 mod verify;
@@ -32,6 +33,7 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
         (Some(Beside::Scan), 0) => beside::scan(worker),
         (Some(Beside::Put), 0) => beside::write(worker, false),
         (Some(Beside::Merge), 0) => beside::write(worker, true),
+        (Some(Beside::CheckSnapshots), 0) => snapshots::check(worker),
         _ => match benchmark.task {
             Task::FillSequential => write::fill(worker, Order::Sequential),
             Task::FillRandom => write::fill(worker, Order::Random),

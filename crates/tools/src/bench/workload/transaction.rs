@@ -108,7 +108,8 @@ fn transaction<E: Engine>(
         bytes += (key.len() + value.len()) as u64;
     }
     // Optimistic transactions cannot be prepared.
-    if flags.transaction_db && below(&mut worker.rng, 10) != 0 {
+    let prepares = flags.transaction_db && below(&mut worker.rng, 10) != 0;
+    if prepares {
         let name = format!("db_bench-{}-{:016x}", worker.id, worker.rng.next_u64());
         transaction.prepare(name.as_bytes())?;
     }
@@ -120,8 +121,12 @@ fn transaction<E: Engine>(
     let start = flags.histogram.then(Instant::now);
     transaction.commit()?;
     if let Some(start) = start {
-        let stats = &mut worker.stats;
-        stats.add_latency(Operation::Commit, start.elapsed());
+        let operation = if prepares {
+            Operation::CommitPrepared
+        } else {
+            Operation::Commit
+        };
+        worker.stats.add_latency(operation, start.elapsed());
     }
     worker.stats.endings.committed += 1;
     worker.stats.bytes += bytes;
