@@ -11,7 +11,8 @@
 //! | [`ordered`] | `write::ordered`; with `sync`, `finish_awaiting_sync` and `concurrent::single_flight` |
 //! | [`group`] | `concurrent::group`, `write::group`: grouped and pipelined |
 //! | [`unordered`] | `write::unordered`, `concurrent::wait_group` |
-//! | [`prepared`] | RocksDB's WRITE_PREPARED over `unordered_write`; there is none in this tree |
+//! | [`prepared`] | `write::unordered` with `concurrent::undecided`; RocksDB's WRITE_PREPARED over `unordered_write` |
+//! | [`lock`] | `system::Mutex`, RocksDB's `port::Mutex` |
 //! | [`combining`] | no code: ordered commit in which one writer reserves, logs, links and publishes for those behind it |
 //!
 //! [`Dialect`] says how RocksDB's own groups, which the published figures describe,
@@ -20,6 +21,7 @@
 pub mod combining;
 pub mod group;
 pub mod group_commit_delay;
+pub mod lock;
 pub mod ordered;
 pub mod prepared;
 pub mod publication;
@@ -65,7 +67,7 @@ pub enum Protocol {
     Pipelined(WakeUp),
     /// A leader logs, and all members insert.
     Unordered,
-    /// Unordered, with a second queue that restores snapshots.
+    /// Unordered, with snapshots that do not change.
     WritePrepared,
     /// There is no leader.
     Ordered,
