@@ -102,12 +102,24 @@ impl Desk {
     }
 }
 
-/// A waiter of the model: its id, how it wants the lock, and the step in which it times out.
+/// A waiter of the model: its id, how it wants the lock and waits for it, and the step in which it
+/// times out.
 #[derive(Debug, Clone, Copy)]
 struct Waits {
     id: usize,
     mode: LockMode,
+    wait: Wait,
     ends: Option<usize>,
+}
+
+impl Waits {
+    fn is_as_patient_as(&self, other: &Waits) -> bool {
+        match (self.wait.timeout, other.wait.timeout) {
+            (Timeout::For(own), Timeout::For(others)) => own >= others,
+            (Timeout::Forever, _) => true,
+            _ => false,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -123,6 +135,8 @@ struct Model {
     keys: BTreeMap<u8, Key>,
     /// What has ended in this step.
     ended: BTreeMap<usize, Outcome>,
+    /// How many waits that do not look for deadlocks have ended by one before their time-outs.
+    given_up_early: u32,
 }
 
 impl Key {
@@ -187,19 +201,43 @@ impl Model {
         all.filter(|other| *other != id).collect()
     }
 
-    /// Whether `id` waits, over others, for itself.
-    fn is_in_a_cycle(&self, id: usize) -> bool {
-        let mut reached = self.waits_for(id);
+    /// Whether `id` waits, over others that `counts` is true for, for itself.
+    fn is_in_a_cycle(&self, id: usize, counts: impl Fn(usize) -> bool) -> bool {
+        let mut reached = vec![id];
         let mut next = 0;
         while next < reached.len() {
-            for other in self.waits_for(reached[next]) {
+            let here = reached[next];
+            let waits_for = counts(here).then(|| self.waits_for(here));
+            for other in waits_for.into_iter().flatten() {
+                if other == id {
+                    return true;
+                }
                 if !reached.contains(&other) {
                     reached.push(other);
                 }
             }
             next += 1;
         }
-        reached.contains(&id)
+        false
+    }
+
+    /// Whether neither `id` nor one that waits before it, which it may have to wait for, gives up
+    /// before `least` does.
+    fn is_as_patient(&self, id: usize, least: &Waits) -> bool {
+        let Some(key) = self.waits_at(id) else {
+            return true;
+        };
+        let queue = &self.keys[&key].queue;
+        let own = queue.iter().position(|w| w.id == id).expect("it waits");
+        let ahead = match queue[own].mode {
+            Exclusive => own,
+            Shared => {
+                let last = queue[..own].iter().rposition(|w| w.mode == Exclusive);
+                last.map_or(0, |last| last + 1)
+            }
+        };
+        let mut them = queue[..ahead].iter().chain([&queue[own]]);
+        them.all(|waits| waits.is_as_patient_as(least))
     }
 
     fn call(&mut self, step: usize, id: usize, call: Call) {
@@ -235,9 +273,23 @@ impl Model {
                 _ => None,
             };
             let place = first_writer.unwrap_or(at.queue.len());
-            at.queue.insert(place, Waits { id, mode, ends });
-            if self.is_in_a_cycle(id) {
-                self.give_up(id, LockError::Deadlock);
+            let waits = Waits {
+                id,
+                mode,
+                wait,
+                ends,
+            };
+            at.queue.insert(place, waits);
+            if wait.deadlock_depth.is_some() {
+                if self.is_in_a_cycle(id, |_| true) {
+                    self.give_up(id, LockError::Deadlock);
+                }
+            } else if wait.timeout != Timeout::Forever
+                && self.is_in_a_cycle(id, |other| self.is_as_patient(other, &waits))
+            {
+                // It would time out.
+                self.given_up_early += 1;
+                self.give_up(id, LockError::TimedOut);
             }
         }
     }
@@ -268,11 +320,11 @@ fn wait(rng: &mut StdRng, id: usize) -> Wait {
         },
         steps @ 1..4 => Wait {
             timeout: Timeout::For(STEP * (steps - 1) + own),
-            deadlock_depth: Some(50),
+            deadlock_depth: rng.random::<bool>().then_some(50),
         },
         _ => Wait {
             timeout: Timeout::Forever,
-            deadlock_depth: Some(50),
+            deadlock_depth: rng.random_ratio(3, 4).then_some(50),
         },
     }
 }
@@ -299,6 +351,7 @@ struct Seen {
     granted_later: u32,
     timed_out: u32,
     deadlocks: u32,
+    given_up_early: u32,
 }
 
 /// Worker threads, and what their last calls have returned.
@@ -359,6 +412,7 @@ impl Office {
             system::sleep(next.saturating_duration_since(system::now()));
             self.check(&mut model, asked, &mut seen);
         }
+        seen.given_up_early = model.given_up_early;
         seen
     }
 }
@@ -391,10 +445,12 @@ fn the_lock_table_does_what_the_model_does() {
         seen.granted_later += more.granted_later;
         seen.timed_out += more.timed_out;
         seen.deadlocks += more.deadlocks;
+        seen.given_up_early += more.given_up_early;
     }
     assert!(seen.granted_later > 100, "{seen:?}");
     assert!(seen.timed_out > 100, "{seen:?}");
     assert!(seen.deadlocks > 50, "{seen:?}");
+    assert!(seen.given_up_early > 10, "{seen:?}");
 }
 
 /// Who uses a key: writers are counted by 1000.

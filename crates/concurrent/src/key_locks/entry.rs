@@ -86,6 +86,8 @@ pub(super) struct Blockers {
     pub holders: Vec<u64>,
     /// Waiters that get the lock before it. They wait for no other holders.
     pub ahead: Vec<u64>,
+    /// Whether a holder may be robbed one day.
+    pub expiring: bool,
 }
 
 /// A locked key. Recycled, with its memory, once nobody holds it.
@@ -257,6 +259,7 @@ impl Entry {
         let holders = self.holders.iter().map(|holder| holder.id);
         let ahead = self.queue.range(..end).map(|waiter| waiter.holder.id);
         Some(Blockers {
+            expiring: self.holders.iter().any(|holder| holder.expiring.is_some()),
             holders: holders.filter(|&holder| holder != id).collect(),
             ahead: ahead.collect(),
         })

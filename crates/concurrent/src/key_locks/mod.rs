@@ -73,7 +73,8 @@ pub enum LockMode {
 /// Why a key could not be locked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LockError {
-    /// Others hold it, and the time to wait is over.
+    /// Others hold it, and the time to wait is over, or would come to its end for sure: the holder
+    /// waits, perhaps over others, for this owner, and none of them has a shorter time-out.
     TimedOut,
     /// The holder waits, perhaps over others, for this owner.
     Deadlock,

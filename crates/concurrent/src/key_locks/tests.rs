@@ -468,3 +468,88 @@ fn what_is_written_under_locks_is_seen_under_locks() {
     let sum: u64 = accounts.iter().map(|a| a.load(Relaxed)).sum();
     assert_eq!(sum, 1_000 * ACCOUNTS as u64);
 }
+
+/// RocksDB's would wait for their time-outs, and hold up all that want their keys until then.
+#[test]
+fn a_deadlock_that_nobody_looks_for_ends_before_its_time_outs() {
+    let (locks, [a, b]) = (table(None), owners());
+    let hour = Wait {
+        timeout: Timeout::For(Duration::from_secs(3600)),
+        deadlock_depth: None,
+    };
+    locks.lock(&a, 0, b"1", Exclusive, &NO).unwrap();
+    locks.lock(&b, 0, b"2", Exclusive, &NO).unwrap();
+    thread::scope(|scope| {
+        let first = waiting(scope, &locks, &a, b"2", Exclusive, &hour);
+        let second = locks.lock(&b, 0, b"1", Exclusive, &hour);
+        let (loser, key): (_, &[u8]) = if second.is_err() {
+            (&b, b"2")
+        } else {
+            (&a, b"1")
+        };
+        if second.is_err() {
+            assert_eq!(second, Err(LockError::TimedOut));
+            locks.unlock(loser, 0, key);
+            assert_eq!(first.join().unwrap(), Ok(()));
+        } else {
+            assert_eq!(first.join().unwrap(), Err(LockError::TimedOut));
+        }
+    });
+    assert_eq!(locks.deadlocks(), [], "nobody has asked");
+    assert_eq!(locks.graph.waiting(), 0);
+}
+
+#[test]
+fn of_a_deadlock_that_nobody_looks_for_the_most_patient_gets_its_lock() {
+    let (locks, [a, b]) = (table(None), owners());
+    let [long, short] = [3_600_000, 50].map(|ms| Wait {
+        timeout: Timeout::For(Duration::from_millis(ms)),
+        deadlock_depth: None,
+    });
+    for (of_a, of_b) in [(&long, &short), (&short, &long), (&FOREVER, &short)] {
+        locks.lock(&a, 0, b"1", Exclusive, &NO).unwrap();
+        locks.lock(&b, 0, b"2", Exclusive, &NO).unwrap();
+        thread::scope(|scope| {
+            let a_waits = scope.spawn(|| {
+                let got = locks.lock(&a, 0, b"2", Exclusive, of_a);
+                locks.unlock(&a, 0, b"1");
+                got
+            });
+            let b_got = locks.lock(&b, 0, b"1", Exclusive, of_b);
+            locks.unlock(&b, 0, b"2");
+            let a_got = a_waits.join().unwrap();
+            let (patient, other) = match of_b == &short {
+                true => (a_got, b_got),
+                false => (b_got, a_got),
+            };
+            assert_eq!((patient, other), (Ok(()), Err(LockError::TimedOut)));
+        });
+        for key in [b"1", b"2"] {
+            locks.unlock(&a, 0, key);
+            locks.unlock(&b, 0, key);
+        }
+    }
+}
+
+#[test]
+fn a_wait_for_holders_that_expire_is_not_given_up_early() {
+    let locks = table(None);
+    let expiring = |id| {
+        Arc::new(LockOwner::new(
+            id,
+            Some(system::now() + Duration::from_millis(100)),
+        ))
+    };
+    let (a, b) = (expiring(1), expiring(2));
+    locks.lock(&a, 0, b"1", Exclusive, &NO).unwrap();
+    locks.lock(&b, 0, b"2", Exclusive, &NO).unwrap();
+    let hour = Wait {
+        timeout: Timeout::For(Duration::from_secs(3600)),
+        deadlock_depth: None,
+    };
+    thread::scope(|scope| {
+        let first = waiting(scope, &locks, &a, b"2", Exclusive, &hour);
+        assert_eq!(locks.lock(&b, 0, b"1", Exclusive, &hour), Ok(()));
+        assert_eq!(first.join().unwrap(), Ok(()));
+    });
+}

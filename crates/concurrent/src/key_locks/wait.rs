@@ -8,7 +8,8 @@ use crate::sync::Arc;
 use crate::sync::blocking::{MutexGuard, now};
 use std::time::{Duration, Instant};
 
-/// How long an owner waits before it looks for deadlocks: most locks are held for less.
+/// How long an owner waits before it looks for deadlocks: most locks are held for less. Owners that
+/// do not ask for that look, too: a deadlock holds up all that want its keys until a time-out.
 const SEARCH_AFTER: Duration = Duration::from_micros(500);
 
 impl KeyLocks {
@@ -49,7 +50,7 @@ impl KeyLocks {
         };
         let later = begun + SEARCH_AFTER;
         let soon = deadline.is_some_and(|deadline| deadline < later);
-        let mut search = wait.deadlock_depth;
+        let mut search = wait.deadlock_depth.is_some() || !soon;
         let search_at = if soon { begun } else { later };
         let mut in_graph = false;
         let mut time = begun;
@@ -61,21 +62,22 @@ impl KeyLocks {
             let steals = entry.queue.front().is_some_and(|w| Arc::ptr_eq(w, waiter));
             if steals && entry.steal(id, time) {
                 entry.settle();
-            } else if let Some(depth) = search.filter(|_| search_at <= time) {
-                search = None;
+            } else if search && search_at <= time {
+                search = false;
                 drop(shard);
-                in_graph = self.graph.add(self, id, place, waiter.mode, depth);
+                let added = self.graph.add(self, id, place, waiter.mode, wait);
+                in_graph = added.is_ok();
                 shard = self.shard(place.hash).lock();
                 time = now().max(time);
-                if !in_graph && waiter.outcome().is_none() {
+                if let (Err(e), None) = (added, waiter.outcome()) {
                     entry_of(&mut shard, place).leave(waiter);
-                    break Err(LockError::Deadlock);
+                    break Err(e);
                 }
             } else if deadline.is_some_and(|deadline| deadline <= time) {
                 entry.leave(waiter);
                 break Err(LockError::TimedOut);
             } else {
-                let search_at = search.map(|_| search_at);
+                let search_at = search.then_some(search_at);
                 let times = [deadline, search_at, entry.may_steal_at(waiter, time)];
                 time = waiter.park(&mut shard, times.into_iter().flatten().min());
             }

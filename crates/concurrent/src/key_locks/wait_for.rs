@@ -14,14 +14,17 @@
 //! cycle. So the last one to enter the graph finds all others there.
 
 use super::table::Place;
-use super::{KeyLocks, LockMode};
+use super::{KeyLocks, LockError, LockMode, Timeout, Wait};
 use crate::sync::blocking::Mutex;
 use crate::system;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// How many deadlocks are remembered.
 const REMEMBERED: usize = 5;
+
+/// Over how many waits an owner searches that does not ask for it.
+const UNASKED_DEPTH: u32 = 50;
 
 /// An owner that waits in a deadlock.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +58,8 @@ struct Waiting {
     family: u32,
     key: Box<[u8]>,
     mode: LockMode,
+    /// `None` without end.
+    timeout: Option<Duration>,
 }
 
 impl Waiting {
@@ -96,29 +101,51 @@ impl WaitForGraph {
         }
     }
 
-    /// Adds an owner that stands in a queue, unless that completes a cycle. Returns whether
-    /// the owner was added. Called without the lock of any shard.
+    /// Adds an owner that stands in a queue, unless that completes a cycle and the owner is the
+    /// one to give up. Called without the lock of any shard.
+    ///
+    /// One that does not look for deadlocks gives up if no other in the cycle has a shorter
+    /// time-out: its wait would end by its time-out, or another's would in its place.
+    ///
+    /// # Errors
+    /// `Deadlock`, or `TimedOut` for an owner that does not look for deadlocks.
     pub fn add(
         &self,
         locks: &KeyLocks,
         id: u64,
         place: Place<'_>,
         mode: LockMode,
-        depth: u32,
-    ) -> bool {
+        wait: &Wait,
+    ) -> Result<(), LockError> {
         let mut state = self.state.lock();
         let waiting = Waiting {
             hash: place.hash,
             family: place.family,
             key: place.key.into(),
             mode,
+            timeout: match wait.timeout {
+                Timeout::No => Some(Duration::ZERO),
+                Timeout::For(time) => Some(time),
+                Timeout::Forever => None,
+            },
         };
+        let timeout = waiting.timeout;
         state.waiting.insert(id, waiting);
-        let found = match state.search(locks, id, depth) {
-            Found::Nothing => return true,
+        let Some(depth) = wait.deadlock_depth else {
+            let patience = timeout.filter(|_| state.waiting.len() > 1);
+            return match patience.map(|_| state.search(locks, id, UNASKED_DEPTH, patience)) {
+                Some(Found::Cycle(_)) => {
+                    state.waiting.remove(&id);
+                    Err(LockError::TimedOut)
+                }
+                _ => Ok(()),
+            };
+        };
+        let found = match state.search(locks, id, depth, None) {
+            Found::Nothing => return Ok(()),
             Found::Cycle(steps) => (steps, false),
             Found::Limit if state.is_waited_for(locks, id) => (Vec::new(), true),
-            Found::Limit => return true,
+            Found::Limit => return Ok(()),
         };
         state.waiting.remove(&id);
         state.deadlocks.truncate(REMEMBERED - 1);
@@ -127,7 +154,7 @@ impl WaitForGraph {
             limit_exceeded: found.1,
             time: system::wall_clock(),
         });
-        false
+        Err(LockError::Deadlock)
     }
 
     /// Removes an owner that no longer waits.
@@ -155,8 +182,9 @@ enum Found {
 }
 
 impl State {
-    /// Looks for a way from `id` back to it, over at most `most` owners.
-    fn search(&self, locks: &KeyLocks, id: u64, most: u32) -> Found {
+    /// Looks for a way from `id` back to it, over at most `most` owners; with `patience` only over
+    /// waits that are not given up before that time, and for holders that do not expire.
+    fn search(&self, locks: &KeyLocks, id: u64, most: u32, patience: Option<Duration>) -> Found {
         let mut nodes = vec![Node {
             id,
             parent: 0,
@@ -174,6 +202,14 @@ impl State {
             {
                 if depth >= most {
                     return Found::Limit;
+                }
+                // A wait that may end otherwise than by what its holders do leads nowhere.
+                if patience.is_some_and(|time| {
+                    let gives_up = |owner: &u64| !self.is_as_patient(*owner, time);
+                    blockers.expiring || gives_up(&here) || blockers.ahead.iter().any(gives_up)
+                }) {
+                    next += 1;
+                    continue;
                 }
                 // Those ahead in the queue wait for the same holders, so there is a cycle
                 // through them only if there is one without them.
@@ -214,6 +250,12 @@ impl State {
             })
         };
         steps.into_iter().filter_map(step).collect()
+    }
+
+    /// Whether `owner` is known to wait for at least `time`.
+    fn is_as_patient(&self, owner: u64, time: Duration) -> bool {
+        let waiting = self.waiting.get(&owner);
+        waiting.is_some_and(|waiting| waiting.timeout.is_none_or(|other| other >= time))
     }
 
     /// Whether an owner waits for `id`. Looks at all, so it is called only when a search

@@ -145,7 +145,8 @@
 //!
 //! * The *timeout* ends every wait: one second, unless
 //!   [the database](crate::TransactionDBOptions::set_txn_lock_timeout) or
-//!   [the transaction](crate::TransactionOptions::set_lock_timeout) says otherwise.
+//!   [the transaction](crate::TransactionOptions::set_lock_timeout) says otherwise. In a circle in
+//!   which no other has a shorter timeout it ends at once, with `TimedOut` as well.
 //! * With [`set_deadlock_detect`](crate::TransactionOptions::set_deadlock_detect) the transaction
 //!   that closes a circle fails with `Busy` soon, and the others go on. All transactions that can
 //!   be part of a circle should have it set.

@@ -46,8 +46,10 @@ impl TransactionOptions {
     }
 
     /// Whether it is found out that transactions wait for each other in a circle. The one that
-    /// closes the circle fails with `Busy`. Default false: such transactions wait until a
-    /// [timeout](Self::set_lock_timeout) is over.
+    /// closes the circle fails with `Busy`, and
+    /// [`deadlocks`](crate::TransactionDB::deadlocks) tells of it. Default false: one of them fails
+    /// with `TimedOut`, at once if it closes the circle and no other there has a shorter
+    /// [timeout](Self::set_lock_timeout). RocksDB waits for the timeout.
     pub fn set_deadlock_detect(&mut self, deadlock_detect: bool) {
         self.spec.deadlock_detect = deadlock_detect;
     }
