@@ -1,12 +1,13 @@
-//! WRITE_PREPARED over unordered commit: snapshots do not change, although writes are visible before they
-//! are inserted. Both programs skip the locks of keys, as `db_bench --transaction_db --unordered_write` does.
+//! WRITE_PREPARED over unordered commit: snapshots do not change, although writes are visible
+//! before they are inserted. Both programs skip the locks of keys, as
+//! `db_bench --transaction_db --unordered_write` does.
 //!
 //! In this tree a group's leader enters the numbers of its members as undecided before it publishes
 //! them, and each member decides its own once it has inserted. Models `write::unordered` with
 //! `concurrent::undecided`.
 //!
-//! In RocksDB a write goes through a second queue when it is inserted. Its commit gets a number there, is
-//! entered into the commit cache, and is published.
+//! In RocksDB a write goes through a second queue when it is inserted. Its commit gets a number
+//! there, is entered into the commit cache, and is published.
 
 use super::group::{self, Chain, Queue};
 use super::lock::Lock;
@@ -19,9 +20,9 @@ const CACHE_LINES: usize = 1024;
 const CHANGE: Time = 30 * NS;
 /// How long a thread of this tree looks at a lock before it sleeps.
 const SPIN: Time = 2_000 * NS;
-/// What a write costs one thread of RocksDB more than an unordered one, and each entry of its batch: the
-/// transaction, and the search for keys that are twice in the batch. Measured with one thread and batches of
-/// 1, 8 and 32.
+/// What a write costs one thread of RocksDB more than an unordered one, and each entry of its batch:
+/// the transaction, and the search for keys that are twice in the batch. Measured with one thread
+/// and batches of 1, 8 and 32.
 const WRITE: Time = 350 * NS;
 const ENTRY: Time = 140 * NS;
 

@@ -21,7 +21,7 @@ pub(crate) fn newest_number(
     above: SequenceNumber,
 ) -> Result<SequenceNumber> {
     let options = TableReadOptions::default();
-    let lookup = seek_key(user_key, MAX_SEQUENCE);
+    let mut lookup = None;
     let mut newest = 0;
     visit_files(version, &comparator.user, user_key, &mut |file| {
         if file.meta.largest_seqno <= above {
@@ -32,7 +32,9 @@ pub(crate) fn newest_number(
             let covering = tombstones.max_covering(&comparator.user, user_key, MAX_SEQUENCE);
             newest = newest.max(covering);
         }
-        open.table.get(&lookup, options, &mut |key, _| {
+        // Mostly no table is looked at.
+        let lookup = lookup.get_or_insert_with(|| seek_key(user_key, MAX_SEQUENCE));
+        open.table.get(lookup, options, &mut |key, _| {
             newest = newest.max(key.seq);
             Ok(false)
         })?;

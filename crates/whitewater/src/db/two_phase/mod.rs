@@ -131,7 +131,7 @@ impl Engine {
         let section = &section.0;
         let (mut end, mut folds) = match commit_time_batch {
             Some(batch) => self.checked_batch(batch, spec)?,
-            None => (Batch::default(), false),
+            None => (Batch::with_capacity(section.name.len() + 32), false),
         };
         end.push_commit(&section.name);
         if !section.is_inserted_early() {

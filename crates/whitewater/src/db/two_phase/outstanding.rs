@@ -176,6 +176,7 @@ impl OutstandingSections {
             section: section.clone(),
             undecided,
             of_failed,
+            done: false,
         })
     }
 
@@ -321,12 +322,14 @@ pub(crate) struct Deciding<'a> {
     section: Arc<Section>,
     undecided: Option<&'a Undecided>,
     of_failed: Option<&'a Undecided>,
+    done: bool,
 }
 
 impl Deciding<'_> {
     /// The decision was acknowledged: what was inserted at the prepare and what was inserted
     /// with the decision count from one instant on (X3).
-    pub fn done(self) {
+    pub fn done(mut self) {
+        self.done = true;
         let removed = self.sections.list.lock().remove_decided(&self.section);
         planted!(DecidedInTwoSteps => if let Some(one) = &removed {
             leave(self.undecided, one.ranges.iter().copied());
@@ -339,7 +342,9 @@ impl Deciding<'_> {
 
 impl Drop for Deciding<'_> {
     fn drop(&mut self) {
-        // Not there if the decision is done.
+        if self.done {
+            return;
+        }
         let mut failed = None;
         if let Some(outstanding) = self.sections.list.lock().find(&self.section) {
             outstanding.deciding = false;

@@ -32,6 +32,9 @@ use whitewater_storage::batch::Batch;
 use whitewater_storage::key::{UserComparator, ValueType};
 use whitewater_storage::{Error, ErrorKind, Result};
 
+/// The bytes that the batch of a transaction has room for at first: a few small operations.
+const FIRST_CAPACITY: usize = 256;
+
 /// A batch with an index of its operations.
 #[derive(Debug, Clone)]
 pub(crate) struct IndexedBatch {
@@ -67,7 +70,7 @@ impl IndexedBatch {
     pub fn of_transaction() -> Self {
         let mut batch = Self {
             of_transaction: true,
-            ..Self::default()
+            ..Self::new(Batch::with_capacity(FIRST_CAPACITY))
         };
         batch.clear();
         batch
