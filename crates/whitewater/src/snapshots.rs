@@ -6,7 +6,8 @@
 //!
 //! Invariant S1: while a [`SnapshotGuard`] lives, no flush or compaction drops the newest
 //! version of any key at or below its sequence number. Everything that a flush or compaction
-//! rewrites was visible before it asked for the live snapshots. A snapshot that registers in a
+//! rewrites was visible before it asked for the live snapshots (of tables that were
+//! ingested: G4 of `db::ingest`). A snapshot that registers in a
 //! shard after that shard was listed reads the visible number later still (the shard's lock
 //! orders the two). So it sees nothing older than the newest versions of what is rewritten, and
 //! those are kept in any case.

@@ -38,6 +38,9 @@ pub enum Point {
     Closed,
     /// The generation that continues after the number is installed.
     Switched,
+    /// Ingested tables are in the version that readers pin, and their numbers are about to be
+    /// visible. The number is the last of these.
+    Ingesting,
     /// An optimistic transaction has validated its keys, and is about to write. The number is
     /// the visible one.
     Validated,

@@ -14,6 +14,7 @@ use crate::listener::event::Happened;
 use crate::memtable::Memtable;
 use crate::options::compaction::CompactionStyle;
 use crate::options::file_checksum;
+use crate::sync_points::Point;
 use crate::version::range::KeyRange;
 use crate::write::env::WalEnv;
 use std::sync::Arc;
@@ -116,6 +117,7 @@ impl Entrance<'_> {
             });
         }
         if last > self.last {
+            engine.options.hook.hit(Point::Ingesting, last);
             // No other thread has reserved a number: everything before is visible.
             let published = engine.commit.publication.finish(self.last + 1, last);
             published.map_err(|_| engine.first_error())?;

@@ -31,6 +31,10 @@
 //! * G3: a call that fails leaves nothing but files that no version names, and removes
 //!   those. After a failed manifest write, which stops the database, they stay as long as
 //!   some manifest may name them.
+//! * G4: no job rewrites them before their numbers are visible, as S1 of `snapshots` wants it. A
+//!   snapshot that is taken between 5 and 6 does not see them, and a compaction might miss it and
+//!   drop what they hide. So no compaction of the column family begins before all of 6 is done,
+//!   and no flush takes the new memtable.
 //!
 //! In a database with optimistic transactions, none validates or writes meanwhile (O1 of
 //! `db::validation`).

@@ -1,8 +1,9 @@
-//! Tests that need access to the engine's internals: `in_place` updates, `large` batches,
-//! `merges`, `pools` of threads, `protection` of entries, `resumptions`, `switches`,
+//! Tests that need access to the engine's internals: `in_place` updates, `ingestions`,
+//! `large` batches, `merges`, `pools` of threads, `protection` of entries, `resumptions`, `switches`,
 //! `threads`, `two_phase` commit, `undecided` writes, `unordered` ones and `versions`.
 
 mod in_place;
+mod ingestions;
 mod large;
 mod merges;
 mod pools;
