@@ -180,6 +180,8 @@ bugs! {
         "A sequence number becomes 0 although an older version is undecided."
     MergedAcrossUndecided "merged_across_undecided"
         "Merge operands are combined with those of an undecided transaction."
+    SingleDeletionsKept "single_deletions_kept"
+        "With `WRITE_PREPARED`, a single deletion meets one value of a key that has several."
     DecisionNotDurable "decision_not_durable"
         "A compaction goes by a decision that a power cut can take."
     OverlapMissed "overlap_missed"

@@ -13,6 +13,7 @@
 //! | `check` | what makes a batch whole |
 //! | `numbering` | which sequence number each operation of a log record has |
 //! | `take_back` | removing the last operations |
+//! | `single_deletions` | deletions in place of single deletions |
 //! | `entry_parts` | a single entry in parts, for a log record that needs no batch |
 //! | [`replay`] | which entries the records of logs stand for |
 
@@ -22,6 +23,7 @@ mod markers;
 mod numbering;
 mod ops;
 pub mod replay;
+mod single_deletions;
 mod take_back;
 #[cfg(test)]
 mod tests;

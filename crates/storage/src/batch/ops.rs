@@ -120,7 +120,7 @@ impl<'a> Ops<'a> {
     }
 
     /// Bytes of the batch before the next operation.
-    fn offset(&self) -> usize {
+    pub(super) fn offset(&self) -> usize {
         self.len - self.rest.len()
     }
 

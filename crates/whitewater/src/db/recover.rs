@@ -40,7 +40,7 @@ use whitewater_storage::batch::replay::{
 use whitewater_storage::batch::{self, Numbering, Op};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
-use whitewater_storage::key::{InternalComparator, SequenceNumber};
+use whitewater_storage::key::{InternalComparator, SequenceNumber, ValueType};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted;
 use whitewater_storage::wal::{LogReader, ReadOutcome, RecoveryMode};
@@ -628,7 +628,14 @@ impl Replays for ToMemtables<'_, '_> {
                 Memtable::new(options, home, self.log_number, 0)
             });
             let mut inserter = Inserter::new(false);
-            inserter.add_logged(mem, entry.ty, entry.key, entry.value, entry.number)?;
+            let ty = match entry.ty {
+                // RocksDB logs them; why they are none here: `Engine::deletes_for_good`.
+                ValueType::SingleDeletion if replay.options.write_policy.inserts_undecided() => {
+                    ValueType::Deletion
+                }
+                ty => ty,
+            };
+            inserter.add_logged(mem, ty, entry.key, entry.value, entry.number)?;
             inserter.finish()?;
         }
         replay.check_not_passed_over(id, self.log_number)

@@ -298,6 +298,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "transactions::kept_undecided::operands_are_not_merged_with_those_of_a_prepared_transaction",
     ),
     (
+        Bug::SingleDeletionsKept,
+        "transactions::kept_undecided::a_single_deletion_brings_to_light_nothing_that_was_overwritten",
+    ),
+    (
         Bug::DecisionNotDurable,
         "transactions::inserted_early::a_power_cut_behind_a_commit_leaves_what_it_hides",
     ),

@@ -38,6 +38,10 @@ impl Engine {
     ) -> Result<()> {
         let stamped = self.stamp(ty, value);
         let value = stamped.as_deref().unwrap_or(value);
+        let ty = match ty {
+            ValueType::SingleDeletion if self.deletes_for_good() => ValueType::Deletion,
+            ty => ty,
+        };
         let op = SingleOp::new(cf, ty, key, value);
         let reads_own_prefix = self.check_op(&op, spec.ignore_missing_column_families)?;
         let flags = flags(spec, reads_own_prefix)?;
@@ -106,6 +110,11 @@ impl Engine {
         spec: &WriteSpec,
     ) -> (Batch, Result<()>) {
         let ignore_missing_cf = spec.ignore_missing_column_families;
+        if self.deletes_for_good()
+            && let Err(e) = batch.delete_for_good()
+        {
+            return (batch, Err(e));
+        }
         let checked = self.check_batch(&batch, stamped, ignore_missing_cf);
         let mut flags = match checked.and_then(|own_prefix| flags(spec, own_prefix)) {
             Ok(flags) => flags,
@@ -132,6 +141,17 @@ impl Engine {
         let mut ends = self.commit.undecided.is_some();
         planted!(BatchWithoutEnd => ends = false);
         ends
+    }
+
+    /// Whether single deletions are written as deletions. A key that was in a transaction that
+    /// was rolled back has more values than its users have written: the one before, that of the
+    /// transaction, and the one that the rollback has restored. A single deletion would meet the
+    /// last one only, and bring the others to light (`db::two_phase::undo`).
+    #[inline]
+    pub(super) fn deletes_for_good(&self) -> bool {
+        let mut for_good = self.commit.undecided.is_some();
+        planted!(SingleDeletionsKept => for_good = false);
+        for_good
     }
 
     /// Prefetches the leaf that the insert of `op` is going to wait for, before everything

@@ -5,7 +5,7 @@
 use super::two_phase::prepared;
 use super::{DIR, TxnDb, begin, impatient, options_on, value};
 use whitewater::fs::mem::MemFs;
-use whitewater::{MergeOperands, Options, WritePolicy, properties};
+use whitewater::{MergeOperands, Options, WriteBatchWithTransaction, WritePolicy, properties};
 
 /// A column family in which two tables of level 0 are compacted.
 fn options() -> Options {
@@ -72,6 +72,47 @@ fn what_a_prepared_transaction_hides_is_there_after_its_rollback() {
         assert_eq!(value(&db, "a").as_deref(), Some("old"));
         txn.rollback().unwrap();
         assert_eq!(value(&db, "a").as_deref(), Some("old"));
+    }
+}
+
+/// A rollback writes the value from before once more, above what is rolled back. A flush that lets
+/// a single deletion meet that one value alone shows what is older, in a table.
+#[test]
+fn a_single_deletion_brings_to_light_nothing_that_was_overwritten() {
+    let by_batch = |db: &TxnDb| {
+        let mut batch = WriteBatchWithTransaction::<true>::default();
+        batch.single_delete("a");
+        db.write(batch).unwrap();
+    };
+    let by_commit = |db: &TxnDb| {
+        let txn = begin(db, |_| ());
+        txn.single_delete("a").unwrap();
+        txn.commit().unwrap();
+    };
+    let by_prepare = |db: &TxnDb| {
+        let txn = begin(db, |_| ());
+        txn.set_name(b"y").unwrap();
+        txn.single_delete("a").unwrap();
+        txn.prepare().unwrap();
+        txn.commit().unwrap();
+    };
+    let ways: [&dyn Fn(&TxnDb); 3] = [&by_batch, &by_commit, &by_prepare];
+    for delete in ways {
+        for flushes_section in [false, true] {
+            let db = open();
+            db.put("a", "old").unwrap();
+            db.flush().unwrap();
+            let txn = prepared(&db, "x", &["a"]);
+            if flushes_section {
+                db.flush().unwrap();
+            }
+            txn.rollback().unwrap();
+            assert_eq!(value(&db, "a").as_deref(), Some("old"));
+            delete(&db);
+            assert_eq!(value(&db, "a"), None);
+            db.flush().unwrap();
+            assert_eq!(value(&db, "a"), None);
+        }
     }
 }
 
