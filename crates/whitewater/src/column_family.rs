@@ -2,11 +2,13 @@
 
 use crate::memtable::Memtable;
 use crate::options::CfOptions;
+use crate::snapshots::ReadPoint;
 use crate::version::Version;
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use whitewater_concurrent::undecided::{NumberRange, UndecidedRanges};
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
@@ -39,6 +41,11 @@ pub(crate) struct ColumnFamilyData {
     /// Written by: drop, under the database mutex. Read by: writers and jobs (relaxed; the memtable
     /// map decides). Publishes nothing.
     dropped: AtomicBool,
+    /// What was rolled back since the column family was dropped: nothing could restore the values
+    /// from before, so readers go on to pass over these numbers.
+    /// Written by: rollbacks, before the numbers leave those that are undecided. Read by: readers
+    /// that have taken their point, and so miss none that was decided by then.
+    rolled_back: ArcSwapOption<UndecidedRanges>,
     /// The number of calls of `publish`, for statistics.
     publications: AtomicU64,
 }
@@ -75,6 +82,7 @@ impl ColumnFamilyData {
             comparator,
             super_version: ArcSwap::from_pointee(first),
             dropped: AtomicBool::new(false),
+            rolled_back: ArcSwapOption::empty(),
             publications: AtomicU64::new(1),
         })
     }
@@ -122,6 +130,32 @@ impl ColumnFamilyData {
     /// Marks the column family as dropped.
     pub fn set_dropped(&self) {
         self.dropped.store(true, Ordering::Relaxed);
+    }
+
+    /// Keeps `ranges` from readers for good. The column family was dropped, and the ranges are
+    /// still undecided.
+    pub fn keep_hidden(&self, ranges: &[NumberRange]) {
+        let new = UndecidedRanges::new(ranges);
+        self.rolled_back.rcu(|before| {
+            let all = before.iter().chain(&new).map(|ranges| &**ranges);
+            UndecidedRanges::union(all)
+        });
+    }
+
+    /// Makes `point`, which was taken before, pass over what is [kept](Self::keep_hidden) from
+    /// readers.
+    #[inline]
+    pub fn pass_over_hidden(&self, point: &mut ReadPoint) {
+        if self.is_dropped()
+            && let Some(hidden) = &*self.rolled_back.load()
+        {
+            let all = point
+                .undecided
+                .iter()
+                .chain([hidden])
+                .map(|ranges| &**ranges);
+            point.undecided = UndecidedRanges::union(all);
+        }
     }
 }
 

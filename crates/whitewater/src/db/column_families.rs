@@ -170,6 +170,10 @@ impl Engine {
                 let all = cf.imm.iter().chain([&cf.mem]);
                 state.dropped.extend(all.map(Arc::downgrade));
             }
+            if self.commit.undecided.is_some() {
+                state.dropped_families.retain(|cf| cf.strong_count() > 0);
+                state.dropped_families.push(Arc::downgrade(cf));
+            }
             self.forgive_flushes(&mut state);
             self.recompute_stall(&mut state, []);
             self.set_log_limit(&state);

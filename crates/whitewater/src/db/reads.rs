@@ -205,7 +205,7 @@ impl Engine {
         let one_age = self.views_of_one_age();
         let snapshot = (cfs.len() > 1 && spec.snapshot.is_none()).then(|| self.snapshot());
         let mut views: Vec<Arc<SuperVersion>> = Vec::with_capacity(cfs.len());
-        let point = match (&snapshot, &cfs[..]) {
+        let mut point = match (&snapshot, &cfs[..]) {
             // Its point was taken before the views are pinned.
             (Some(snapshot), _) => snapshot.point().clone(),
             (None, []) => ReadPoint::from(0),
@@ -218,6 +218,7 @@ impl Engine {
         };
         views.extend(cfs[views.len()..].iter().map(|cf| cf.pin_owned()));
         drop(one_age);
+        cfs.iter().for_each(|cf| cf.pass_over_hidden(&mut point));
         let found: Vec<Result<Option<Bytes>>> = keys
             .iter()
             .map(|(cf, key)| {

@@ -43,6 +43,9 @@ pub(crate) struct DbState {
     /// Memtables of dropped column families that something still held when they were
     /// dropped.
     pub dropped: Vec<Weak<Memtable>>,
+    /// Dropped column families that something still held when they were dropped. None where no
+    /// write is ever undecided.
+    pub dropped_families: Vec<Weak<ColumnFamilyData>>,
 }
 
 /// One column family's mutable state.

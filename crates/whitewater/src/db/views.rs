@@ -87,6 +87,7 @@ impl Engine {
             None => self.newest_view(undecided, cf),
         };
         point.sequence = point.sequence.min(view.get().mem.horizon());
+        cf.pass_over_hidden(&mut point);
         (view, point)
     }
 

@@ -53,7 +53,8 @@ use crate::options::commit_protocol::CommitProtocol;
 use crate::options::read::{WriteSpec, has_checksums};
 use crate::stats::Histogram;
 use crate::write::request::{WriteFlags, WriteRequest};
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::sync::{Arc, Weak};
 use whitewater_concurrent::undecided::Undecided;
 use whitewater_storage::batch::{Batch, Op, PrepareKind};
 use whitewater_storage::key::ValueType;
@@ -185,12 +186,41 @@ impl Engine {
             low_pri: false,
             ..flags
         };
+        let rolled_back = match &write {
+            SectionWrite::Rollback(section, _) => Some(section.clone()),
+            _ => None,
+        };
         if let Err(e) = self.commit_step(write, flags) {
             planted!(FailedDecisionCounts => deciding.done());
             return Err(e);
         }
+        if let Some(section) = rolled_back.filter(|section| section.is_inserted_early()) {
+            self.hide_in_dropped(&section);
+        }
         deciding.done(); // acknowledged: upholds X2, X3
         Ok(())
+    }
+
+    /// Keeps what `section`, which was rolled back, has inserted hidden in the column families that
+    /// were dropped: nothing of them was restored. Those that are dropped later have what was.
+    fn hide_in_dropped(&self, section: &Arc<Section>) {
+        let dropped: Vec<_> = {
+            let state = self.lock_state();
+            let dropped = state.dropped_families.iter();
+            dropped.filter_map(Weak::upgrade).collect()
+        };
+        if dropped.is_empty() {
+            return;
+        }
+        let ranges = self.commit.sections.ranges(section);
+        let ids: BTreeSet<u32> = (section.batch.ops())
+            .filter_map(|op| match op {
+                Ok(Op::Entry { cf, .. }) => Some(cf),
+                _ => None,
+            })
+            .collect();
+        let concerned = dropped.iter().filter(|cf| ids.contains(&cf.id));
+        concerned.for_each(|cf| cf.keep_hidden(&ranges));
     }
 
     /// Where the numbers of a write that fails leave. With unordered commit they do not: once they
@@ -214,7 +244,10 @@ impl Engine {
         if has_checksums(spec.protection_bytes_per_key)? {
             batch.protect()?;
         }
-        let batch = self.stamp_batch(batch)?;
+        let mut batch = self.stamp_batch(batch)?;
+        if self.deletes_for_good() {
+            batch.delete_for_good()?;
+        }
         let ignore_missing_cf = spec.ignore_missing_column_families;
         let folds = self.check_batch(&batch, &Stamped::default(), ignore_missing_cf)?;
         Ok((batch, folds))

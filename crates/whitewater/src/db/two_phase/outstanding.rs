@@ -206,6 +206,13 @@ impl OutstandingSections {
         of_section
     }
 
+    /// The numbers of `section`'s operations that are undecided.
+    pub fn ranges(&self, section: &Arc<Section>) -> Ranges {
+        let mut list = self.list.lock();
+        let outstanding = list.find(section);
+        outstanding.map_or_else(Ranges::new, |one| one.ranges.clone())
+    }
+
     /// The oldest log that is needed for sections, also for those whose decision is not durable:
     /// it may be in `unsynced` or a later log, of which nothing may be durable. To be asked for
     /// before memtables are looked at: X2.

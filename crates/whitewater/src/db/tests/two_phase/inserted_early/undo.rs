@@ -1,6 +1,6 @@
 //! What a rollback restores.
 
-use super::super::{PROTOCOLS, id_of, logs, open_two, prepare, records, roll_back};
+use super::super::{PROTOCOLS, commit, id_of, logs, open_two, prepare, records, roll_back};
 use super::{options, undecided};
 use crate::options::read::WriteSpec;
 use crate::{ColumnFamilyDescriptor, CommitProtocol, DB, MergeOperands};
@@ -132,6 +132,59 @@ fn a_dropped_family_is_passed_over() {
         assert_eq!(undecided(engine), [], "{protocol}");
         assert_eq!(db.get("b"), Ok(None), "{protocol}");
     }
+}
+
+/// Nothing is written to a family that was dropped. Who still has its handle does not see what was
+/// rolled back, in a memtable or in a table, at a snapshot or without.
+#[test]
+fn a_dropped_family_shows_nothing_that_was_rolled_back() {
+    for (flushes, snapshot_first) in [(false, false), (false, true), (true, false), (true, true)] {
+        let what = format!("flushed: {flushes}, snapshot before: {snapshot_first}");
+        let fs = MemFs::new();
+        let db = open_two(&options(&fs, crate::CommitProtocol::Ordered));
+        let engine = db.engine();
+        let (other, handle) = (id_of(engine, "other"), db.cf_handle("other").unwrap());
+        db.put_cf(&handle, "a", "old").unwrap();
+        let batch = section_of(&[
+            (other, ValueType::Value, "a", "1"),
+            (other, ValueType::Value, "b", "1"),
+            (0, ValueType::Value, "a", "1"),
+        ]);
+        let x = engine.prepare_section(b"x", &batch, &WriteSpec::default());
+        let kept = [(other, ValueType::Value, "c", "1")];
+        let y = engine.prepare_section(b"y", &section_of(&kept), &WriteSpec::default());
+        if flushes {
+            db.flush_cf(&handle).unwrap();
+        }
+        let early = snapshot_first.then(|| db.snapshot());
+        let family = engine.column_families().pop().unwrap();
+        engine.drop_cf(&family).unwrap();
+        roll_back(engine, &x.unwrap());
+        commit(engine, &y.unwrap());
+        assert_eq!(undecided(engine), [], "{what}");
+        let late = db.snapshot();
+        let get = |key: &str| text(db.get_cf(&handle, key).unwrap());
+        let seen = ["a", "b", "c"].map(get);
+        let old = || Some("old".to_owned());
+        assert_eq!(seen, [old(), None, Some("1".into())], "{what}");
+        let seen = ["a", "b", "c"].map(|key| text(late.get_cf(&handle, key).unwrap()));
+        assert_eq!(seen, [old(), None, Some("1".into())], "{what}");
+        if let Some(early) = &early {
+            let seen = ["a", "b", "c"].map(|key| text(early.get_cf(&handle, key).unwrap()));
+            assert_eq!(seen, [old(), None, None], "{what}");
+        }
+        let all = db.iterator_cf(&handle, crate::IteratorMode::Start);
+        let keys: Vec<_> = all.map(|entry| entry.unwrap().0).collect();
+        assert_eq!(keys, [Box::from(*b"a"), Box::from(*b"c")], "{what}");
+        let default = db.cf_handle("default").unwrap();
+        let many = db.multi_get_cf([(&handle, "a"), (&handle, "b"), (&default, "a")]);
+        let many: Vec<_> = many.into_iter().map(|found| text(found.unwrap())).collect();
+        assert_eq!(many, [old(), None, None], "{what}");
+    }
+}
+
+fn text(value: Option<Vec<u8>>) -> Option<String> {
+    value.map(|value| String::from_utf8(value).unwrap())
 }
 
 /// A rollback that cannot read does not guess.
