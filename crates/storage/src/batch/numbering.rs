@@ -58,6 +58,36 @@ impl Numbering {
         )))
     }
 
+    /// The other one, for readers that are told no policy.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Numbering::PerEntry => Numbering::PerBatch,
+            Numbering::PerBatch => Numbering::PerEntry,
+        }
+    }
+
+    /// How the operations of the record `rep` are numbered in logs that are read with this one.
+    /// The policy may have changed: with [`PerBatch`](Self::PerBatch), a record without sections
+    /// and decisions ends with a noop. One that ends with an entry was written under another
+    /// policy, and each of its entries used up a number.
+    #[must_use]
+    pub fn of_record(self, rep: &[u8]) -> Self {
+        let mut last_is_entry = false;
+        for op in ops(rep) {
+            match op {
+                Ok(Op::Entry { .. }) => last_is_entry = true,
+                Ok(Op::Noop) => last_is_entry = false,
+                Ok(Op::LogData(_)) => {}
+                Ok(_) | Err(_) => return self,
+            }
+        }
+        match last_is_entry {
+            true => Numbering::PerEntry,
+            false => self,
+        }
+    }
+
     /// Walks over the log record `rep`.
     pub fn walk(self, rep: &[u8]) -> Numbered<'_> {
         Numbered {
@@ -189,6 +219,22 @@ mod tests {
     use crate::batch::Batch;
     use crate::error::ErrorKind;
     use crate::key::ValueType;
+
+    #[test]
+    fn a_plain_record_tells_by_its_end_how_it_is_numbered() {
+        use Numbering::{PerBatch, PerEntry};
+        let of = |ops: &[Op<'_>]| PerBatch.of_record(&record(7, ops));
+        assert_eq!(of(&[put(b"a"), put(b"b")]), PerEntry);
+        assert_eq!(of(&[Op::Noop, put(b"a"), Op::LogData(b"x")]), PerEntry);
+        assert_eq!(of(&[put(b"a"), Op::Noop]), PerBatch);
+        assert_eq!(of(&[Op::LogData(b"x")]), PerBatch);
+        for marker in [BEGIN, Op::Commit(b"x"), Op::Rollback(b"x")] {
+            assert_eq!(of(&[marker, put(b"a")]), PerBatch, "{marker:?}");
+            assert_eq!(of(&[put(b"a"), marker]), PerBatch, "{marker:?}");
+        }
+        let ends = record(7, &[put(b"a"), Op::Noop]);
+        assert_eq!(PerEntry.of_record(&ends), PerEntry);
+    }
 
     const BEGIN: Op<'_> = Op::BeginPrepare(PrepareKind::Committed);
     const BEGIN_PERSISTED: Op<'_> = Op::BeginPrepare(PrepareKind::Persisted);

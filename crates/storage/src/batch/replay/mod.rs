@@ -213,7 +213,7 @@ impl ReplayedSections {
     /// `NotSupported` for sections of another write policy; `Corruption` for numbers out of
     /// range and timestamps of a wrong size; those of `to`.
     pub fn replay(&mut self, record: &[u8], to: &mut dyn Replays) -> Result<u64> {
-        let mut walk = self.numbering.walk(record);
+        let mut walk = self.numbering.of_record(record).walk(record);
         let mut reading: Option<Reading> = None;
         while let Some(next) = walk.next() {
             let (op, number) = next?;

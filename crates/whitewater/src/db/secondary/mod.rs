@@ -32,7 +32,7 @@ use super::Engine;
 use super::generations::Switch;
 use super::missed_logs::{Logs, Places};
 use super::open::{Opening, Wanted, check_dir, check_wanted};
-use super::read_only::{check_families, identity, open_tables, other_policy};
+use super::read_only::{check_families, identity, open_tables};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role, empty_memtable};
 use crate::info_log::{InfoLog, dump};
 use crate::memtable::Memtable;
@@ -46,7 +46,6 @@ use std::sync::Arc;
 use tail::{Families, Tail};
 use whitewater_concurrent::system::{self, Mutex, RwLockReadGuard};
 use whitewater_concurrent::undecided::NumberRange;
-use whitewater_storage::batch::Numbering;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::read_current;
@@ -176,23 +175,23 @@ impl Progress {
             (self.recovered, self.stamp) = (recovered, stamp.clone());
         }
         let families = Families::new(&self.recovered, &self.files.wanted);
+        let mut other_policy = false;
         loop {
             self.tail.find_logs(&**fs, wal_dir, families.first_log())?;
             if ManifestStamp::take(&**fs, dir)? != stamp {
                 return Ok(false);
             }
             match self.tail.read(&**fs, wal_dir, &families) {
-                // Read again: the numbers of what was read so far may be others.
-                Err(e) if self.may_be_per_batch(&e) => self.tail = Tail::new(Numbering::PerBatch),
+                // A section of another write policy than the logs were read for, perhaps. Read
+                // again: the numbers of what was read so far may be others. The primary changes
+                // its policy only when no log has sections of the one before.
+                Err(e) if e.kind() == ErrorKind::NotSupported && !other_policy => {
+                    other_policy = true;
+                    self.tail = Tail::new(self.tail.numbering().other());
+                }
                 read => return read,
             }
         }
-    }
-
-    /// Whether `e` may come from a section of another write policy than the logs were read for.
-    fn may_be_per_batch(&self, e: &Error) -> bool {
-        self.tail.numbering() == Numbering::PerEntry
-            && other_policy(self.files.options.write_policy, e).is_some()
     }
 
     /// The last number of everything that was read.

@@ -6,7 +6,7 @@ use super::super::{PROTOCOLS, commit, prepare, roll_back};
 use super::options;
 use super::recovery::{keeping, killed, open};
 use crate::checkpoint::Checkpoint;
-use crate::{ColumnFamilyDescriptor, DB, ErrorKind, Options};
+use crate::{ColumnFamilyDescriptor, DB, ErrorKind, Options, WriteBatch};
 use std::path::Path;
 use whitewater_storage::filename;
 use whitewater_storage::fs::Fs;
@@ -112,6 +112,75 @@ fn a_secondary_instance_follows_through_an_opening_of_the_primary() {
         let value = if commits { "x" } else { "old" };
         assert_eq!(get(&secondary, "x"), some(value));
     }
+}
+
+/// The primary goes on without `WRITE_PREPARED`: its logs are numbered by entries again, and may
+/// have sections of `WRITE_COMMITTED`.
+#[test]
+fn a_secondary_instance_follows_a_primary_back_to_write_committed() {
+    let fs = MemFs::new();
+    let db = open(&keeping(&fs));
+    let committed = super::super::options(&fs, crate::CommitProtocol::Ordered);
+    let (dir, own) = (Path::new("/db"), Path::new("/own"));
+    let secondary =
+        DB::open_cf_descriptors_as_secondary(&committed, dir, own, families(&committed)).unwrap();
+    db.put("a", "old").unwrap();
+    commit(db.engine(), &prepare(db.engine(), "x", &["x"]));
+    let catch_up = || secondary.try_catch_up_with_primary().unwrap();
+    catch_up();
+    assert_eq!(values(&secondary, ["a", "x"]), [some("old"), some("x")]);
+    // No log may have sections of another policy.
+    db.flush().unwrap();
+    drop(db);
+    let mut two_phase = committed.clone();
+    two_phase.set_allow_2pc(true);
+    let db = DB::open_cf(&two_phase, dir, ["default", "other"]).unwrap();
+    let mut batch = WriteBatch::default();
+    batch.put("a", "deleted by the same batch");
+    batch.delete_range("0", "b");
+    batch.put("b", "1");
+    db.write(batch).unwrap();
+    catch_up();
+    assert_eq!(values(&secondary, ["a", "b"]), [None, some("1")]);
+    assert_eq!(
+        secondary.latest_sequence_number(),
+        db.latest_sequence_number()
+    );
+    let y = prepare(db.engine(), "y", &["y"]);
+    catch_up();
+    assert_eq!(get(&secondary, "y"), None);
+    commit(db.engine(), &y);
+    catch_up();
+    assert_eq!(get(&secondary, "y"), some("y"));
+    db.flush().unwrap();
+    drop(db);
+    // And forth again.
+    let db = open(&keeping(&fs));
+    db.put("a", "new").unwrap();
+    let z = prepare(db.engine(), "z", &["z"]);
+    catch_up();
+    assert_eq!(values(&secondary, ["a", "z"]), [some("new"), None]);
+    commit(db.engine(), &z);
+    catch_up();
+    assert_eq!(get(&secondary, "z"), some("z"));
+}
+
+/// What a plain database has logged is read as that, whatever policy the next opening has.
+#[test]
+fn an_opening_reads_the_logs_of_a_plain_database_as_they_were_numbered() {
+    let fs = MemFs::new();
+    let plain = super::super::options(&fs, crate::CommitProtocol::Ordered);
+    let db = DB::open_cf(&plain, "/db", ["default", "other"]).unwrap();
+    let mut batch = WriteBatch::default();
+    batch.put("a", "deleted by the same batch");
+    batch.delete_range("0", "c");
+    batch.put("b", "1");
+    db.write(batch).unwrap();
+    let last = db.latest_sequence_number();
+    let (_, options) = killed(&fs);
+    let db = open(&options);
+    assert_eq!(values(&db, ["a", "b"]), [None, some("1")]);
+    assert!(db.latest_sequence_number() >= last);
 }
 
 #[test]
