@@ -29,6 +29,8 @@ pub(super) const FULL_HISTORY_TS_LOW: u32 = 8198;
 pub(super) const GROUP_START: u32 = IGNORABLE_BIT | 0x1757;
 /// Another tag of this project; RocksDB skips it.
 pub(super) const LOGS_MISSED: u32 = IGNORABLE_BIT | 0x1758;
+/// Another tag of this project; RocksDB skips it.
+pub(super) const DECIDED_TO: u32 = IGNORABLE_BIT | 0x1759;
 pub(super) const OLD_BLOB_FILE_ADDITION: u32 = 8194;
 pub(super) const OLD_BLOB_FILE_GARBAGE: u32 = 8195;
 pub(super) const OLD_WAL_ADDITION: u32 = 8196;

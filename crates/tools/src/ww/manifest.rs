@@ -187,6 +187,10 @@ fn fields(edit: &VersionEdit, form: Form) -> Map<String, Value> {
     let missed = edit.logs_missed.iter().flatten();
     let missed = missed.map(|(first, end)| json!({"first": first, "end": end}));
     put("logs_missed", list(missed.collect()));
+    let decided = edit
+        .decided_to
+        .map(|(number, log)| json!({"number": number, "log": log}));
+    put("decided_to", decided);
     let cursors = edit.compact_cursors.iter();
     let cursors = cursors.map(|(level, at)| json!({"level": level, "key": key(at, form)}));
     put("compact_cursors", list(cursors.collect()));

@@ -243,12 +243,13 @@ impl Engine {
         let live = self.live();
         if self.commit.undecided.is_some() {
             // Asked for afterwards, so it covers all decisions that `live` knows.
-            let last = self.commit.sections.last_decided();
+            let decision = self.commit.sections.last_decided();
             planted!(DecisionNotDurable => return Ok(live));
-            if last > 0 {
+            if let Some(decision) = decision {
                 // A resumption waits for this before it changes the log.
                 let _here = self.commit.generations.load();
-                self.sync_wal(last)?;
+                self.sync_wal(decision.last)?;
+                self.commit.sections.note_gone_by(decision);
             }
         }
         Ok(live)

@@ -194,6 +194,7 @@ impl LogReplay<'_> {
             self.replay(log, &mut progress)?;
         }
         self.check_tables_behind_cut(&progress)?;
+        self.check_decisions_behind_cut(&progress)?;
         progress.out.sections = progress.sections.take_outstanding();
         if let Err(e) = self.check_sections(&progress.out) {
             self.remove_tables(&progress.out);
@@ -261,6 +262,25 @@ impl LogReplay<'_> {
                 cf.name
             ))
             .in_file(&filename::wal(self.wal_dir, log), None)),
+        }
+    }
+
+    /// Refuses a cut before a decision on a prepared section that tables go by: they have dropped
+    /// what would show if it was not decided.
+    ///
+    /// # Errors
+    /// `Corruption` naming the damaged log.
+    fn check_decisions_behind_cut(&self, progress: &Progress) -> Result<()> {
+        let (number, log) = self.recovered.tracked.decided_to();
+        match progress.cut {
+            Some(cut) if cut <= log && progress.read_to < number => {
+                Err(Error::corruption(format_args!(
+                    "tables go by a decision on a prepared transaction, with the number {number}, \
+                     that is behind damage in a log"
+                ))
+                .in_file(&filename::wal(self.wal_dir, cut), None))
+            }
+            _ => Ok(()),
         }
     }
 

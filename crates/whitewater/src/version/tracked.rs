@@ -9,12 +9,16 @@
 //! RocksDB, but records their numbers as *missed*: with another `wal_dir`, or once a file
 //! system is mounted again, they may turn up.
 //!
+//! With `WRITE_PREPARED`, tables may go by a decision that only a log has (X4 of `snapshots`), and
+//! the manifest tells up to where that log counts: what recovery leaves out before that is refused.
+//!
 //! Invariant T1: a log whose number was missed is never deleted as obsolete. It is replayed, or
 //! the opening that finds it fails.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use whitewater_storage::fs::Fs;
+use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::{Error, Result, filename};
 
@@ -31,6 +35,9 @@ pub(crate) struct TrackedLogs {
     min: u64,
     /// The ranges of missed logs: the first number, and the one behind the last.
     missed: Vec<(u64, u64)>,
+    /// The last decision on a prepared section that tables go by: the number of its record, and
+    /// that of its log. 0 before the first.
+    decided_to: (SequenceNumber, u64),
 }
 
 impl TrackedLogs {
@@ -50,6 +57,13 @@ impl TrackedLogs {
         if let Some(missed) = &edit.logs_missed {
             self.missed.clone_from(missed);
         }
+        self.decided_to = self.decided_to.max(edit.decided_to.unwrap_or_default());
+    }
+
+    /// The last decision on a prepared section that tables go by and that is durable in a log: the
+    /// number of its record, and that of the log; 0 before the first.
+    pub fn decided_to(&self) -> (SequenceNumber, u64) {
+        self.decided_to
     }
 
     /// The end of the range of missed logs that contains `number`.
@@ -122,7 +136,7 @@ impl TrackedLogs {
     }
 
     /// The edits that record the whole state.
-    pub fn snapshot(&self) -> Option<[VersionEdit; 3]> {
+    pub fn snapshot(&self) -> Option<[VersionEdit; 4]> {
         (*self != TrackedLogs::default()).then(|| {
             let logs = self.logs.iter();
             let additions = VersionEdit {
@@ -137,7 +151,11 @@ impl TrackedLogs {
                 logs_missed: (!self.missed.is_empty()).then(|| self.missed.clone()),
                 ..VersionEdit::default()
             };
-            [additions, deletion, missed]
+            let decided = VersionEdit {
+                decided_to: Some(self.decided_to).filter(|(number, _)| *number > 0),
+                ..VersionEdit::default()
+            };
+            [additions, deletion, missed, decided]
         })
     }
 

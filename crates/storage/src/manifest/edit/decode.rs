@@ -94,6 +94,12 @@ impl VersionEdit {
             tags::LOGS_MISSED => {
                 self.logs_missed = Some(f.inside("missed logs", Fields::ranges)?);
             }
+            tags::DECIDED_TO => {
+                let decision = f.inside("last decision", |f| {
+                    Ok((f.varint64("sequence number")?, f.varint64("log number")?))
+                })?;
+                self.decided_to = Some(decision);
+            }
             tag if tag & tags::IGNORABLE_BIT != 0 => {
                 f.string("payload of a field to skip")?;
             }

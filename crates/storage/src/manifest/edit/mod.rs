@@ -142,6 +142,9 @@ pub struct VersionEdit {
     /// project): ranges of numbers, each with its first number and the one after its last. An edit
     /// with this field lists all of them.
     pub logs_missed: Option<Vec<(u64, u64)>>,
+    /// The last decision on a prepared section that tables go by and that is in a log (tag 14169,
+    /// of this project): the number of its record, and that of the log. The record is durable.
+    pub decided_to: Option<(SequenceNumber, u64)>,
 }
 
 impl VersionEdit {

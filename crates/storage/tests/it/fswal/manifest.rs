@@ -89,6 +89,7 @@ prop_compose! {
     ) -> VersionEdit {
         VersionEdit {
             logs_missed: wal_deletion.map(|n| vec![(n, n.saturating_add(9))]),
+            decided_to: numbers[2].zip(numbers[3]),
             comparator,
             log_number: numbers[0],
             prev_log_number: numbers[1],

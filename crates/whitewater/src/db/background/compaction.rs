@@ -195,8 +195,9 @@ impl Engine {
         let (db, options) = (self.db_options(), cf.options());
         let ctx = self.output_context(cf, (&db, &options), &live);
         let _pending = self.files.expect_outputs();
-        let done = job::run(&compaction, &ctx, &self.files.tables, events)
+        let mut done = job::run(&compaction, &ctx, &self.files.tables, events)
             .inspect_err(|e| self.count_cancelled(e))?;
+        done.edit.decided_to = self.commit.sections.gone_by();
         let outputs: Vec<_> = done.edit.new_files.iter().map(|(_, f)| f.clone()).collect();
         if !done.moved {
             tell_tables(self, &cf.name, number, &outputs);

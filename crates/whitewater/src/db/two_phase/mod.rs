@@ -43,7 +43,7 @@ mod outstanding;
 pub(super) mod recovered;
 mod undo;
 
-pub(super) use outstanding::{OutstandingSections, Ranges};
+pub(super) use outstanding::{Decision, OutstandingSections, Ranges};
 
 use super::Engine;
 use super::timestamps::Stamped;

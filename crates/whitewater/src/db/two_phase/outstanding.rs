@@ -34,8 +34,21 @@ struct List {
     /// For logs with decisions on sections that were inserted when they were prepared: the oldest
     /// log with such a section. It is needed until the log with the decision is durable.
     decided_in: BTreeMap<u64, u64>,
-    /// The last number of the newest decision that was acknowledged; 0 before the first.
-    last_decided: SequenceNumber,
+    /// The newest decision that was acknowledged.
+    last_decided: Decision,
+    /// The newest one that a flush or compaction has gone by. It is durable.
+    gone_by: Decision,
+}
+
+/// Where the record of a decision is; all 0 stands for none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Decision {
+    /// Its last number.
+    pub last: SequenceNumber,
+    /// Its first number, which the record has.
+    pub first: SequenceNumber,
+    /// The log that has it.
+    pub log: u64,
 }
 
 /// A section that is prepared or about to be.
@@ -46,8 +59,8 @@ struct Outstanding {
     place: Option<Place>,
     /// A decision is under way.
     deciding: bool,
-    /// The last number of the decision, once that is logged.
-    decided: Option<SequenceNumber>,
+    /// The decision, once that is logged.
+    decided: Option<Decision>,
     /// The numbers of its operations, if these are in memtables or tables before it is decided.
     ranges: Ranges,
     /// The numbers of the operations that the decision has inserted, which are decided with it.
@@ -60,7 +73,9 @@ pub(crate) type Ranges = SmallVec<[NumberRange; 1]>;
 impl Outstanding {
     /// Where its record is, if it is prepared at the visible number `visible`.
     fn place_at(&self, visible: SequenceNumber) -> Option<Place> {
-        let is_decided = self.decided.is_some_and(|last| last <= visible);
+        let is_decided = self
+            .decided
+            .is_some_and(|decision| decision.last <= visible);
         let place = self.place.filter(|place| place.number <= visible);
         place.filter(|_| !is_decided)
     }
@@ -180,21 +195,21 @@ impl OutstandingSections {
         })
     }
 
-    /// Notes that the decision on `section` is in `log`, with numbers up to `last`, which
-    /// is not visible yet. Operations are being inserted with the numbers `range`, if that is
+    /// Notes the `decision` on `section`, which is logged and not visible yet. Operations are being inserted with the numbers `range`, if that is
     /// set, which are decided with the section. Returns the log of the section; 0 if that is
     /// unknown.
     pub fn note_decided(
         &self,
         section: &Arc<Section>,
-        (log, last): (u64, SequenceNumber),
+        decision: Decision,
         range: Option<NumberRange>,
     ) -> u64 {
         let mut list = self.list.lock();
         let Some(outstanding) = list.find(section) else {
             return 0;
         };
-        outstanding.decided = Some(last);
+        let log = decision.log;
+        outstanding.decided = Some(decision);
         outstanding.of_decision = range;
         let of_section = outstanding.place.map_or(0, |place| place.log);
         let mut waits = section.is_inserted_early() && of_section < log;
@@ -224,9 +239,22 @@ impl OutstandingSections {
         places.chain(list.decided_in.values().copied()).min()
     }
 
-    /// The last number of the newest decision that was acknowledged; 0 before the first.
-    pub fn last_decided(&self) -> SequenceNumber {
-        self.list.lock().last_decided
+    /// The newest decision that was acknowledged, if there was one.
+    pub fn last_decided(&self) -> Option<Decision> {
+        Some(self.list.lock().last_decided).filter(|decision| decision.last > 0)
+    }
+
+    /// Notes that a flush or compaction goes by decisions up to `decision`, which is durable.
+    pub fn note_gone_by(&self, decision: Decision) {
+        let mut list = self.list.lock();
+        list.gone_by = list.gone_by.max(decision);
+    }
+
+    /// What the manifest has to tell of decisions that tables go by: the number of the newest one
+    /// and its log. It is durable.
+    pub fn gone_by(&self) -> Option<(SequenceNumber, u64)> {
+        let decision = self.list.lock().gone_by;
+        (decision.last > 0).then_some((decision.first, decision.log))
     }
 
     /// The oldest log that has a section that is not decided.
@@ -287,7 +315,7 @@ impl List {
 
     fn remove_decided(&mut self, section: &Arc<Section>) -> Option<Outstanding> {
         let removed = self.remove(section)?;
-        self.last_decided = self.last_decided.max(removed.decided.unwrap_or(0));
+        self.last_decided = self.last_decided.max(removed.decided.unwrap_or_default());
         Some(removed)
     }
 }

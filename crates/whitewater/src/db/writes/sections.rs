@@ -1,6 +1,7 @@
 //! What a write of two-phase commit does in its window besides inserting.
 
 use super::super::Engine;
+use super::super::two_phase::Decision;
 use crate::memtable::sections::SectionWrite;
 use crate::write::generation::Generation;
 use whitewater_storage::batch::{Batch, Op};
@@ -27,7 +28,7 @@ impl Engine {
             }
             SectionWrite::Rollback(section, _) | SectionWrite::Commit(section, _) => {
                 let log = generation.wal.log_number();
-                let log = sections.note_decided(section, (log, last), range);
+                let log = sections.note_decided(section, Decision { last, first, log }, range);
                 if let SectionWrite::Commit(..) = write
                     && !section.is_inserted_early()
                 {

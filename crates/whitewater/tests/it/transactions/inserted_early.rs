@@ -11,11 +11,12 @@ use whitewater::fs::Fs;
 use whitewater::fs::fault::{FaultFs, FaultOp, OpSet, Rule};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    ErrorKind, MergeOperands, Options, Point, TransactionDBOptions, WriteBatchWithTransaction,
-    WritePolicy,
+    DBRecoveryMode, ErrorKind, MergeOperands, Options, Point, TransactionDBOptions,
+    WriteBatchWithTransaction, WritePolicy,
 };
 use whitewater_storage::batch::{self, Op};
 use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::read_file;
 use whitewater_storage::wal::{LogReader, ReadOutcome};
 
 fn policy() -> TransactionDBOptions {
@@ -225,6 +226,61 @@ fn a_power_cut_behind_a_commit_leaves_what_it_hides() {
         assert_eq!(value(&db, "a").as_deref(), Some("old"));
     }
     assert!(value(&db, "a").is_some());
+}
+
+/// Damages the last record of the newest log, which a flush or a compaction has gone by or not.
+/// Returns what an opening says that cuts logs at damage.
+fn damaged_at_the_end(fs: &MemFs) -> Result<TxnDb, whitewater::Error> {
+    let cut = fs.crash_clone(1.0, 1);
+    let dir = Path::new(DIR);
+    let names = cut.list(dir).unwrap();
+    let numbers = names.iter().filter_map(|name| match filename::parse(name) {
+        Some(FileType::Wal(number)) => Some(number),
+        _ => None,
+    });
+    let path = filename::wal(dir, numbers.max().unwrap());
+    let mut bytes = read_file(&cut, &path, u64::MAX).unwrap();
+    let end = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[end] ^= 1;
+    cut.create(&path).unwrap().append(&bytes).unwrap();
+    let mut options = options_on(cut);
+    options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
+    TxnDb::open(&options, &policy(), DIR)
+}
+
+/// A flush knows that the transaction is decided, so it drops what its value hides. Recovery that
+/// cuts the log before the decision would find it undecided, and the older value gone.
+#[test]
+fn damage_before_a_decision_that_a_flush_went_by_is_told() {
+    // Into the log behind the flushed one, before the flush looks or after it.
+    for at in [Point::Switched, Point::Retaining] {
+        let fs = MemFs::new();
+        let mut o = options_on(fs.clone());
+        let trap = Trap::set(&mut o);
+        let db = &open(&o);
+        db.put("a", "old").unwrap();
+        let txn = prepared(db, "x", &["a"]);
+        trap.arm(at);
+        thread::scope(|s| {
+            s.spawn(|| db.flush().unwrap());
+            trap.wait();
+            let committed = txn.commit();
+            trap.release();
+            committed.unwrap();
+        });
+        let opened = damaged_at_the_end(&fs);
+        if at == Point::Switched {
+            let e = opened.map(drop).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
+            assert!(e.to_string().contains("go by a decision"), "{e}");
+        } else {
+            let db = opened.unwrap();
+            assert_eq!(names(&db), ["x"]);
+            assert_eq!(value(&db, "a").as_deref(), Some("old"));
+            db.prepared_transactions()[0].rollback().unwrap();
+            assert_eq!(value(&db, "a").as_deref(), Some("old"));
+        }
+    }
 }
 
 fn append(_key: &[u8], existing: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {

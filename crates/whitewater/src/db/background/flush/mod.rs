@@ -387,6 +387,7 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
         prev_log_number: Some(0),
         min_log_number_to_keep: Some(min_log),
         new_files: flushed.tables.iter().map(|t| (0, t.clone())).collect(),
+        decided_to: engine.commit.sections.gone_by(),
         ..VersionEdit::default()
     });
     let mut edits: Vec<_> = edits.collect();

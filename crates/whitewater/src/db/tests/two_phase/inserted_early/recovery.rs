@@ -295,6 +295,52 @@ fn damage_in_the_log_of_sections_stops_every_opening() {
     assert_eq!((names(&db), get(&db, "x")), (vec!["x".into()], some("old")));
 }
 
+/// A compaction that knows of a commit drops what the transaction hides. Recovery that cuts the log
+/// before the commit would find the transaction prepared, and nothing to restore.
+#[test]
+fn damage_before_a_decision_that_a_compaction_went_by_is_told() {
+    for compacts in [false, true] {
+        let fs = MemFs::new();
+        let db = open(&keeping(&fs));
+        db.put("x", "old").unwrap();
+        db.flush().unwrap();
+        let x = prepare(db.engine(), "x", &["x"]);
+        db.flush().unwrap();
+        commit(db.engine(), &x);
+        if compacts {
+            db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        }
+        let (fs, mut options) = killed(&fs);
+        options.set_wal_recovery_mode(DBRecoveryMode::PointInTime);
+        let path = filename::wal(Path::new("/db"), *logs(&fs).last().unwrap());
+        let mut bytes = read_file(&fs, &path, u64::MAX).unwrap();
+        let at = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+        bytes[at] ^= 1;
+        fs.create(&path).unwrap().append(&bytes).unwrap();
+        let opened = DB::open_cf(&options, "/db", ["default", "other"]);
+        if compacts {
+            let e = opened.unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
+            assert!(e.to_string().contains("go by a decision"), "{e}");
+            let reader = DB::open_cf_for_read_only(&options, "/db", ["default", "other"], false);
+            assert_eq!(reader.unwrap_err().kind(), ErrorKind::Corruption);
+            bytes[at] ^= 1;
+            fs.create(&path).unwrap().append(&bytes).unwrap();
+            let db = DB::open_cf(&options, "/db", ["default", "other"]).unwrap();
+            assert_eq!((names(&db).len(), get(&db, "x")), (0, some("x")));
+            // Known from manifest to manifest, and of no importance for later logs.
+            drop(db);
+            let db = open(&options);
+            assert_eq!(get(&db, "x"), some("x"));
+        } else {
+            let db = opened.unwrap();
+            assert_eq!((names(&db), get(&db, "x")), (vec!["x".into()], some("old")));
+            decide(&db, "x", false);
+            assert_eq!(get(&db, "x"), some("old"));
+        }
+    }
+}
+
 /// Transactions that RocksDB wrote in parts: `x` was never prepared, `y` was, and `z` is
 /// committed.
 fn with_parts() -> MemFs {
