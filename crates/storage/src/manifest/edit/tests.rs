@@ -73,6 +73,7 @@ fn full() -> VersionEdit {
         wal_additions: vec![(40, Some(1 << 34)), (41, None)],
         wal_deletion: Some(39),
         logs_missed: Some(vec![(3, 9), (40, 1 << 40)]),
+        decided_to: Some((70, 9)),
     }
 }
 
@@ -100,7 +101,7 @@ fn truncations_never_panic_and_give_whole_fields() {
         }
     }
     // One per field boundary.
-    assert_eq!(decoded, 25);
+    assert_eq!(decoded, 26);
 }
 
 #[test]

@@ -195,9 +195,9 @@ impl OutstandingSections {
         })
     }
 
-    /// Notes the `decision` on `section`, which is logged and not visible yet. Operations are being inserted with the numbers `range`, if that is
-    /// set, which are decided with the section. Returns the log of the section; 0 if that is
-    /// unknown.
+    /// Notes the `decision` on `section`, which is logged and not visible yet. Operations are being
+    /// inserted with the numbers `range`, if that is set, which are decided with the section.
+    /// Returns the log of the section; 0 if that is unknown.
     pub fn note_decided(
         &self,
         section: &Arc<Section>,
