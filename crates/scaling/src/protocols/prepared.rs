@@ -20,9 +20,9 @@ const CACHE_LINES: usize = 1024;
 const CHANGE: Time = 30 * NS;
 /// How long a thread of this tree looks at a lock before it sleeps.
 const SPIN: Time = 2_000 * NS;
-/// What a write costs one thread of RocksDB more than an unordered one, and each entry of its batch:
-/// the transaction, and the search for keys that are twice in the batch. Measured with one thread
-/// and batches of 1, 8 and 32.
+/// What a write costs one thread of RocksDB more than an unordered one, and each entry of its
+/// batch: the transaction, and the search for keys that are twice in the batch. Measured with one
+/// thread and batches of 1, 8 and 32.
 const WRITE: Time = 350 * NS;
 const ENTRY: Time = 140 * NS;
 

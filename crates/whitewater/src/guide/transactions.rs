@@ -314,8 +314,8 @@
 //! * With the policy `WritePrepared`, reads never fail with `TryAgain`, and snapshots cost nothing
 //!   that grows with the number of commits. A rollback undoes merges, too; RocksDB's does so with
 //!   `rollback_merge_operands`. Single deletions are written as deletions: a rollback leaves more
-//!   values of a key than one of them would meet. Pipelined commit is allowed, and unordered commit needs no
-//!   [`set_two_write_queues`](crate::Options::set_two_write_queues).
+//!   values of a key than one of them would meet. Pipelined commit is allowed, and unordered commit
+//!   needs no [`set_two_write_queues`](crate::Options::set_two_write_queues).
 //! * A prepared transaction takes no more writes. RocksDB accepts them, and loses them in a crash.
 //! * A batch outside of transactions locks keys of single deletions as well.
 //! * Waiting for a lock is in order of arrival, but for upgrades from shared to exclusive. A lock

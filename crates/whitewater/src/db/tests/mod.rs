@@ -1,6 +1,6 @@
 //! Tests that need access to the engine's internals: `in_place` updates, `ingestions`,
-//! `large` batches, `merges`, `pools` of threads, `protection` of entries, `resumptions`, `switches`,
-//! `threads`, `two_phase` commit, `undecided` writes, `unordered` ones and `versions`.
+//! `large` batches, `merges`, `pools` of threads, `protection` of entries, `resumptions`,
+//! `switches`, `threads`, `two_phase` commit, `undecided` writes, `unordered` ones and `versions`.
 
 mod in_place;
 mod ingestions;
