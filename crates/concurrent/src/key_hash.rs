@@ -13,12 +13,19 @@ const FACTORS: [u64; 3] = [
 
 /// Hashes keys in a way that nobody can foresee.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct KeyHasher {
+pub struct KeyHasher {
     /// What the words of keys meet, so that nobody can choose keys with equal hashes.
     secret: u64,
 }
 
+impl Default for KeyHasher {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl KeyHasher {
+    /// A hasher with a secret of its own.
     pub fn new() -> Self {
         // Every run of a simulation, and of a model, must have the same collisions.
         Self::from_seed(match system::random() {

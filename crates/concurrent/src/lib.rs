@@ -46,7 +46,7 @@ pub mod dynamic_bloom;
 pub mod group;
 pub mod hash_buckets;
 pub mod heap;
-mod key_hash;
+pub mod key_hash;
 pub mod key_locks;
 mod once;
 pub mod prefetch;

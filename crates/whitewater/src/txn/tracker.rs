@@ -1,6 +1,8 @@
 //! The keys that a transaction has read for update or written.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+use whitewater_concurrent::key_hash::KeyHasher;
 use whitewater_storage::key::SequenceNumber;
 
 /// What is known about one key.
@@ -36,59 +38,177 @@ pub(crate) enum TakenBack {
     Last,
 }
 
+/// Up to so many keys are compared one after the other.
+const FEW: usize = 8;
+
+/// The end of a chain.
+const NONE: u32 = u32::MAX;
+
+/// A key that is or was in the set.
+#[derive(Debug, Clone, Copy)]
+struct Entry {
+    family: u32,
+    /// Where the key is in [`Tracker::bytes`].
+    start: usize,
+    len: usize,
+    /// The entry before this one with the same hash, or [`NONE`].
+    next: u32,
+    /// Without uses the key is not in the set.
+    tracked: Tracked,
+}
+
+impl Entry {
+    fn is_used(&self) -> bool {
+        self.tracked.reads > 0 || self.tracked.writes > 0
+    }
+}
+
 /// A set of keys with their uses: those of a transaction, or those since a savepoint.
+///
+/// Most transactions use a few keys, and all of these end together. So keys are kept in the order
+/// in which they were first used, which a simulation repeats, in one piece of memory.
 #[derive(Debug, Default)]
 pub(crate) struct Tracker {
-    /// By column family. Locks are given back in this order, which a simulation repeats.
-    families: BTreeMap<u32, BTreeMap<Box<[u8]>, Tracked>>,
+    entries: Vec<Entry>,
+    /// The bytes of the keys.
+    bytes: Vec<u8>,
+    /// For each hash the newest entry with it, once there are more than a few.
+    index: Option<Index>,
+}
+
+/// A map from hashes.
+#[derive(Debug)]
+struct Index {
+    hasher: KeyHasher,
+    newest: HashMap<u64, u32, BuildHasherDefault<AsItIs>>,
+}
+
+/// The hash of what is a hash.
+#[derive(Debug, Default)]
+struct AsItIs(u64);
+
+impl Hasher for AsItIs {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        // Not called for numbers.
+        for byte in bytes {
+            self.0 = self.0.rotate_left(8) ^ u64::from(*byte);
+        }
+    }
+
+    fn write_u64(&mut self, hash: u64) {
+        self.0 = hash;
+    }
 }
 
 impl Tracker {
     /// What is known about `key`.
     pub fn get(&self, family: u32, key: &[u8]) -> Option<Tracked> {
-        self.families.get(&family)?.get(key).copied()
+        let entry = &self.entries[self.find(family, key)?];
+        entry.is_used().then_some(entry.tracked)
+    }
+
+    fn key(&self, entry: &Entry) -> &[u8] {
+        &self.bytes[entry.start..entry.start + entry.len]
+    }
+
+    /// The number of the entry of `key`, which may be without uses.
+    fn find(&self, family: u32, key: &[u8]) -> Option<usize> {
+        let is_it = |entry: &Entry| entry.family == family && self.key(entry) == key;
+        let Some(index) = &self.index else {
+            return self.entries.iter().position(is_it);
+        };
+        let mut at = *index.newest.get(&index.hasher.hash(family, key))?;
+        loop {
+            let entry = self.entries.get(at as usize)?;
+            if is_it(entry) {
+                return Some(at as usize);
+            }
+            at = entry.next;
+        }
+    }
+
+    /// The entry of `key`, used in the set or not.
+    fn find_mut(&mut self, family: u32, key: &[u8]) -> Option<&mut Entry> {
+        let at = self.find(family, key)?;
+        Some(&mut self.entries[at])
+    }
+
+    /// Adds an entry for `key`, which has none.
+    fn add(&mut self, family: u32, key: &[u8], tracked: Tracked) {
+        let at = self.entries.len();
+        self.entries.push(Entry {
+            family,
+            start: self.bytes.len(),
+            len: key.len(),
+            next: NONE,
+            tracked,
+        });
+        self.bytes.extend_from_slice(key);
+        if self.index.is_some() {
+            self.enter(at);
+        } else if at >= FEW {
+            self.index = Some(Index {
+                hasher: KeyHasher::new(),
+                newest: HashMap::default(),
+            });
+            (0..=at).for_each(|at| self.enter(at));
+        }
+    }
+
+    /// Enters an entry into the index.
+    fn enter(&mut self, at: usize) {
+        let (family, key) = (self.entries[at].family, self.entries[at].start);
+        let key = key..key + self.entries[at].len;
+        if let Some(index) = &mut self.index {
+            let hash = index.hasher.hash(family, &self.bytes[key]);
+            let before = index.newest.insert(hash, at as u32);
+            self.entries[at].next = before.unwrap_or(NONE);
+        }
     }
 
     /// Counts a use of `key`.
     pub fn track(&mut self, family: u32, key: &[u8], used: Use) {
-        let keys = self.families.entry(family).or_default();
-        // Looked up first, so that a known key is not copied.
-        if !keys.contains_key(key) {
-            let new = Tracked {
-                valid_at: used.valid_at,
-                reads: 0,
-                writes: 0,
-                exclusive: false,
-            };
-            keys.insert(key.into(), new);
-        }
-        let Some(tracked) = keys.get_mut(key) else {
+        let (reads, writes) = if used.read_only { (1, 0) } else { (0, 1) };
+        let more = Tracked {
+            valid_at: used.valid_at,
+            reads,
+            writes,
+            exclusive: used.exclusive,
+        };
+        self.add_uses(family, key, more);
+    }
+
+    fn add_uses(&mut self, family: u32, key: &[u8], more: Tracked) {
+        let Some(entry) = self.find_mut(family, key) else {
+            return self.add(family, key, more);
+        };
+        if !entry.is_used() {
+            entry.tracked = more;
             return;
-        };
-        tracked.valid_at = tracked.valid_at.min(used.valid_at);
-        tracked.exclusive |= used.exclusive;
-        let count = if used.read_only {
-            &mut tracked.reads
-        } else {
-            &mut tracked.writes
-        };
-        *count = count.saturating_add(1);
+        }
+        let tracked = &mut entry.tracked;
+        tracked.valid_at = tracked.valid_at.min(more.valid_at);
+        tracked.exclusive |= more.exclusive;
+        tracked.reads = tracked.reads.saturating_add(more.reads);
+        tracked.writes = tracked.writes.saturating_add(more.writes);
     }
 
     /// Takes back one read for update of `key`.
     pub fn take_back(&mut self, family: u32, key: &[u8]) -> TakenBack {
-        let Some(keys) = self.families.get_mut(&family) else {
+        let entry = self.find_mut(family, key);
+        let Some(entry) = entry.filter(|entry| entry.tracked.reads > 0) else {
             return TakenBack::Nothing;
         };
-        let Some(tracked) = keys.get_mut(key).filter(|t| t.reads > 0) else {
-            return TakenBack::Nothing;
-        };
-        tracked.reads -= 1;
-        if tracked.reads > 0 || tracked.writes > 0 {
-            return TakenBack::One;
+        entry.tracked.reads -= 1;
+        if entry.is_used() {
+            TakenBack::One
+        } else {
+            TakenBack::Last
         }
-        keys.remove(key);
-        TakenBack::Last
     }
 
     /// The keys of which `since`, a part of this set, has all uses.
@@ -106,53 +226,37 @@ impl Tracker {
     /// Removes the uses of `part`. A key without uses is forgotten.
     pub fn subtract(&mut self, part: &Tracker) {
         for (family, key, part) in part.iter() {
-            let Some(keys) = self.families.get_mut(&family) else {
-                continue;
-            };
-            let Some(tracked) = keys.get_mut(key) else {
-                continue;
-            };
-            tracked.reads = tracked.reads.saturating_sub(part.reads);
-            tracked.writes = tracked.writes.saturating_sub(part.writes);
-            if tracked.reads == 0 && tracked.writes == 0 {
-                keys.remove(key);
+            if let Some(Entry { tracked, .. }) = self.find_mut(family, key) {
+                tracked.reads = tracked.reads.saturating_sub(part.reads);
+                tracked.writes = tracked.writes.saturating_sub(part.writes);
             }
         }
     }
 
     /// Adds the uses of `part`.
-    pub fn merge(&mut self, part: Tracker) {
-        for (family, part) in part.families {
-            let keys = self.families.entry(family).or_default();
-            for (key, part) in part {
-                let tracked = keys.entry(key).or_insert(Tracked {
-                    reads: 0,
-                    writes: 0,
-                    ..part
-                });
-                tracked.valid_at = tracked.valid_at.min(part.valid_at);
-                tracked.reads = tracked.reads.saturating_add(part.reads);
-                tracked.writes = tracked.writes.saturating_add(part.writes);
-                tracked.exclusive |= part.exclusive;
-            }
+    pub fn merge(&mut self, part: &Tracker) {
+        for (family, key, part) in part.iter() {
+            self.add_uses(family, key, part);
         }
     }
 
     /// Forgets everything.
     pub fn clear(&mut self) {
-        self.families.clear();
+        self.entries.clear();
+        self.bytes.clear();
+        self.index = None;
     }
 
     /// The number of keys.
     #[cfg(test)]
     fn len(&self) -> usize {
-        self.families.values().map(BTreeMap::len).sum()
+        self.iter().count()
     }
 
-    /// The keys, in no order.
+    /// The keys, in the order in which they were first used.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &[u8], Tracked)> {
-        let families = self.families.iter();
-        families.flat_map(|(&family, keys)| keys.iter().map(move |(k, t)| (family, &k[..], *t)))
+        let used = self.entries.iter().filter(|entry| entry.is_used());
+        used.map(|entry| (entry.family, self.key(entry), entry.tracked))
     }
 }
 
@@ -225,12 +329,49 @@ mod tests {
         outer.track(0, b"k", read(4));
         inner.track(0, b"k", write(3));
         inner.track(2, b"k", write(3));
-        outer.merge(inner);
+        outer.merge(&inner);
         let k = outer.get(0, b"k").unwrap();
         assert_eq!(
             (k.reads, k.writes, k.valid_at, k.exclusive),
             (1, 1, 3, true)
         );
         assert_eq!(outer.len(), 2);
+    }
+
+    #[test]
+    fn of_many_keys_each_is_found_and_comes_in_the_order_of_its_first_use() {
+        let mut tracker = Tracker::default();
+        let keys: Vec<_> = (0..500_u32)
+            .rev()
+            .map(|n| n.to_string().repeat(3))
+            .collect();
+        for key in keys.iter().chain(&keys[100..200]) {
+            for family in [3, 0] {
+                tracker.track(family, key.as_bytes(), read(key.len() as u64));
+            }
+        }
+        assert_eq!(tracker.len(), 1000);
+        for (at, key) in keys.iter().enumerate() {
+            let known = tracker.get(0, key.as_bytes()).unwrap();
+            assert_eq!(known.reads, 1 + u32::from((100..200).contains(&at)));
+            assert_eq!(known.valid_at, key.len() as u64);
+        }
+        assert_eq!(tracker.get(0, b"no"), None);
+        let order: Vec<_> = tracker
+            .iter()
+            .map(|(family, key, _)| (family, key))
+            .collect();
+        let expected = keys
+            .iter()
+            .flat_map(|key| [(3, key.as_bytes()), (0, key.as_bytes())]);
+        assert_eq!(order, expected.collect::<Vec<_>>());
+        assert_eq!(tracker.take_back(3, keys[7].as_bytes()), TakenBack::Last);
+        assert_eq!(tracker.get(3, keys[7].as_bytes()), None);
+        assert_eq!(tracker.len(), 999);
+        tracker.track(3, keys[7].as_bytes(), write(1));
+        let again = tracker.get(3, keys[7].as_bytes()).unwrap();
+        assert_eq!((again.valid_at, again.reads, again.writes), (1, 0, 1));
+        tracker.clear();
+        assert_eq!((tracker.len(), tracker.get(0, b"1")), (0, None));
     }
 }

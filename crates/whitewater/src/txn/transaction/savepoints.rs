@@ -60,7 +60,7 @@ impl Transaction {
         let inner = &mut *self.inner.borrow_mut();
         let popped = inner.savepoints.pop().ok_or_else(no_savepoint)?;
         if let Some(before) = inner.savepoints.last_mut() {
-            before.since.merge(popped.since);
+            before.since.merge(&popped.since);
         }
         inner.batch.pop_savepoint()
     }
