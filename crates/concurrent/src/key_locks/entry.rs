@@ -95,7 +95,7 @@ pub(super) struct Blockers {
 pub(super) struct Entry {
     pub family: u32,
     pub key: Vec<u8>,
-    /// Whether the holder has it exclusively.
+    /// Whether the holder has it exclusively, or several whose locks were restored.
     exclusive: bool,
     pub holders: Vec<Holder>,
     /// In the order of arrival, but for upgrades. The first is one that cannot be granted
@@ -150,6 +150,11 @@ impl Entry {
             self.add(Holder::new(owner), mode);
         }
         may
+    }
+
+    /// Makes `owner` a holder beside those that there are, for none but them.
+    pub fn restore(&mut self, owner: &Arc<LockOwner>) {
+        self.add(Holder::new(owner), LockMode::Exclusive);
     }
 
     /// Gives up the lock of `id`. The caller settles the entry then.

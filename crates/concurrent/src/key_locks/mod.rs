@@ -18,7 +18,9 @@
 //!
 //! Invariants:
 //! * K1: an exclusive lock has one holder. Beside the holder of a shared lock there is none
-//!   that has it exclusively.
+//!   that has it exclusively. Only owners whose locks were [restored](KeyLocks::restore) may
+//!   have one key exclusively together. They lock nothing more on it, and nobody else has it
+//!   before the last of them has given it up.
 //! * K2: no lost wake-up. When the mutex of a shard is released, no first waiter of a queue
 //!   could have its lock. Who changes the holders or the head of a queue grants what can be
 //!   granted (`Entry::settle`), also who gives up. Locks are
@@ -228,6 +230,18 @@ impl KeyLocks {
             Attempt::Failed(error) => Err(error),
             Attempt::Conflict => self.wait(shard, owner, place, mode, wait),
         }
+    }
+
+    /// Locks a key exclusively for an `owner` that had the lock before this table was made, as a
+    /// prepared transaction of an earlier process had. It does not wait: others whose locks were
+    /// restored may have the key, too. It counts for the limit, and does not ask for it. To be
+    /// called before anybody [locks](KeyLocks::lock) a key. Returns whether the column family is
+    /// there.
+    pub fn restore(&self, owner: &Arc<LockOwner>, family: u32, key: &[u8]) -> bool {
+        let hash = self.hash(family, key);
+        let place = Place { hash, family, key };
+        let mut shard = self.shard(hash).lock();
+        shard.restore(place, owner, self.max_locks.is_some())
     }
 
     /// Turns an exclusive lock of `owner` into a shared one. Does nothing if it has none.

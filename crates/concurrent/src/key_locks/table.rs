@@ -129,6 +129,23 @@ impl Shard {
         Attempt::Locked
     }
 
+    /// Makes `owner` a holder, whoever else holds the key and however many are locked. Returns
+    /// whether the family is there.
+    pub fn restore(&mut self, place: Place<'_>, owner: &Arc<LockOwner>, limited: bool) -> bool {
+        if let Some(entry) = self.get_mut(place) {
+            entry.restore(owner);
+            return true;
+        }
+        let Ok(family) = self.family(place.family) else {
+            return false;
+        };
+        if limited {
+            self.families[family].locked.fetch_add(1, Ordering::Relaxed);
+        }
+        self.insert(place).restore(owner);
+        true
+    }
+
     /// Gives up the lock of `id`, and hands it on. Forgets the entry if nobody wants it.
     pub fn unlock(&mut self, place: Place<'_>, id: u64, limited: bool) {
         let Some(slot) = self.find(place) else {

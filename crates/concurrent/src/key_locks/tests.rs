@@ -145,6 +145,46 @@ fn a_limit_counts_each_key_of_a_family_once() {
 }
 
 #[test]
+fn restored_locks_are_held_together_until_the_last_is_given_up() {
+    let (locks, [a, b, c, d]) = (table(Some(1)), owners());
+    for (owner, key) in [(&a, b"1"), (&b, b"1"), (&a, b"2")] {
+        assert!(locks.restore(owner, 0, key));
+    }
+    assert!(!locks.restore(&a, 1, b"1"), "there is no such family");
+    assert_eq!(
+        (holders(&locks, b"1"), holders(&locks, b"2")),
+        (vec![1, 2], vec![1])
+    );
+    // A holder has its key already. Who is new waits, whatever it wants.
+    locks.lock(&a, 0, b"1", Exclusive, &NO).unwrap();
+    for mode in [Exclusive, Shared] {
+        let refused = locks.lock(&c, 0, b"1", mode, &NO);
+        assert_eq!(refused, Err(LockError::TimedOut));
+        let refused = locks.lock(&c, 0, b"3", mode, &FOREVER);
+        assert_eq!(refused, Err(LockError::Limit));
+    }
+    thread::scope(|scope| {
+        let c_waits = waiting(scope, &locks, &c, b"1", Shared, &FOREVER);
+        let d_waits = waiting(scope, &locks, &d, b"1", Shared, &FOREVER);
+        assert_eq!(locks.waiting_for(c.id()).unwrap().owners, [1, 2]);
+        locks.unlock(&a, 0, b"1");
+        assert_eq!(holders(&locks, b"1"), [2]);
+        assert!(locks.waiting_for(c.id()).is_some());
+        locks.unlock(&b, 0, b"1");
+        c_waits.join().unwrap().unwrap();
+        d_waits.join().unwrap().unwrap();
+    });
+    assert_eq!(locks.lock_status()[0].mode, Shared);
+    locks.unlock(&c, 0, b"1");
+    locks.unlock(&d, 0, b"1");
+    // The limit counts what was restored.
+    let refused = locks.lock(&c, 0, b"3", Shared, &NO);
+    assert_eq!(refused, Err(LockError::Limit));
+    locks.unlock(&a, 0, b"2");
+    locks.lock(&c, 0, b"3", Shared, &NO).unwrap();
+}
+
+#[test]
 fn locks_are_handed_on_in_order_and_to_all_readers_at_the_head() {
     let (locks, [a, b, c, d, e]) = (table(None), owners());
     locks.lock(&a, 0, b"k", Exclusive, &NO).unwrap();
