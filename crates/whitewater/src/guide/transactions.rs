@@ -226,9 +226,11 @@
 //! Power failures are the same for transactions with `set_sync`; others may be lost, with all later
 //! writes. If the *commit* of a prepared transaction fails, it is prepared as before, and
 //! [`prepared_transactions`](crate::TransactionDB::prepared_transactions) hands it out again.
-//! Transactions from there hold **no locks**: decide on them before others write their keys. A
-//! prepared transaction does not expire, and keeps the log until it is decided, so decide on every
-//! one. Prepare and decision are logged even if the transaction was made with
+//!
+//! A prepared transaction **keeps its locks** until it is decided: when it is dropped, when its
+//! commit has failed, and after the next opening, which locks the keys that it writes. Until then
+//! others cannot write them, and wait. It does not expire, and keeps the log, too, so decide on
+//! every one. Prepare and decision are logged even if the transaction was made with
 //! [`disable_wal`](crate::WriteOptions::disable_wal).
 //!
 //! # Write policies
@@ -251,10 +253,6 @@
 //! `WriteUnprepared` is the same here. With it RocksDB writes large transactions in parts, before
 //! they are prepared, and an opening rolls such ones back if they were not prepared; here
 //! [parts](crate::TransactionDBOptions::set_default_write_batch_flush_threshold) are refused.
-//!
-//! Transactions that an opening has found prepared hold no locks. With `WritePrepared` more depends
-//! on that: what was written since they were prepared wins over their commit, and a rollback beside
-//! other writes of the same keys can lose these. Decide on all of them first.
 //!
 //! Another policy may open the database when all transactions are decided, everything is flushed
 //! ([`flush`](crate::TransactionDB::flush) of each column family), and so nothing is left in the

@@ -35,9 +35,13 @@ pub enum WritePolicy {
     /// When the transaction is prepared. Readers pass over them until the commit, which is short,
     /// however large the transaction is.
     ///
-    /// A prepared transaction that was dropped, or whose commit has failed, holds no locks. Decide
-    /// on it before others write its keys: what they write wins over its commit, and its rollback
-    /// may undo theirs.
+    /// That relies on key locks: what others write to its keys between prepare and decision would
+    /// win over its commit, and a rollback would undo it. So a prepared transaction keeps its locks
+    /// until it is decided, also if it is dropped, its commit has failed, or the database is opened
+    /// again. With [`set_skip_concurrency_control`] there are no locks, and keeping others away is
+    /// up to the caller.
+    ///
+    /// [`set_skip_concurrency_control`]: crate::TransactionDBOptions::set_skip_concurrency_control
     WritePrepared,
     /// As with [`WritePrepared`](WritePolicy::WritePrepared). Transactions that RocksDB has written
     /// in parts before they were prepared are recovered.

@@ -4,11 +4,16 @@
 //! * K3: a key is unlocked only after what was written under its lock is visible, or nothing was
 //!   written: [`HeldKeys`] lives until the write has been acknowledged, and a transaction gives
 //!   its locks back behind its commit.
+//! * K6: a prepared transaction holds its locks until it is decided, whether somebody has it or
+//!   not. Those of one that is dropped, also because its commit has failed, stay with it in the
+//!   list of undecided ones. Those of one that an opening has found are taken before anybody else
+//!   can lock a key: the keys that it writes; what it has only read for update is not known.
 //! * X9: a name has one live transaction. A prepared transaction keeps its name until it is
 //!   decided, whether somebody has it or not.
 
 use super::errors::{not_locked, written_in_parts};
 use super::options::TransactionDbSpec;
+use super::tracker::{Tracker, Use};
 use crate::db::Engine;
 use crate::db::two_phase::PreparedSection;
 use crate::options::DbOptions;
@@ -21,6 +26,7 @@ use whitewater_concurrent::key_locks::{
     KeyLocks, KeyLocksConfig, LockMode, LockOwner, Timeout, Wait,
 };
 use whitewater_concurrent::system::Mutex;
+use whitewater_storage::batch::Op;
 use whitewater_storage::{Result, planted};
 
 /// A database with pessimistic transactions.
@@ -35,7 +41,18 @@ pub(crate) struct TransactionDb {
     /// The names of live transactions.
     names: Mutex<HashSet<Vec<u8>>>,
     /// Prepared transactions that nobody has: recovery has found them, or they were dropped.
-    undecided: Mutex<Vec<PreparedSection>>,
+    undecided: Mutex<Vec<Undecided>>,
+}
+
+/// A prepared transaction that nobody has.
+#[derive(Debug)]
+pub(crate) struct Undecided {
+    pub section: PreparedSection,
+    /// Holds the locks of `keys` (K6).
+    pub owner: Arc<LockOwner>,
+    pub keys: Tracker,
+    /// How it waits for more, if it reads for update.
+    pub wait: Wait,
 }
 
 impl TransactionDb {
@@ -67,16 +84,52 @@ impl TransactionDb {
         for cf in engine.column_families() {
             locks.add_family(cf.id);
         }
-        let undecided = engine.prepared_sections();
-        let names = undecided.iter().map(|section| section.name().to_vec());
-        Arc::new(TransactionDb {
+        let sections = engine.prepared_sections();
+        let names = sections.iter().map(|section| section.name().to_vec());
+        let made = TransactionDb {
             names: Mutex::new(names.collect()),
-            undecided: Mutex::new(undecided),
+            undecided: Mutex::new(Vec::new()),
             engine,
             locks,
             spec,
             last_id: AtomicU64::new(0),
-        })
+        };
+        let found = sections.into_iter().map(|section| made.found(section));
+        let found = found.collect();
+        *made.undecided.lock() = found;
+        Arc::new(made)
+    }
+
+    /// The transaction whose section an opening has found. Its keys are locked for it (K6).
+    fn found(&self, section: PreparedSection) -> Undecided {
+        let owner = self.new_owner(None);
+        let mut keys = Tracker::default();
+        let used = Use {
+            valid_at: self.engine.latest_sequence_number(),
+            read_only: false,
+            exclusive: true,
+        };
+        let mut unlocked = self.spec.skip_concurrency_control;
+        planted!(FoundUnlocked => unlocked = true);
+        for op in section.batch().ops() {
+            // Recovery has read all of them.
+            if let Ok(Op::Entry { cf, key, .. }) = op
+                && !unlocked
+                && self.locks.restore(&owner, cf, key)
+            {
+                keys.track(cf, key, used);
+            }
+        }
+        let wait = Wait {
+            timeout: timeout(self.spec.txn_lock_timeout),
+            deadlock_depth: None,
+        };
+        Undecided {
+            section,
+            owner,
+            keys,
+            wait,
+        }
     }
 
     /// The options.
@@ -138,15 +191,15 @@ impl TransactionDb {
     }
 
     /// Keeps a prepared transaction that is dropped.
-    pub(super) fn leave_undecided(&self, section: PreparedSection) {
-        self.undecided.lock().push(section);
+    pub(super) fn leave_undecided(&self, left: Undecided) {
+        self.undecided.lock().push(left);
     }
 
     /// Takes the prepared transactions that nobody has, by name.
-    pub fn take_undecided(&self) -> Vec<PreparedSection> {
-        let mut sections = std::mem::take(&mut *self.undecided.lock());
-        sections.sort_by(|a, b| a.name().cmp(b.name()));
-        sections
+    pub fn take_undecided(&self) -> Vec<Undecided> {
+        let mut all = std::mem::take(&mut *self.undecided.lock());
+        all.sort_by(|a, b| a.section.name().cmp(b.section.name()));
+        all
     }
 
     /// Gives `name` back.

@@ -8,7 +8,7 @@ use super::optimistic::Optimistic;
 use super::options::TransactionSpec;
 use std::cell::Cell;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use whitewater_concurrent::key_locks::{LockMode, LockOwner, OwnerState, Wait};
 use whitewater_concurrent::system;
 use whitewater_storage::Result;
@@ -33,7 +33,7 @@ pub(super) struct Pessimistic {
 }
 
 impl Pessimistic {
-    /// A transaction with the options `spec`.
+    /// A transaction with the options `spec`, which locks nothing yet.
     pub fn new(db: Arc<TransactionDb>, spec: &TransactionSpec) -> Self {
         let expiration = u64::try_from(spec.expiration).ok().filter(|n| *n > 0);
         let after = |millis| system::now().checked_add(Duration::from_millis(millis));
@@ -43,31 +43,27 @@ impl Pessimistic {
             spec.lock_timeout
         };
         let depth = spec.deadlock_detect_depth.clamp(0, u32::MAX.into()) as u32;
+        let wait = Wait {
+            timeout: timeout(lock_timeout),
+            deadlock_depth: spec.deadlock_detect.then_some(depth),
+        };
+        let owner = db.new_owner(expiration.and_then(after));
+        Self::with(db, owner, wait)
+    }
+
+    /// A transaction whose locks `owner` holds, and which waits for more in this way.
+    pub fn with(db: Arc<TransactionDb>, owner: Arc<LockOwner>, wait: Wait) -> Self {
         Pessimistic {
             unlocked: db.spec().skip_concurrency_control,
-            wait: Cell::new(Wait {
-                timeout: timeout(lock_timeout),
-                deadlock_depth: spec.deadlock_detect.then_some(depth),
-            }),
-            ..Self::owning(db, expiration.and_then(after))
-        }
-    }
-
-    /// A transaction that recovery has found: it has no locks and takes none.
-    pub fn recovered(db: Arc<TransactionDb>) -> Self {
-        Self::owning(db, None)
-    }
-
-    fn owning(db: Arc<TransactionDb>, expiration: Option<Instant>) -> Self {
-        Pessimistic {
-            owner: db.new_owner(expiration),
-            wait: Cell::new(Wait {
-                timeout: timeout(db.spec().txn_lock_timeout),
-                deadlock_depth: None,
-            }),
-            unlocked: true,
+            wait: Cell::new(wait),
+            owner,
             db,
         }
+    }
+
+    /// How it waits for locks.
+    pub fn wait(&self) -> Wait {
+        self.wait.get()
     }
 
     /// Sets how long later locks are waited for. Milliseconds; below 0 is for ever.

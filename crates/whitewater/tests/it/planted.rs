@@ -466,6 +466,14 @@ const FINDERS: &[(Bug, &str)] = &[
         "transactions::lock_races::a_robbed_transaction_writes_nothing_and_one_that_writes_is_not_robbed",
     ),
     (
+        Bug::UndecidedUnlocked,
+        "transactions::undecided_locks::a_failed_decision_keeps_the_locks",
+    ),
+    (
+        Bug::FoundUnlocked,
+        "transactions::undecided_locks::an_opening_locks_the_keys_of_what_it_finds",
+    ),
+    (
         Bug::SavepointForgetsLock,
         "transactions::savepoints::keys_that_were_only_used_since_the_savepoint_are_unlocked",
     ),

@@ -146,7 +146,7 @@ impl Engine {
 
     /// Rolls `section` back. If the prepare has inserted its operations, each of its keys gets the
     /// value again that it reads as. Nobody may write these keys meanwhile: the locks of the
-    /// transaction see to that, which one that an opening has found does not have.
+    /// transaction see to that.
     ///
     /// # Errors
     /// Those of [`Engine::write`], and of reading the section's keys. The section is prepared as

@@ -2,9 +2,11 @@
 
 use super::{Inner, State, Transaction};
 use crate::db::validation::Noted;
+use crate::txn::database::Undecided;
 use crate::txn::errors::expired;
 use crate::txn::optimistic::Optimistic;
 use crate::txn::policy::{Pessimistic, Policy};
+use std::mem;
 use whitewater_storage::{Error, Result, planted};
 
 impl Transaction {
@@ -212,15 +214,21 @@ impl Transaction {
 impl Drop for Transaction {
     fn drop(&mut self) {
         let inner = &mut *self.inner.borrow_mut();
+        planted!(UndecidedUnlocked => self.release_keys(inner));
+        if let Some(this) = self.policy.pessimistic()
+            && let (State::Prepared, Some(section)) = (inner.state, inner.section.take())
+        {
+            // It keeps its name and its locks (X9, K6).
+            return this.db.leave_undecided(Undecided {
+                section,
+                owner: this.owner.clone(),
+                keys: mem::take(&mut inner.tracker),
+                wait: this.wait(),
+            });
+        }
         self.release_keys(inner);
-        let Some(this) = self.policy.pessimistic() else {
-            return;
-        };
-        match (inner.state, inner.section.take()) {
-            (State::Committed, _) => {}
-            // It keeps its name, too.
-            (State::Prepared, Some(section)) => this.db.leave_undecided(section),
-            _ => self.free_name(inner),
+        if inner.state != State::Committed {
+            self.free_name(inner);
         }
     }
 }

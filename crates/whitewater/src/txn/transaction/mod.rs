@@ -23,7 +23,7 @@ mod writes;
 pub(crate) use reads::ForUpdate;
 pub(crate) use writes::Conflicts;
 
-use super::database::TransactionDb;
+use super::database::{TransactionDb, Undecided};
 use super::indexed_batch::IndexedBatch;
 use super::optimistic::{Optimistic, OptimisticDb};
 use super::options::TransactionSpec;
@@ -109,10 +109,15 @@ impl Transaction {
         Self::new(db.engine().clone(), policy, write_spec, spec)
     }
 
-    /// The prepared transaction whose section is `section`, and which nobody has. It holds no
-    /// locks.
-    pub fn undecided(db: &Arc<TransactionDb>, section: PreparedSection) -> Self {
-        let policy = Policy::Pessimistic(Pessimistic::recovered(db.clone()));
+    /// A prepared transaction that nobody has, with the locks that it holds.
+    pub fn undecided(db: &Arc<TransactionDb>, left: Undecided) -> Self {
+        let Undecided {
+            section,
+            owner,
+            keys,
+            wait,
+        } = left;
+        let policy = Policy::Pessimistic(Pessimistic::with(db.clone(), owner, wait));
         let write_spec = WriteSpec {
             sync: true,
             ..WriteSpec::default()
@@ -121,6 +126,7 @@ impl Transaction {
         let made = Self::new(db.engine.clone(), policy, &write_spec, &spec);
         let mut inner = made.inner.borrow_mut();
         inner.state = State::Prepared;
+        inner.tracker = keys;
         inner.name = section.name().to_vec();
         for op in section.batch().ops() {
             // What cannot be read back is not shown; the section is committed as it is.

@@ -136,8 +136,8 @@ fn a_database_is_closed_in_every_state_of_a_transaction() {
             assert_eq!(value(&db, "k"), committed, "{what}");
             assert_eq!(value(&db, "before").as_deref(), Some("1"), "{what}");
             assert_eq!((value(&db, "other"), value(&db, "cat")), (None, None));
-            assert!(db.lock_status().is_empty(), "{what}");
-            // Its name is free unless it is prepared.
+            // Its name and its key are free unless it is prepared.
+            assert_eq!(db.lock_status().len(), expected.len(), "{what}");
             let named = db.transaction().set_name(b"x").is_ok();
             assert_eq!(named, !is_prepared, "{what}");
             for txn in db.prepared_transactions() {

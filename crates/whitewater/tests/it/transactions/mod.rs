@@ -8,6 +8,7 @@
 //!   `kept_undecided`: what tables have of it.
 //! * `two_phase`: prepare, commit and rollback; `recovered`: what is left of them after a crash.
 //! * `undecided`: what `WRITE_PREPARED` has in memtables and tables before a commit.
+//! * `undecided_locks`: the locks of prepared transactions that nobody has.
 //! * `simulated`: many threads; `isolation`: their histories, checked; `model`: random calls.
 //! * `optimistic`: transactions that lock nothing.
 //! * `families`: column families; `whole_database`: everything that is not about transactions.
@@ -51,6 +52,7 @@ mod snapshots;
 mod stalls;
 mod two_phase;
 mod undecided;
+mod undecided_locks;
 mod validation;
 mod whole_database;
 

@@ -9,7 +9,8 @@ use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    Error, ErrorKind, IteratorMode, Transaction, TransactionOptions, WriteOptions, WritePolicy,
+    Error, ErrorKind, IteratorMode, LockMode, Transaction, TransactionOptions, WriteOptions,
+    WritePolicy,
 };
 
 type Map = BTreeMap<String, String>;
@@ -55,60 +56,68 @@ struct ModelTxn {
     snapshot: Option<(u64, Map)>,
     savepoints: Vec<Savepoint>,
     name: String,
-    /// The moment at which it was prepared.
-    prepared_at: Option<u64>,
+    is_prepared: bool,
 }
-
-/// The writes of a prepared transaction that nobody has, and the moment at which it was prepared.
-type Left = (u64, Vec<(String, Op)>);
 
 #[derive(Debug, Default)]
 struct Model {
     committed: Map,
-    /// All that was ever committed, with moments that order the writes of a key.
-    versions: BTreeMap<String, Vec<(u64, Op)>>,
     /// When each key was changed last.
     changed: BTreeMap<String, u64>,
     now: u64,
-    /// The writes of prepared transactions that nobody has, by name.
-    undecided: BTreeMap<String, Left>,
+    /// Prepared transactions that nobody has, by name. They hold their keys all the same.
+    undecided: BTreeMap<String, ModelTxn>,
     names: u32,
 }
 
 impl Model {
-    /// Commits writes, which get into memtables now or have done so `before`.
-    fn commit(&mut self, writes: &[(String, Op)], before: Option<u64>) {
+    fn commit(&mut self, writes: &[(String, Op)]) {
         for (key, op) in writes {
+            apply(&mut self.committed, key, op);
             self.now += 1;
-            let versions = self.versions.entry(key.clone()).or_default();
-            versions.push((before.unwrap_or(self.now), op.clone()));
-            versions.sort_by_key(|(at, _)| *at); // stable
-            self.committed.remove(key);
-            for (_, op) in versions {
-                apply(&mut self.committed, key, op);
-            }
             self.changed.insert(key.clone(), self.now);
         }
     }
 
-    /// Commits a transaction that was prepared then.
-    fn commit_prepared(&mut self, writes: &[(String, Op)], prepared_at: u64) {
-        let inserted = POLICY.get() != WritePolicy::WriteCommitted;
-        self.commit(writes, inserted.then_some(prepared_at));
-    }
-
-    /// Rolls a prepared transaction back. If its writes are in memtables, the values that others
-    /// see are written over them.
+    /// Rolls a prepared transaction back. If its writes are in memtables, its keys are written.
     fn roll_back_prepared(&mut self, writes: &[(String, Op)]) {
         if POLICY.get() == WritePolicy::WriteCommitted {
             return;
         }
-        let values = writes.iter().map(|(key, _)| match self.committed.get(key) {
-            Some(value) => (key.clone(), Op::Put(value.clone())),
-            None => (key.clone(), Op::Delete),
-        });
-        let values: Vec<_> = values.collect();
-        self.commit(&values, None);
+        for (key, _) in writes {
+            self.now += 1;
+            self.changed.insert(key.clone(), self.now);
+        }
+    }
+
+    /// All that is in memory is gone. The log has which keys prepared transactions write.
+    fn open_again(&mut self) {
+        for txn in self.undecided.values_mut() {
+            let writes = txn.writes.iter();
+            let held = |(key, _): &(String, Op)| {
+                let held = Held {
+                    exclusive: true,
+                    uses: 1,
+                    valid_at: 0,
+                };
+                (key.clone(), held)
+            };
+            txn.held = writes.map(held).collect();
+        }
+    }
+
+    /// Whether a transaction beside `own` keeps others from using `key`.
+    fn is_in_the_way(
+        &self,
+        open: &[ModelTxn],
+        own: Option<usize>,
+        key: &str,
+        exclusive: bool,
+    ) -> bool {
+        let others = open.iter().enumerate().filter(|(i, _)| Some(*i) != own);
+        let others = others.map(|(_, txn)| txn).chain(self.undecided.values());
+        let mut held = others.filter_map(|txn| txn.held.get(key));
+        held.any(|held| held.exclusive || exclusive)
     }
 
     /// What a use of `key` by transaction `at` of `open` should come to.
@@ -121,17 +130,14 @@ impl Model {
     ) -> Result<(), ErrorKind> {
         let known = open[at].held.get(key).copied();
         let has = known.is_some_and(|held| held.exclusive || !exclusive);
-        let others = open.iter().enumerate().filter(|(i, _)| *i != at);
-        let mut in_the_way = others.filter_map(|(_, txn)| txn.held.get(key));
-        if !has && in_the_way.any(|held| held.exclusive || exclusive) {
+        if !has && self.is_in_the_way(open, Some(at), key, exclusive) {
             return Err(ErrorKind::TimedOut);
         }
         let mut valid_at = known.map_or(u64::MAX, |held| held.valid_at);
         match &open[at].snapshot {
             Some((snapshot, _)) => {
                 let changed = self.changed.get(key).copied().unwrap_or(0);
-                let unseen = changed > *snapshot || self.is_undecided(key);
-                if valid_at > *snapshot && unseen {
+                if valid_at > *snapshot && changed > *snapshot {
                     return Err(ErrorKind::Busy);
                 }
                 valid_at = valid_at.min(*snapshot);
@@ -147,18 +153,6 @@ impl Model {
         held.uses += 1;
         held.valid_at = valid_at;
         Ok(())
-    }
-
-    /// Whether the newest write of `key` is in memtables, undecided, and not locked: it counts as a
-    /// change, as in RocksDB.
-    fn is_undecided(&self, key: &str) -> bool {
-        if POLICY.get() == WritePolicy::WriteCommitted {
-            return false;
-        }
-        let versions = self.versions.get(key).and_then(|versions| versions.last());
-        let newest = versions.map_or(0, |(at, _)| *at);
-        let mut left = self.undecided.values();
-        left.any(|(at, writes)| *at > newest && writes.iter().any(|(known, _)| known == key))
     }
 
     /// What transaction `txn` reads, over the newest state or over its snapshot.
@@ -206,7 +200,9 @@ fn session(db: &TxnDb, model: &mut Model, rng: &mut StdRng) {
         let at = rng.random_range(0..txns.len());
         if rng.random_ratio(1, 6) {
             end(&mut txns, &mut open, at, model, rng);
-        } else if open[at].prepared_at.is_some() {
+        } else if rng.random_ratio(1, 30) {
+            decide(db, model, rng);
+        } else if open[at].is_prepared {
             let view = model.view(&open[at], false);
             assert_eq!(contents(txns[at].iterator(IteratorMode::Start)), view);
             assert_eq!(
@@ -220,8 +216,8 @@ fn session(db: &TxnDb, model: &mut Model, rng: &mut StdRng) {
     // All that is left is dropped: what is prepared stays.
     drop(txns);
     for txn in open {
-        if let Some(prepared_at) = txn.prepared_at {
-            model.undecided.insert(txn.name, (prepared_at, txn.writes));
+        if txn.is_prepared {
+            model.undecided.insert(txn.name.clone(), txn);
         }
     }
 }
@@ -307,7 +303,7 @@ fn step(
             open[at].snapshot = Some((model.now, model.committed.clone()));
         }
         12 => {
-            let held = open.iter().any(|txn| txn.held.contains_key(&key));
+            let held = model.is_in_the_way(open, None, &key, true);
             let found = kind_of(db.put(&key, &value));
             let expected = if held {
                 Err(ErrorKind::TimedOut)
@@ -316,7 +312,7 @@ fn step(
             };
             assert_eq!(found, expected, "{key}");
             if !held {
-                model.commit(&[(key, Op::Put(value))], None);
+                model.commit(&[(key, Op::Put(value))]);
             }
         }
         _ => db.flush().unwrap(),
@@ -331,37 +327,31 @@ fn end(
     model: &mut Model,
     rng: &mut StdRng,
 ) {
-    if open[at].prepared_at.is_none() && rng.random_ratio(1, 3) {
+    if !open[at].is_prepared && rng.random_ratio(1, 3) {
         model.names += 1;
         let name = format!("{}", model.names);
         txns[at].set_name(name.as_bytes()).unwrap();
         txns[at].prepare().unwrap();
-        model.now += 1;
-        (open[at].name, open[at].prepared_at) = (name, Some(model.now));
+        (open[at].name, open[at].is_prepared) = (name, true);
         return;
     }
     let (txn, left) = (txns.remove(at), open.remove(at));
-    match (rng.random_range(0..4), left.prepared_at) {
-        (0, prepared_at) => {
+    match rng.random_range(0..4) {
+        0 => {
             txn.rollback().unwrap();
-            if prepared_at.is_some() {
+            if left.is_prepared {
                 model.roll_back_prepared(&left.writes);
             }
         }
-        (1, Some(prepared_at)) => {
+        1 => {
             drop(txn);
-            model
-                .undecided
-                .insert(left.name, (prepared_at, left.writes));
+            if left.is_prepared {
+                model.undecided.insert(left.name.clone(), left);
+            }
         }
-        (1, None) => drop(txn),
-        (_, Some(prepared_at)) => {
+        _ => {
             txn.commit().unwrap();
-            model.commit_prepared(&left.writes, prepared_at);
-        }
-        (_, None) => {
-            txn.commit().unwrap();
-            model.commit(&left.writes, None);
+            model.commit(&left.writes);
         }
     }
 }
@@ -380,17 +370,33 @@ fn decide(db: &TxnDb, model: &mut Model, rng: &mut StdRng) {
         match rng.random_range(0..3) {
             0 => {
                 txn.commit().unwrap();
-                let (prepared_at, writes) = model.undecided.remove(&name).unwrap();
-                model.commit_prepared(&writes, prepared_at);
+                let left = model.undecided.remove(&name).unwrap();
+                model.commit(&left.writes);
             }
             1 => {
                 txn.rollback().unwrap();
-                let (_, writes) = model.undecided.remove(&name).unwrap();
-                model.roll_back_prepared(&writes);
+                let left = model.undecided.remove(&name).unwrap();
+                model.roll_back_prepared(&left.writes);
             }
             _ => {}
         }
     }
+}
+
+/// Checks which keys are locked when nobody has a transaction.
+fn check_locks(db: &TxnDb, model: &Model) {
+    let mut held = BTreeMap::new();
+    for (key, one) in model.undecided.values().flat_map(|txn| &txn.held) {
+        let (exclusive, holders) = held.entry(key.clone()).or_insert((false, 0));
+        *exclusive |= one.exclusive;
+        *holders += 1;
+    }
+    let found = db.lock_status().into_iter().map(|lock| {
+        let exclusive = lock.mode == LockMode::Exclusive;
+        let key = String::from_utf8(lock.key).unwrap();
+        (key, (exclusive, lock.holders.len()))
+    });
+    assert_eq!(found.collect::<BTreeMap<_, _>>(), held);
 }
 
 #[test]
@@ -401,13 +407,15 @@ fn random_calls_on_several_transactions_match_the_model() {
         let (mut fs, mut model) = (MemFs::new(), Model::default());
         for _ in 0..rng.random_range(1..5) {
             let db = TxnDb::open(&options_on(fs.clone()), &impatient(), DIR).unwrap();
+            model.open_again();
+            check_locks(&db, &model);
             assert_eq!(contents(db.iterator(IteratorMode::Start)), model.committed);
             decide(&db, &mut model, rng);
             session(&db, &mut model, rng);
             if rng.random() {
                 decide(&db, &mut model, rng);
             }
-            assert!(db.lock_status().is_empty());
+            check_locks(&db, &model);
             if rng.random() {
                 // The process dies: what the operating system was given is there.
                 let left = fs.crash_clone(1.0, seed);

@@ -100,26 +100,6 @@ fn prepared_transactions_are_there_at_the_next_opening() {
 }
 
 #[test]
-fn recovered_transactions_hold_no_locks_and_commit_over_what_came_since() {
-    let fs = MemFs::new();
-    let db = reopen(&fs);
-    drop(prepared(&db, "x", &["k"]));
-    drop(db);
-    let db = reopen(&fs);
-    db.put("k", "outside").unwrap();
-    let txn = db.prepared_transactions().pop().unwrap();
-    assert!(db.lock_status().is_empty());
-    assert_eq!(value(&db, "k").as_deref(), Some("outside"));
-    txn.commit().unwrap();
-    // With `WRITE_PREPARED` it was written when it was prepared, as in RocksDB.
-    let newest = match POLICY.get() {
-        WritePolicy::WriteCommitted => "1",
-        _ => "outside",
-    };
-    assert_eq!(value(&db, "k").as_deref(), Some(newest));
-}
-
-#[test]
 fn prepared_transactions_survive_flushes_of_everything_else() {
     // RocksDB's TwoPhaseLogRolling tests: their log is older than all that is unflushed.
     let fs = MemFs::new();
@@ -233,7 +213,6 @@ with_write_prepared!(
     an_empty_transaction_can_be_prepared,
     a_commit_time_batch_is_written_with_the_transaction,
     prepared_transactions_are_there_at_the_next_opening,
-    recovered_transactions_hold_no_locks_and_commit_over_what_came_since,
     prepared_transactions_survive_flushes_of_everything_else,
     synced_prepares_and_commits_survive_a_power_cut,
     a_plain_opening_refuses_a_database_with_prepared_transactions,

@@ -99,12 +99,12 @@ fn a_transaction_that_must_not_wait_in_a_stall_can_be_used_after_it() {
             for key in ["a", "c"] {
                 assert_eq!(text(db.put(key, "2")), TIMED_OUT);
             }
-            // A commit takes the transaction along: the prepared one is handed out again, of the
-            // other nothing is left.
+            // A commit takes the transaction along: the prepared one is handed out again, with its
+            // locks, of the other nothing is left.
             incomplete(to_commit.commit());
             incomplete(plain.commit());
             let held: Vec<_> = db.lock_status().into_iter().map(|lock| lock.key).collect();
-            assert_eq!(held, [b"a", b"c"]);
+            assert_eq!(held, [b"a", b"b", b"c"]);
             trap.release();
             db.put("waits", "for the end of the stall").unwrap();
 

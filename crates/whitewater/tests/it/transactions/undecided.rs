@@ -233,7 +233,7 @@ fn undecided_transactions_outlive_openings_and_compactions() {
             mixed(&db, "x").prepare().unwrap();
             db.put("h", "0").unwrap();
             drop(prepared(&db, "y", &["h", "k"]));
-            drop(prepared(&db, "z", &["!"]));
+            drop(prepared(&db, "z", &["z"]));
             let mut expected = map(&[&BEFORE[..], &[("h", "0")]].concat());
             drop(db);
             for round in 0..3 {

@@ -22,7 +22,7 @@ use whitewater_storage::Error;
 /// keeps others from writing the key. Other reads lock nothing.
 ///
 /// Dropped before it was committed, it has written nothing. One that is
-/// [prepared](Self::prepare) stays prepared then.
+/// [prepared](Self::prepare) stays prepared then, and keeps its locks.
 ///
 /// It may move to another thread, but is used by one at a time. It cannot outlive its database:
 ///
@@ -90,7 +90,9 @@ impl<DB> Transaction<'_, DB> {
     /// Makes sure that the transaction can be committed, also after the database was closed, or has
     /// died: its writes are logged, and nobody sees them yet. With
     /// [`sync`](crate::WriteOptions::set_sync) in its options that holds after a power failure,
-    /// too. It can only be committed and rolled back then. Until that, it keeps the log.
+    /// too. It can only be committed and rolled back then. Until that, it keeps the log and its
+    /// locks, even if it is dropped or the commit fails:
+    /// [`prepared_transactions`](crate::TransactionDB::prepared_transactions) hands it out again.
     ///
     /// # Errors
     /// `InvalidArgument` if it has [no name](Self::set_name) or is prepared already; `Expired` if

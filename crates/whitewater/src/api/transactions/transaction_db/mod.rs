@@ -146,7 +146,9 @@ impl<T: ThreadMode> TransactionDB<T> {
     /// were dropped since. By name. They are handed out once; one that is dropped undecided is
     /// there again.
     ///
-    /// They hold no locks: others may change their keys before they are committed.
+    /// A prepared transaction holds its locks until it is decided, so others cannot write its keys
+    /// meanwhile. If it was prepared before the opening, these are the locks of the keys that it
+    /// writes.
     ///
     /// # Examples
     /// ```
@@ -171,8 +173,8 @@ impl<T: ThreadMode> TransactionDB<T> {
     /// # Ok::<(), whitewater::Error>(())
     /// ```
     pub fn prepared_transactions(&self) -> Vec<Transaction<'_, Self>> {
-        let sections = self.shared().take_undecided().into_iter();
-        let cores = sections.map(|section| Core::undecided(self.shared(), section));
+        let left = self.shared().take_undecided().into_iter();
+        let cores = left.map(|one| Core::undecided(self.shared(), one));
         cores.map(Transaction::new).collect()
     }
 

@@ -85,8 +85,8 @@ impl Script {
         self.step(&format!("{what} {family}"));
     }
 
-    /// A change of a key that no prepared transaction has locked, or would have: those that an
-    /// opening has found hold no locks.
+    /// A change of a key that no prepared transaction has locked, or would have: in RocksDB, those
+    /// that an opening has found hold no locks.
     fn change(&mut self) -> Change {
         loop {
             let family = self.rng.random_range(0..2);
