@@ -186,10 +186,7 @@ fn life_until_cut(
 /// What went wrong, and under which options.
 pub fn failures(args: &Args, round: u64) -> Result<u64, String> {
     let mut rng = StdRng::seed_from_u64(args.seed.wrapping_add(round) ^ 0x7478_6661);
-    // A transaction whose commit has failed has lost its locks, so others write its keys before it
-    // is decided again. With `WRITE_PREPARED` its numbers are below theirs then, and the value that
-    // a rollback writes back hides it: the sum is promised for `WRITE_COMMITTED` alone.
-    let mut left = Left::new(Policies::Committed);
+    let mut left = Left::new(Policies::of(args.seed, round));
     let mut injected = 0;
     for life in 0..LIVES {
         let mut options = BankOptions::draw(&mut rng, left.policies);

@@ -15,7 +15,7 @@ use whitewater::{
 };
 use whitewater_concurrent::system::{Mutex, MutexGuard};
 
-use super::bank::{self, BankOptions, Db, Policies, family};
+use super::bank::{self, BankOptions, Db, family};
 use super::books::{self, ACCOUNTS, MERGED_FROM, Transfer, Unread};
 use super::ledger::{Event, Fate, Kept, Ledger};
 use crate::stress::script;
@@ -122,47 +122,35 @@ impl Context<'_> {
         }
     }
 
-    /// Whether what is prepared is in memtables. A rollback then writes the values over it that
-    /// others see, which needs the locks of its keys.
-    fn writes_back(&self) -> bool {
-        self.options.policies() == Policies::Undecided
-    }
-
-    /// Commits the prepared `transaction`, or rolls it back. `fate` was tried before. Returns it
-    /// if it could not be rolled back and has to keep its locks for that.
-    fn decide<'t>(
+    /// Commits the prepared `transaction`, or rolls it back. `fate` was tried before. If that
+    /// fails, whoever asks for prepared transactions gets it.
+    fn decide(
         &self,
-        transaction: Transaction<'t, Db>,
+        transaction: Transaction<'_, Db>,
         fate: Option<Fate>,
         is_synced: bool,
         rng: &mut StdRng,
-    ) -> Result<Option<Transaction<'t, Db>>, Stop> {
+    ) -> Result<(), Stop> {
         let name = name_of(&transaction);
         let commits = fate.map_or_else(|| rng.random_bool(0.6), |f| f == Fate::Committed);
         if commits {
             self.report(&name, Fate::Committed, is_synced, || transaction.commit())?;
-            return Ok(None);
+        } else {
+            self.report(&name, Fate::Nothing, is_synced, || transaction.rollback())?;
         }
-        let done = self.report(&name, Fate::Nothing, is_synced, || transaction.rollback())?;
-        Ok((!done && self.writes_back()).then_some(transaction))
+        Ok(())
     }
 
-    /// Takes the transactions that are prepared and that nobody has, and decides some. Others work
-    /// on the database, unless it is done `alone`.
-    fn resolve(&self, rng: &mut StdRng, alone: bool) -> Result<(), Stop> {
+    /// Takes the transactions that are prepared and that nobody has, and decides some. The others
+    /// keep their locks.
+    fn resolve(&self, rng: &mut StdRng) -> Result<(), Stop> {
         for transaction in self.db.prepared_transactions() {
             let name = name_of(&transaction);
             let Some(tried) = self.journal.ledger().left(&name) else {
                 let what = format!("{name} is handed out, and is not prepared");
                 return Err(Stop::Wrong(what));
             };
-            // It holds no locks: what it read may change from now on.
-            let decides = if self.writes_back() {
-                alone || tried == Some(Fate::Committed)
-            } else {
-                !is_merged(&name) || rng.random_bool(0.5)
-            };
-            if decides {
+            if rng.random_bool(0.5) {
                 self.decide(transaction, tried, false, rng)?;
             }
         }
@@ -186,7 +174,7 @@ impl Context<'_> {
             let what = format!("prepared are {found:?}, should be {due:?}");
             return Err(Stop::Wrong(what));
         }
-        self.resolve(rng, true)
+        self.resolve(rng)
     }
 }
 
@@ -234,7 +222,7 @@ impl<'a> Teller<'a> {
             0..700 => self.transact(),
             700..820 => self.decide_held(),
             820..850 => self.leave_held(),
-            850..870 => self.context.resolve(&mut self.rng, false),
+            850..870 => self.context.resolve(&mut self.rng),
             870..940 => self.write_plainly(),
             940..960 => self.audit(),
             960..980 => self.flush(),
@@ -304,19 +292,7 @@ impl<'a> Teller<'a> {
             self.held.push((transaction, is_synced));
             return Ok(());
         }
-        self.decide(transaction, None, is_synced)
-    }
-
-    fn decide(
-        &mut self,
-        transaction: Transaction<'a, Db>,
-        fate: Option<Fate>,
-        is_synced: bool,
-    ) -> Result<(), Stop> {
-        let context = self.context;
-        let kept = context.decide(transaction, fate, is_synced, &mut self.rng)?;
-        self.held.extend(kept.map(|kept| (kept, is_synced)));
-        Ok(())
+        context.decide(transaction, None, is_synced, &mut self.rng)
     }
 
     fn fill(
@@ -360,18 +336,14 @@ impl<'a> Teller<'a> {
         }
         let which = self.rng.random_range(0..self.held.len());
         let (transaction, is_synced) = self.held.swap_remove(which);
-        // If it could not be rolled back, that may have happened all the same.
-        let tried = self.context.journal.ledger().left(&name_of(&transaction));
-        self.decide(transaction, tried.flatten(), is_synced)
+        let context = self.context;
+        context.decide(transaction, None, is_synced, &mut self.rng)
     }
 
     /// Drops a prepared transaction. Whoever asks for prepared ones gets it.
     fn leave_held(&mut self) -> Result<(), Stop> {
-        if self.context.writes_back() {
-            return Ok(());
-        }
-        let which = self.held.iter().position(|(t, _)| is_merged(&name_of(t)));
-        if let Some(which) = which {
+        if !self.held.is_empty() {
+            let which = self.rng.random_range(0..self.held.len());
             drop(self.held.swap_remove(which));
         }
         Ok(())
