@@ -130,8 +130,9 @@ impl TransactionDBOptions {
     }
 
     /// How many keys of a column family may be locked at once. Uses of further keys fail with
-    /// `Aborted`. A key that several transactions share counts once. 0 and below are no limit.
-    /// Default -1.
+    /// `Aborted`. A key that several transactions share counts once, and so does one of a prepared
+    /// transaction that nobody has. An opening locks the keys of prepared transactions whatever the
+    /// limit is. 0 and below are no limit. Default -1.
     pub fn set_max_num_locks(&mut self, max_num_locks: i64) {
         self.spec.max_num_locks = max_num_locks;
     }

@@ -148,7 +148,7 @@ impl<T: ThreadMode> TransactionDB<T> {
     ///
     /// A prepared transaction holds its locks until it is decided, so others cannot write its keys
     /// meanwhile. If it was prepared before the opening, these are the locks of the keys that it
-    /// writes.
+    /// writes. RocksDB gives such transactions no locks, unless the policy is `WRITE_UNPREPARED`.
     ///
     /// # Examples
     /// ```
@@ -178,7 +178,8 @@ impl<T: ThreadMode> TransactionDB<T> {
         cores.map(Transaction::new).collect()
     }
 
-    /// All locks that are held now, by column family and key. Not in the `rocksdb` crate.
+    /// All locks that are held now, by column family and key, also those of prepared transactions
+    /// that nobody has. Not in the `rocksdb` crate.
     pub fn lock_status(&self) -> Vec<LockStatus> {
         self.shared().locks().lock_status()
     }
