@@ -22,7 +22,7 @@ use crate::stress::script;
 use crate::stress::worker::Stop;
 
 /// How many prepared transactions a thread holds at most.
-const HELD: usize = 4;
+const HELD: usize = 2;
 
 /// Takes the reports of all threads.
 pub struct Journal {
@@ -222,8 +222,8 @@ impl<'a> Teller<'a> {
             0..700 => self.transact(),
             700..820 => self.decide_held(),
             820..850 => self.leave_held(),
-            850..870 => self.context.resolve(&mut self.rng),
-            870..940 => self.write_plainly(),
+            850..890 => self.context.resolve(&mut self.rng),
+            890..940 => self.write_plainly(),
             940..960 => self.audit(),
             960..980 => self.flush(),
             980..995 => self.flush_wal(),
