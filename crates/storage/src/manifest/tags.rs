@@ -31,6 +31,8 @@ pub(super) const GROUP_START: u32 = IGNORABLE_BIT | 0x1757;
 pub(super) const LOGS_MISSED: u32 = IGNORABLE_BIT | 0x1758;
 /// Another tag of this project; RocksDB skips it.
 pub(super) const DECIDED_TO: u32 = IGNORABLE_BIT | 0x1759;
+/// Another tag of this project; RocksDB skips it.
+pub(super) const UNDECIDED_FROM: u32 = IGNORABLE_BIT | 0x175a;
 pub(super) const OLD_BLOB_FILE_ADDITION: u32 = 8194;
 pub(super) const OLD_BLOB_FILE_GARBAGE: u32 = 8195;
 pub(super) const OLD_WAL_ADDITION: u32 = 8196;

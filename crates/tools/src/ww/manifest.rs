@@ -191,6 +191,7 @@ fn fields(edit: &VersionEdit, form: Form) -> Map<String, Value> {
         .decided_to
         .map(|(number, log)| json!({"number": number, "log": log}));
     put("decided_to", decided);
+    put("undecided_from", edit.undecided_from.map(Value::from));
     let cursors = edit.compact_cursors.iter();
     let cursors = cursors.map(|(level, at)| json!({"level": level, "key": key(at, form)}));
     put("compact_cursors", list(cursors.collect()));

@@ -13,8 +13,8 @@
 //! than the next one says: whoever flushed past it had synced it, if a section was outstanding.
 //! Damage in it stops an opening that takes prepared transactions, and another one only if a
 //! section turns up that is not decided, or a commit of one that was not read. With
-//! [`Numbering::PerBatch`] it stops all of them: the entries of a damaged section may be in tables,
-//! where everyone would see them.
+//! [`Numbering::PerBatch`], or if the manifest tells of undecided sections in that log, it stops all
+//! of them: the entries of a damaged section may be in tables, where everyone would see them.
 //!
 //! An opener that only reads keeps the memtables instead ([`Tables::Keep`]). It opens all
 //! logs ([`LogReplay::open_logs`]) before it checks whether they still belong to the
@@ -450,9 +450,11 @@ impl LogReplay<'_> {
     /// one, or a decision on one. Another opening goes on, since mostly such a log has no section
     /// at all: it was needed by a column family that was dropped since. It is still refused if
     /// a section turns up that is not decided, or a commit of one that was not read.
-    fn damaged_kept_log(&self, e: Error, progress: &mut Progress) -> Result<()> {
+    fn damaged_kept_log(&self, e: Error, log: u64, progress: &mut Progress) -> Result<()> {
         let takes_sections = self.options.allow_2pc && self.tables == Tables::Write;
-        if takes_sections || progress.sections.numbering() == Numbering::PerBatch {
+        let undecided_from = self.recovered.tracked.undecided_from();
+        let hides = undecided_from > 0 && log >= undecided_from;
+        if takes_sections || hides || progress.sections.numbering() == Numbering::PerBatch {
             return Err(e);
         }
         self.log.warn(&format!(
@@ -479,7 +481,7 @@ impl LogReplay<'_> {
         let kept =
             log_number < progress.first_log && self.recovered.tracked.missed(log_number).is_none();
         if kept && mode != RecoveryMode::SkipAnyCorruptedRecord {
-            self.damaged_kept_log(e, progress)?;
+            self.damaged_kept_log(e, log_number, progress)?;
             return Ok(false);
         }
         match mode {

@@ -383,12 +383,15 @@ impl Engine {
         let first_log = logs.current()?.log_number();
         let ids: Vec<u32> = tables.keys().copied().collect();
         let mut fresh: BTreeMap<_, _> = self.fresh_memtables(&ids, first_log).into_iter().collect();
+        let for_sections = Some(logs.first_number()).filter(|log| *log < first_log);
+        let undecided_from = (self.commit.undecided.as_ref()).map(|_| for_sections.unwrap_or(0));
         let edits = tables.iter().map(|(id, tables)| VersionEdit {
             column_family: *id,
             log_number: Some(first_log),
             prev_log_number: Some(0),
             min_log_number_to_keep: Some(logs.first_number()),
             new_files: tables.iter().map(|t| (0, t.clone())).collect(),
+            undecided_from,
             ..VersionEdit::default()
         });
         // Numbers of failed writes are not used again, even after a crash (F7).

@@ -11,6 +11,8 @@
 //!
 //! With `WRITE_PREPARED`, tables may go by a decision that only a log has (X4 of `snapshots`), and
 //! the manifest tells up to where that log counts: what recovery leaves out before that is refused.
+//! It tells, too, from which log on there are sections whose data tables may have: damage in such a
+//! log stops who is told no policy.
 //!
 //! Invariant T1: a log whose number was missed is never deleted as obsolete. It is replayed, or
 //! the opening that finds it fails.
@@ -38,6 +40,8 @@ pub(crate) struct TrackedLogs {
     /// The last decision on a prepared section that tables go by: the number of its record, and
     /// that of its log. 0 before the first.
     decided_to: (SequenceNumber, u64),
+    /// The first log with a section whose operations may be in tables undecided; 0 without one.
+    undecided_from: u64,
 }
 
 impl TrackedLogs {
@@ -58,6 +62,13 @@ impl TrackedLogs {
             self.missed.clone_from(missed);
         }
         self.decided_to = self.decided_to.max(edit.decided_to.unwrap_or_default());
+        self.undecided_from = edit.undecided_from.unwrap_or(self.undecided_from);
+    }
+
+    /// The first log with a prepared section whose operations may be in tables before it is
+    /// decided; 0 if there is none.
+    pub fn undecided_from(&self) -> u64 {
+        self.undecided_from
     }
 
     /// The last decision on a prepared section that tables go by and that is durable in a log: the
@@ -153,6 +164,7 @@ impl TrackedLogs {
             };
             let decided = VersionEdit {
                 decided_to: Some(self.decided_to).filter(|(number, _)| *number > 0),
+                undecided_from: Some(self.undecided_from).filter(|log| *log > 0),
                 ..VersionEdit::default()
             };
             [additions, deletion, missed, decided]

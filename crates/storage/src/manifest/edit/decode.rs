@@ -100,6 +100,10 @@ impl VersionEdit {
                 })?;
                 self.decided_to = Some(decision);
             }
+            tags::UNDECIDED_FROM => {
+                let log = f.inside("first undecided log", |f| f.varint64("log number"))?;
+                self.undecided_from = Some(log);
+            }
             tag if tag & tags::IGNORABLE_BIT != 0 => {
                 f.string("payload of a field to skip")?;
             }

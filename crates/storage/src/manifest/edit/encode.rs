@@ -67,6 +67,12 @@ impl VersionEdit {
             put_varint32(&mut dst, tags::DECIDED_TO);
             put_length_prefixed(&mut dst, &body);
         }
+        if let Some(log) = self.undecided_from {
+            let mut body = Vec::new();
+            put_varint64(&mut body, log);
+            put_varint32(&mut dst, tags::UNDECIDED_FROM);
+            put_length_prefixed(&mut dst, &body);
+        }
         if let Some(low) = &self.full_history_ts_low {
             put_varint32(&mut dst, tags::FULL_HISTORY_TS_LOW);
             put_length_prefixed(&mut dst, low);

@@ -145,6 +145,9 @@ pub struct VersionEdit {
     /// The last decision on a prepared section that tables go by and that is in a log (tag 14169,
     /// of this project): the number of its record, and that of the log. The record is durable.
     pub decided_to: Option<(SequenceNumber, u64)>,
+    /// The first log with a prepared section whose operations may be in tables before it is
+    /// decided (tag 14170, of this project); 0 if there is none.
+    pub undecided_from: Option<u64>,
 }
 
 impl VersionEdit {

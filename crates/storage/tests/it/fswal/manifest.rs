@@ -90,6 +90,7 @@ prop_compose! {
         VersionEdit {
             logs_missed: wal_deletion.map(|n| vec![(n, n.saturating_add(9))]),
             decided_to: numbers[2].zip(numbers[3]),
+            undecided_from: wal_deletion,
             comparator,
             log_number: numbers[0],
             prev_log_number: numbers[1],

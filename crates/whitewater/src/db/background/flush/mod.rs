@@ -351,8 +351,9 @@ pub(crate) fn tell_levels(engine: &Engine, family: &ColumnFamilyData, event: Eve
         .log(&engine.info_log);
 }
 
-/// The number of the first log that is needed once `jobs` have made tables of their memtables.
-fn first_needed_log(engine: &Engine, jobs: &[FlushJob]) -> u64 {
+/// The number of the first log that is needed once `jobs` have made tables of their memtables, and
+/// that of the first one that is needed for sections.
+fn first_needed_log(engine: &Engine, jobs: &[FlushJob]) -> (u64, Option<u64>) {
     let hook = &engine.options.hook;
     let by_memtables = || {
         let state = engine.state.lock();
@@ -367,19 +368,21 @@ fn first_needed_log(engine: &Engine, jobs: &[FlushJob]) -> u64 {
         let memtables = by_memtables();
         hook.hit(Point::Retaining, 0);
         let unsynced = engine.commit.wal.oldest_unsynced();
-        return memtables.min(engine.commit.sections.oldest_needed(unsynced).unwrap_or(u64::MAX))
+        let sections = engine.commit.sections.oldest_needed(unsynced);
+        return (memtables.min(sections.unwrap_or(u64::MAX)), sections)
     });
     // Before the memtables, and after `next_log` was read: X1 and X2 of `db::two_phase`.
     let unsynced = engine.commit.wal.oldest_unsynced();
     let sections = engine.commit.sections.oldest_needed(unsynced);
     hook.hit(Point::Retaining, sections.unwrap_or(0));
-    by_memtables().min(sections.unwrap_or(u64::MAX))
+    (by_memtables().min(sections.unwrap_or(u64::MAX)), sections)
 }
 
 /// Records the tables of each job; returns the number below which logs are obsolete.
 fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u64> {
     let job_of = |id: u32| jobs.iter().zip(flushed).find(|(job, _)| job.cf.id == id);
-    let mut min_log = first_needed_log(engine, jobs);
+    let (mut min_log, sections) = first_needed_log(engine, jobs);
+    let undecided_from = (engine.commit.undecided.as_ref()).map(|_| sections.unwrap_or(0));
     planted!(LogDeletedEarly => min_log = jobs[0].next_log);
     let edits = jobs.iter().zip(flushed).map(|(job, flushed)| VersionEdit {
         column_family: job.cf.id,
@@ -388,6 +391,7 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
         min_log_number_to_keep: Some(min_log),
         new_files: flushed.tables.iter().map(|t| (0, t.clone())).collect(),
         decided_to: engine.commit.sections.gone_by(),
+        undecided_from,
         ..VersionEdit::default()
     });
     let mut edits: Vec<_> = edits.collect();

@@ -295,6 +295,60 @@ fn damage_in_the_log_of_sections_stops_every_opening() {
     assert_eq!((names(&db), get(&db, "x")), (vec!["x".into()], some("old")));
 }
 
+/// Who opens the database is not told the policy, and the section that would tell it is damaged.
+#[test]
+fn damage_in_the_only_section_stops_an_opening_that_knows_no_policy() {
+    for reopens in [false, true] {
+        for decides in [false, true] {
+            let what = format!("logged again: {reopens}, decided: {decides}");
+            let fs = MemFs::new();
+            let mut db = open(&keeping(&fs));
+            db.put("x", "old").unwrap();
+            drop(prepare(db.engine(), "x", &["x"]));
+            if reopens {
+                drop(db);
+                db = open(&keeping(&fs));
+            }
+            let kept = logs(&fs)[0];
+            flush_both(&db);
+            if decides {
+                decide(&db, "x", false);
+                // The log of the decision is the current one until it is switched, too.
+                flush_both(&db);
+                flush_both(&db);
+                await_purges(db.engine());
+                assert!(!logs(&fs).contains(&kept), "{what}");
+            }
+            let (fs, _) = killed(&fs);
+            drop(db);
+            let path = filename::wal(Path::new("/db"), logs(&fs)[0]);
+            let mut bytes = read_file(&fs, &path, u64::MAX).unwrap();
+            let end_prepare = bytes.windows(3).position(|bytes| bytes == [0x0a, 1, b'x']);
+            assert_eq!(end_prepare.is_some(), !decides, "{what}");
+            let at = end_prepare.unwrap_or(0);
+            bytes[at] ^= u8::from(!decides);
+            fs.create(&path).unwrap().append(&bytes).unwrap();
+            let plain = super::super::options(&fs, CommitProtocol::Ordered);
+            let families = ["default", "other"];
+            let reader = DB::open_cf_for_read_only(&plain, "/db", families, false);
+            if decides {
+                assert_eq!(get(&reader.unwrap(), "x"), some("old"), "{what}");
+                let db = DB::open_cf(&plain, "/db", families).unwrap();
+                assert_eq!(get(&db, "x"), some("old"), "{what}");
+                continue;
+            }
+            let e = reader.unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Corruption, "{what}: {e}");
+            let e = DB::open_cf(&plain, "/db", families).unwrap_err();
+            assert_eq!(e.kind(), ErrorKind::Corruption, "{what}: {e}");
+            bytes[at] ^= 1;
+            fs.create(&path).unwrap().append(&bytes).unwrap();
+            let db = open(&keeping(&fs));
+            assert_eq!((names(&db), get(&db, "x")), (vec!["x".into()], some("old")));
+        }
+    }
+}
+
 /// A compaction that knows of a commit drops what the transaction hides. Recovery that cuts the log
 /// before the commit would find the transaction prepared, and nothing to restore.
 #[test]
