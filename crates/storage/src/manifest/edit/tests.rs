@@ -74,6 +74,7 @@ fn full() -> VersionEdit {
         wal_deletion: Some(39),
         logs_missed: Some(vec![(3, 9), (40, 1 << 40)]),
         decided_to: Some((70, 9)),
+        undecided_from: Some(71),
     }
 }
 
@@ -101,7 +102,7 @@ fn truncations_never_panic_and_give_whole_fields() {
         }
     }
     // One per field boundary.
-    assert_eq!(decoded, 26);
+    assert_eq!(decoded, 27);
 }
 
 #[test]
