@@ -13,8 +13,8 @@
 //! than the next one says: whoever flushed past it had synced it, if a section was outstanding.
 //! Damage in it stops an opening that takes prepared transactions, and another one only if a
 //! section turns up that is not decided, or a commit of one that was not read. With
-//! [`Numbering::PerBatch`], or if the manifest tells of undecided sections in that log, it stops all
-//! of them: the entries of a damaged section may be in tables, where everyone would see them.
+//! [`Numbering::PerBatch`], or if the manifest tells of undecided sections in that log, it stops
+//! all of them: the entries of a damaged section may be in tables, where everyone would see them.
 //!
 //! An opener that only reads keeps the memtables instead ([`Tables::Keep`]). It opens all
 //! logs ([`LogReplay::open_logs`]) before it checks whether they still belong to the
