@@ -6,6 +6,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.TreeMap;
+import org.rocksdb.BackupEngine;
+import org.rocksdb.BackupEngineOptions;
+import org.rocksdb.BackupInfo;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.CompactRangeOptions;
@@ -14,6 +17,7 @@ import org.rocksdb.DBOptions;
 import org.rocksdb.Env;
 import org.rocksdb.FlushOptions;
 import org.rocksdb.OptionsUtil;
+import org.rocksdb.RestoreOptions;
 import org.rocksdb.RocksDB;
 import org.rocksdb.RocksDBException;
 import org.rocksdb.RocksIterator;
@@ -31,6 +35,11 @@ import org.rocksdb.WriteOptions;
  *                                             edits it once more, then prints what it
  *                                             must hold; its last writes are only in
  *                                             its log
+ * java -cp JAR Interop.java backup DB DIR     adds a backup of DB to DIR, prints the
+ *                                             content of DB
+ * java -cp JAR Interop.java restore DB DIR    makes DB of the latest backup in DIR,
+ *                                             none of which may be corrupt, and prints
+ *                                             its content
  * </pre>
  *
  * Content is JSON: column family -> key -> value, both in hexadecimal. What
@@ -186,11 +195,48 @@ public final class Interop {
         return model;
     }
 
+    /** Adds a backup, and reads it again. */
+    private Content backUp(String dir) throws RocksDBException {
+        try (BackupEngineOptions options = new BackupEngineOptions(dir);
+                BackupEngine engine = BackupEngine.open(Env.getDefault(), options)) {
+            engine.createNewBackupWithMetadata(db, "from Java", false);
+        }
+        requireWhole(dir);
+        return read();
+    }
+
+    private static void restore(String path, String dir) throws RocksDBException {
+        requireWhole(dir);
+        try (BackupEngineOptions options = new BackupEngineOptions(dir);
+                BackupEngine engine = BackupEngine.open(Env.getDefault(), options);
+                RestoreOptions how = new RestoreOptions(false)) {
+            engine.restoreDbFromLatestBackup(path, path, how);
+        }
+    }
+
+    private static void requireWhole(String dir) throws RocksDBException {
+        try (BackupEngineOptions options = new BackupEngineOptions(dir);
+                BackupEngine engine = BackupEngine.open(Env.getDefault(), options)) {
+            if (engine.getCorruptedBackups().length > 0) {
+                throw new IllegalStateException(dir + " has corrupt backups");
+            }
+            for (BackupInfo info : engine.getBackupInfo()) {
+                if (info.appMetadata() == null) {
+                    throw new IllegalStateException("backup " + info.backupId() + " has no note");
+                }
+            }
+        }
+    }
+
     public static void main(String[] arguments) throws Exception {
         RocksDB.loadLibrary();
+        if (arguments[0].equals("restore")) {
+            restore(arguments[1], arguments[2]);
+        }
         Interop open = new Interop(arguments[1]);
         Content content = switch (arguments[0]) {
-            case "scan" -> open.read();
+            case "scan", "restore" -> open.read();
+            case "backup" -> open.backUp(arguments[2]);
             case "rewrite" -> open.rewrite(Long.parseLong(arguments[2]));
             default -> throw new IllegalArgumentException(arguments[0]);
         };

@@ -31,9 +31,14 @@ impl Digest {
         self.sum.store(sum, Ordering::Relaxed);
     }
 
+    /// The checksum so far, not masked.
+    pub fn crc(&self) -> u32 {
+        self.sum.load(Ordering::Relaxed)
+    }
+
     /// The checksum so far in the manifest's form: big-endian, not masked.
     pub fn sum(&self) -> Vec<u8> {
-        self.sum.load(Ordering::Relaxed).to_be_bytes().to_vec()
+        self.crc().to_be_bytes().to_vec()
     }
 }
 
@@ -51,6 +56,12 @@ pub fn of(fs: &dyn Fs, path: &Path) -> Result<Vec<u8>> {
             n => digest.add(&chunk[..n]),
         }
     }
+}
+
+/// The CRC-32C of a file, not masked, if the manifest has it.
+pub fn crc_of(meta: &FileMetaData) -> Option<u32> {
+    let sum = meta.file_checksum.as_slice().try_into().ok()?;
+    (meta.file_checksum_func_name == CRC32C).then(|| u32::from_be_bytes(sum))
 }
 
 /// Compares the file at `path` with its checksum in the manifest. `false` if the manifest has no

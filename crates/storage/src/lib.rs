@@ -3,6 +3,7 @@
 //! * [`fs`]: file systems.
 //! * [`wal`]: the log format of write-ahead logs and manifests. [`batch`]: write batches.
 //! * [`manifest`]: version edits. [`filename`]: names of a database's files.
+//! * [`backup`]: metadata and names of backups.
 //! * [`sst`]: block-based tables. [`blob`]: values outside of tables. [`entity`]: wide columns.
 //! * [`cache`]: the block cache.
 //! * [`key`]: keys and comparators. [`timestamp`]: a comparator of keys with timestamps.
@@ -21,6 +22,7 @@
 // Allowed in one file only: `fs/map/mod.rs`, which stores into mapped files.
 #![deny(unsafe_code)]
 
+pub mod backup;
 pub mod batch;
 pub mod blob;
 pub mod cache;

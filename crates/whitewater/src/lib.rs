@@ -44,6 +44,7 @@
 //! | load sorted data | [`SstFileWriter`], [`DB::ingest_external_file`](DBCommon::ingest_external_file) |
 //! | write what others must not change meanwhile | the guide on [transactions](guide::transactions), [`TransactionDB`], [`OptimisticTransactionDB`] |
 //! | copy a database | [`checkpoint`] |
+//! | keep backups of a database | the guide on [backups](guide::backups), [`backup`] |
 //! | monitor a database | [`properties`], [`statistics`], [`perf`], [`listener`] |
 //! | move from RocksDB | [below](#coming-from-the-rocksdb-crate), and the guide on [migrating](guide::migrating) |
 //!
@@ -113,6 +114,7 @@
 #![forbid(unsafe_code)]
 
 mod api;
+mod backups;
 mod clock;
 mod column_family;
 mod compact;
@@ -150,8 +152,8 @@ mod write;
 mod write_buffer_manager;
 
 pub use api::{
-    checkpoint, compaction_filter, compaction_filter_factory, merge_operator, perf, properties,
-    statistics,
+    backup, checkpoint, compaction_filter, compaction_filter_factory, merge_operator, perf,
+    properties, statistics,
 };
 
 pub use api::{

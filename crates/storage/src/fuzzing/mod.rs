@@ -12,6 +12,7 @@ pub mod seeds;
 
 pub use checksums::fit_checksums;
 
+use crate::backup::{Meta, Schema};
 use crate::batch::replay::{ReplayedEntry, ReplayedSection, ReplayedSections, Replays};
 use crate::batch::{self, Batch, Numbering, Op};
 use crate::fs::{RandomAccessFile, SequentialFile};
@@ -43,6 +44,7 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("filter", sst::filter),
     ("compressed", sst::compressed),
     ("table", table),
+    ("backup_meta", backup_meta),
 ];
 
 /// Runs one target.
@@ -335,4 +337,18 @@ impl RandomAccessFile for InMemory {
     fn path(&self) -> &Path {
         Path::new("fuzzed")
     }
+}
+
+/// The metadata of a backup.
+pub fn backup_meta(data: &[u8]) {
+    let Ok(mut meta) = Meta::decode(data) else {
+        return;
+    };
+    // What is left out of a backup is read and not written.
+    meta.excluded.clear();
+    let again = Meta::decode(meta.encode().as_bytes());
+    // A file without a checksum can only be told in the later schema.
+    let has_checksums = meta.files.iter().all(|file| file.crc.is_some());
+    assert!(has_checksums || meta.schema == Schema::Two);
+    assert_eq!(again.as_ref(), Ok(&meta));
 }

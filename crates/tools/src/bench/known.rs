@@ -88,8 +88,8 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
         "readrandomoperands",
         "the API has no call that reads merge operands",
     ),
-    ("backup", "the API has no backups yet"),
-    ("restore", "the API has no backups yet"),
+    ("backup", "not built yet: `ww backup` makes backups"),
+    ("restore", "not built yet: `ww restore` restores backups"),
     (
         "approximatememtablestats",
         "the API has no call that estimates memtables",

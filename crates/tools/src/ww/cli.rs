@@ -12,8 +12,8 @@ use clap::{Args, Parser, Subcommand};
 use super::failure::Result;
 use super::session::Session;
 use super::{
-    bulk, check, families, files, idump, inspect, maintain, manifest, options, point, prepared,
-    scan, sst, wal,
+    backups, bulk, check, families, files, idump, inspect, maintain, manifest, options, point,
+    prepared, scan, sst, wal,
 };
 
 const LONG_ABOUT: &str = "\
@@ -152,6 +152,12 @@ pub enum Command {
     Compact(maintain::Compact),
     Repair(maintain::Repair),
     Checkpoint(maintain::Checkpoint),
+    Backup(backups::Backup),
+    Restore(backups::Restore),
+    ListBackups(backups::List),
+    VerifyBackup(backups::Verify),
+    DeleteBackup(backups::Delete),
+    PurgeBackups(backups::Purge),
     #[command(visible_alias = "manifest_dump")]
     ManifestDump(manifest::Dump),
     #[command(visible_alias = "dump_wal", alias = "wal_dump")]
@@ -192,6 +198,12 @@ impl Command {
             Command::Compact(c) => c.run(session),
             Command::Repair(c) => c.run(session),
             Command::Checkpoint(c) => c.run(session),
+            Command::Backup(c) => c.run(session),
+            Command::Restore(c) => c.run(session),
+            Command::ListBackups(c) => c.run(session),
+            Command::VerifyBackup(c) => c.run(session),
+            Command::DeleteBackup(c) => c.run(session),
+            Command::PurgeBackups(c) => c.run(session),
             Command::ManifestDump(c) => c.run(session),
             Command::WalDump(c) => c.run(session),
             Command::SstDump(c) => c.run(session),

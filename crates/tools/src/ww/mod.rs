@@ -7,7 +7,7 @@
 //! * [`bulk`]: dumping, loading, writing tables from lines, ingesting
 //! * [`families`]: column families
 //! * [`prepared`]: prepared transactions
-//! * [`maintain`]: compaction, repair, checkpoints
+//! * [`maintain`]: compaction, repair, checkpoints; [`backups`]
 //! * [`inspect`]: live files, properties, sizes
 //! * [`files`], [`check`]: the files of a directory and their consistency
 //! * [`manifest`], [`wal`], [`sst`], [`idump`], [`options`]: the content of files
@@ -19,6 +19,7 @@
 //! Data goes to standard output and everything else to standard error. Commands that only
 //! read never write to a database's directory, so they work beside a writer.
 
+pub mod backups;
 pub mod bulk;
 pub mod check;
 pub mod cli;

@@ -1,5 +1,6 @@
 //! `ww` as a user sees it: output, messages and exit codes.
 
+mod backups;
 mod keys;
 mod parts;
 mod peers;

@@ -6,14 +6,15 @@
 //!
 //! * `db`: the handle, [`options`]: what it is opened with, `env`: threads it shares;
 //!   `column_family`, `snapshot`, `iterator`, `iterator_handle`, `iter_range`, `wal_iterator`,
-//!   `pinnable`, `write_batch`, `write_batch_with_index`, `sst_file_writer`, [`checkpoint`]: what
-//!   one gets from it or gives it.
+//!   `pinnable`, `write_batch`, `write_batch_with_index`, `sst_file_writer`, [`checkpoint`],
+//!   [`backup`]: what one gets from it or gives it.
 //! * [`compaction_filter`], [`compaction_filter_factory`], [`merge_operator`],
 //!   `slice_transform`: user code.
 //! * `transactions`: transactions, and databases with them.
 //! * [`properties`], [`statistics`], [`perf`], `memory_usage`: figures.
 //! * `c_str`, `prop_name`: texts as arguments.
 
+pub mod backup;
 pub(crate) mod c_str;
 pub mod checkpoint;
 pub(crate) mod column_family;

@@ -1,35 +1,22 @@
 //! Checkpoints: another database with what this one holds at a moment.
 //!
-//! At that moment nothing switches, ingests, or changes column families. The tables of all
-//! column families and the end of the log are noted. Tables are linked, or copied if they
-//! cannot be linked. A new manifest is written that has these tables and no history. Logs
-//! are copied up to the noted end, because they may be recycled. Everything is made under a
-//! temporary name and made durable, and is then renamed.
+//! A checkpoint has the [live files](super::live_files). Tables are linked, or copied if they
+//! cannot be linked. Logs are copied up to the noted end, because they may be recycled.
+//! Everything is made under a temporary name and made durable, and is then renamed.
 
 use super::Engine;
 use super::ingest::copy;
 use super::options_file;
 use crate::stats::Ticker;
-use crate::version::Version;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, read_file};
 use whitewater_storage::manifest::set_current;
-use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
 /// The number of bytes of a log that are copied at a time.
 const CHUNK: usize = 256 << 10;
-
-/// What a checkpoint is made of.
-struct Moment {
-    manifest: u64,
-    versions: Vec<Arc<Version>>,
-    /// Number and length of each log, oldest first.
-    logs: Vec<(u64, u64)>,
-}
 
 impl Engine {
     /// Makes a checkpoint in `target`, which must not exist. Memtables are
@@ -52,12 +39,9 @@ impl Engine {
         }
         let staging = staging_of(target)?;
         check_parent(&*self.files.fs, &staging)?;
-        if self.commit.log_bytes() >= log_size_for_flush {
-            self.flush_all(true)?;
-        }
-        self.disable_file_deletions();
-        let made = self.fill_checkpoint(&staging, target);
-        self.enable_file_deletions();
+        let made = self.keeping_files(log_size_for_flush, || {
+            self.fill_checkpoint(&staging, target)
+        });
         if made.is_err() {
             // The error that matters is known. The next attempt removes what is left.
             let _ = clear(&*self.files.fs, &staging);
@@ -73,35 +57,30 @@ impl Engine {
         // Remove what a crash may have left.
         clear(fs, staging)?;
         fs.create_dir_all(staging)?;
-        let moment = self.moment(staging)?;
-        for file in moment
-            .versions
-            .iter()
-            .flat_map(|v| v.levels.iter().flatten())
-        {
-            let path = self.files.table_path(file.meta.number);
-            let copied = match bring(fs, &path, staging) {
+        let live = self.live_files(fs, staging, true)?;
+        for table in &live.tables {
+            let copied = match bring(fs, &table.path, staging) {
                 // Databases from LevelDB's time name their tables .ldb.
-                Err(e) if e.is_missing_file() => bring(fs, &path.with_extension("ldb"), staging)?,
+                Err(e) if e.is_missing_file() => bring(fs, &table.older_path(), staging)?,
                 done => done?,
             };
             self.count_copied(copied);
         }
-        for blobs in moment.versions.iter().flat_map(|v| v.blobs.iter()) {
-            let path = self.files.blob_path(blobs.file.meta.number);
-            self.count_copied(bring(fs, &path, staging)?);
+        for blobs in &live.blobs {
+            self.count_copied(bring(fs, blobs, staging)?);
         }
-        for &(number, len) in &moment.logs {
-            let to = filename::wal(staging, number);
-            copy_part(fs, &filename::wal(self.commit.wal.dir(), number), &to, len)?;
-            self.count_copied(len);
+        for (log, len) in &live.logs {
+            let Some(name) = log.file_name() else {
+                continue;
+            };
+            copy_part(fs, log, &staging.join(name), *len)?;
+            self.count_copied(*len);
         }
-        if let Some(options) = newest_options(fs, &self.files.dir)? {
-            let copied =
-                self.bring_options(&self.files.dir.join(&options), &staging.join(&options))?;
+        if let Some((path, name)) = live.options(fs)? {
+            let copied = self.bring_options(&path, &staging.join(name))?;
             self.count_copied(copied);
         }
-        set_current(fs, staging, moment.manifest)?;
+        set_current(fs, staging, live.manifest)?;
         fs.sync_dir(staging)?;
         fs.rename(staging, target)?;
         match target.parent() {
@@ -132,46 +111,6 @@ impl Engine {
     fn count_copied(&self, bytes: u64) {
         self.tick(Ticker::CheckpointReadBytes, bytes);
         self.tick(Ticker::CheckpointWriteBytes, bytes);
-    }
-
-    /// Lists the files of one moment, and writes the manifest of that moment into
-    /// `staging`.
-    fn moment(&self, staging: &Path) -> Result<Moment> {
-        // Held to the end: between a failure of the log and a resumption there is a switch,
-        // and after it a log that can be flushed although the end of the log before never
-        // got to its file.
-        let _no_switch = self.commit.generations.switching();
-        Self::check_healthy(&self.lock_state())?;
-        let generation = self.commit.generations.load();
-        // Read before the manifest is copied: the copy may then need fewer logs.
-        let min = self.files.versions.min_log_number_to_keep();
-        let (manifest, versions) = self.files.versions.write_copy(staging, min)?;
-        // Read after the versions: their tables may go by decisions that are in the log (X4).
-        let end = generation.end().ok_or_else(Self::shutdown_error)?;
-        let mut logs = self.commit.wal.older();
-        let current = generation.wal.log_number();
-        logs.push((current, end.offset));
-        planted!(CheckpointWithoutLog => logs.pop());
-        logs.retain(|(number, _)| *number >= min);
-        let has_sections = self.commit.sections.oldest_log().is_some();
-        let is_empty = end.offset == generation.start() && !has_sections;
-        if is_empty && logs[..] == [(current, end.offset)] {
-            // The log holds nothing but the link to the log before, which the copy does not
-            // have. Prepared sections that were logged again would be in it, too.
-            logs[0].1 = 0;
-        }
-        drop(generation);
-        // After this, everything up to the logs' ends is in their files.
-        self.commit
-            .publication
-            .wait_passed(end.last)
-            .map_err(|_| self.first_error())?;
-        self.flush_wal(false)?;
-        Ok(Moment {
-            manifest,
-            versions,
-            logs,
-        })
     }
 }
 
@@ -232,14 +171,4 @@ fn copy_part(fs: &dyn Fs, from: &Path, to: &Path, len: u64) -> Result<()> {
         at += n as u64;
     }
     copy.sync()
-}
-
-/// The name of the newest options file in `dir`, if there is one.
-fn newest_options(fs: &dyn Fs, dir: &Path) -> Result<Option<String>> {
-    let names = fs.list(dir)?.into_iter();
-    let numbered = names.filter_map(|name| match filename::parse(&name) {
-        Some(FileType::Options(number)) => Some((number, name)),
-        _ => None,
-    });
-    Ok(numbered.max().map(|(_, name)| name))
 }

@@ -18,7 +18,8 @@
 //! * Flushes and compactions: [`background`] runs them; `flush_request` and `manual`
 //!   request them; `scheduled_work` finds what is due by time.
 //! * Column families, tables and options: `column_families`, [`ingest`], `checkpoint`,
-//!   `change` (options of an open database), [`options_file`].
+//!   [`live_files`] (what checkpoints and backups copy), `change` (options of an open
+//!   database), [`options_file`].
 //! * Failures: [`failure`], `resume`; [`integrity`] and [`scrub`] look for damage.
 //! * Files: [`obsolete_files`] (deleting files that nothing needs), `pending_outputs`
 //!   (keeping files that jobs write), [`archive`] (of logs), `direct_io`.
@@ -48,6 +49,7 @@ pub(crate) mod ingest;
 pub(crate) mod inspect;
 pub(crate) mod integrity;
 pub(crate) mod internal_stats;
+pub(crate) mod live_files;
 mod manual;
 mod merge_folding;
 #[cfg(feature = "metrics")]

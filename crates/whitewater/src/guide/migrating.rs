@@ -9,10 +9,9 @@
 //! rocksdb = { package = "whitewater", version = "0.1" }
 //! ```
 //!
-//! `use rocksdb::DB` keeps working. What is not implemented is absent, so the compiler finds it:
-//! backups are the largest part. The [crate's page](crate#coming-from-the-rocksdb-crate) lists what
-//! behaves differently. Programs most often
-//! notice two differences:
+//! `use rocksdb::DB` keeps working. What is not implemented is absent, so the compiler finds it.
+//! The [crate's page](crate#coming-from-the-rocksdb-crate) lists what behaves differently. Programs
+//! most often notice two differences:
 //!
 //! * functions given to [`set_comparator`](crate::Options::set_comparator) must be `Send + Sync`;
 //! * a thread measures nothing for its [`PerfContext`](crate::PerfContext) until it calls

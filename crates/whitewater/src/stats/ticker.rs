@@ -411,6 +411,8 @@ impl Ticker {
                 | Ticker::BytesDecompressedTo
                 | Ticker::BlockChecksumComputeCount
                 | Ticker::BlockChecksumMismatchCount
+                | Ticker::BackupReadBytes
+                | Ticker::BackupWriteBytes
                 | Ticker::CheckpointReadBytes
                 | Ticker::CheckpointWriteBytes
                 | Ticker::WalWriteCalls

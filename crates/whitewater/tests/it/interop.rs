@@ -5,6 +5,7 @@
 //! tests are skipped with a line on standard error. They fail instead if `WHITEWATER_NO_SKIP` is 1.
 
 mod alternate;
+mod backups;
 mod codecs;
 mod db_bench;
 mod ingest;

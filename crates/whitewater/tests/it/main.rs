@@ -3,6 +3,7 @@
 mod api;
 mod astray;
 mod atomic_flush;
+mod backup;
 mod batches;
 mod beside;
 mod blobs;

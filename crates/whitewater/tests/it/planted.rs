@@ -450,6 +450,34 @@ const FINDERS: &[(Bug, &str)] = &[
         "checkpoint::a_checkpoint_is_a_database_of_its_own",
     ),
     (
+        Bug::BackupNamesNotSynced,
+        "backup::cuts::a_backup_that_was_cut_is_whole_or_not_there",
+    ),
+    (
+        Bug::BackupFilesDeletedFirst,
+        "backup::cuts::backups_whose_deletion_was_cut_are_whole_or_gone",
+    ),
+    (
+        Bug::BackupDeletionNotSynced,
+        "backup::cuts::backups_whose_deletion_was_cut_are_whole_or_gone",
+    ),
+    (
+        Bug::SharedFileNotLookedAt,
+        "backup::sharing::a_shared_file_that_is_gone_is_copied_again",
+    ),
+    (
+        Bug::RestoreDeletesCurrentLater,
+        "backup::cuts::a_restore_that_was_cut_leaves_no_half_of_a_database",
+    ),
+    (
+        Bug::RestoredUnchecked,
+        "backup::damage::a_changed_byte_is_found_by_its_checksum",
+    ),
+    (
+        Bug::RestoredNamesNotSynced,
+        "backup::cuts::a_restore_that_was_cut_leaves_no_half_of_a_database",
+    ),
+    (
         Bug::SecondaryKeepsManifest,
         "secondary::it_shows_what_it_has_caught_up_with",
     ),

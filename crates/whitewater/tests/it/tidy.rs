@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 /// and nothing from another room of its own. The root, `lib.rs`, stands above all of them.
 const FLOORS: &[&[&str]] = &[
     &["api", "fuzzing", "guide"],
-    &["txn"],
+    &["txn", "backups"],
     &["db"],
     &["external"],
     &["compact"],

@@ -99,6 +99,12 @@ impl TableProperties {
         Some(String::from_utf8_lossy(name).into_owned())
     }
 
+    /// The session of a database that wrote the table; `None` if the table does not say.
+    pub fn session_id(&self) -> Option<&str> {
+        let id = self.raw.get(name::SESSION_ID)?;
+        std::str::from_utf8(id).ok().filter(|id| !id.is_empty())
+    }
+
     /// Whether the table was made to be ingested.
     ///
     /// # Errors

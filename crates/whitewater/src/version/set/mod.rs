@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use whitewater_concurrent::system::Mutex;
-use whitewater_storage::fs::Fs;
+use whitewater_storage::fs::{Fs, WritableFile};
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::manifest::{VersionEdit, set_current};
 use whitewater_storage::planted;
@@ -526,19 +526,25 @@ impl VersionSet {
         manifest: &Manifest,
         edits: &[VersionEdit],
     ) -> Result<LogWriter> {
-        let writer = self.write_state(path, manifest, &manifest.tracked, edits)?;
+        let file = self.fs.create(path)?;
+        let writer = self.write_state(file, manifest, &manifest.tracked, edits)?;
         // The file's name must be durable before CURRENT can mention it.
         self.fs.sync_dir(&self.dir)?;
         Ok(writer)
     }
 
-    /// Writes a manifest of the current state into another directory, durably except for its name.
+    /// Writes a manifest of the current state into a directory of `fs`, durably but for its name.
     /// Returns its number and the versions in it. Logs below `min_log` are not in that directory,
     /// and need not be.
     ///
     /// # Errors
     /// Errors of the file system.
-    pub fn write_copy(&self, dir: &Path, min_log: u64) -> Result<(u64, Vec<Arc<Version>>)> {
+    pub fn write_copy(
+        &self,
+        fs: &dyn Fs,
+        dir: &Path,
+        min_log: u64,
+    ) -> Result<(u64, Vec<Arc<Version>>)> {
         let manifest = self.manifest.lock();
         let number = self.manifest_number();
         let nothing_new = VersionEdit {
@@ -551,7 +557,7 @@ impl VersionSet {
         }
         tracked.forget_missed();
         let path = filename::manifest(dir, number);
-        self.write_state(&path, &manifest, &tracked, &[nothing_new])?;
+        self.write_state(fs.create(&path)?, &manifest, &tracked, &[nothing_new])?;
         let versions = manifest.families.values();
         Ok((
             number,
@@ -560,15 +566,15 @@ impl VersionSet {
     }
 
     /// Writes a manifest of the state before `edits`, with the logs in `tracked`, then `edits`, to
-    /// `path`, durably except for its name.
+    /// `file`, durably except for its name.
     fn write_state(
         &self,
-        path: &Path,
+        file: Box<dyn WritableFile>,
         manifest: &Manifest,
         tracked: &TrackedLogs,
         edits: &[VersionEdit],
     ) -> Result<LogWriter> {
-        let mut writer = LogWriter::new(self.fs.create(path)?, 0, false);
+        let mut writer = LogWriter::new(file, 0, false);
         if manifest.db_id.is_some() {
             let id = VersionEdit {
                 db_id: manifest.db_id.clone(),

@@ -34,6 +34,16 @@ pub fn rewrite(jar: &str, db: &Path, seed: u64) -> Content {
     run(jar, &["rewrite", tools::path(db), &seed.to_string()])
 }
 
+/// Makes RocksDB add a backup of the database to a directory of backups.
+pub fn back_up(jar: &str, db: &Path, backups: &Path) {
+    run(jar, &["backup", tools::path(db), tools::path(backups)]);
+}
+
+/// Makes RocksDB restore the latest backup; returns the content.
+pub fn restore(jar: &str, backups: &Path, db: &Path) -> Content {
+    run(jar, &["restore", tools::path(db), tools::path(backups)])
+}
+
 /// Makes RocksDB take steps on a database with transactions (`scripts/InteropTransactions.java`).
 /// Returns what it showed: names of transactions and content, each time.
 pub fn transact(jar: &str, db: &Path, policy: &str, steps: &str) -> Vec<(Vec<String>, Content)> {

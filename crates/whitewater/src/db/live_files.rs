@@ -1,0 +1,143 @@
+//! The files that hold what the database holds at a moment, for checkpoints and backups.
+//!
+//! At that moment nothing switches, ingests, or changes column families. The tables of all
+//! column families and the ends of the logs are noted. A new manifest is written that has
+//! these tables and no history. Whoever copies the files keeps them from being deleted
+//! meanwhile.
+
+use super::Engine;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use whitewater_storage::filename::{self, FileType};
+use whitewater_storage::fs::Fs;
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::planted;
+use whitewater_storage::{Result, file_checksum};
+
+/// The live files of one moment, but for the manifest, which was made for them.
+pub(crate) struct LiveFiles {
+    /// The number of the manifest that was written.
+    pub manifest: u64,
+    pub tables: Vec<LiveTable>,
+    pub blobs: Vec<PathBuf>,
+    /// Each log, oldest first, and how many of its bytes count.
+    pub logs: Vec<(PathBuf, u64)>,
+    /// The largest sequence number that the logs may have.
+    pub sequence: SequenceNumber,
+    dir: PathBuf,
+}
+
+/// A table of [`LiveFiles`].
+pub(crate) struct LiveTable {
+    pub path: PathBuf,
+    /// The CRC-32C of the file, if the manifest has it.
+    pub crc: Option<u32>,
+}
+
+impl LiveTable {
+    /// Where the table is in a database from LevelDB's time.
+    pub fn older_path(&self) -> PathBuf {
+        self.path.with_extension("ldb")
+    }
+}
+
+impl LiveFiles {
+    /// The path and the name of the newest options file, if there is one.
+    ///
+    /// # Errors
+    /// Errors of reading the directory.
+    pub fn options(&self, fs: &dyn Fs) -> Result<Option<(PathBuf, String)>> {
+        let names = fs.list(&self.dir)?.into_iter();
+        let numbered = names.filter_map(|name| match filename::parse(&name) {
+            Some(FileType::Options(number)) => Some((number, name)),
+            _ => None,
+        });
+        let newest = numbered.max().map(|(_, name)| name);
+        Ok(newest.map(|name| (self.dir.join(&name), name)))
+    }
+}
+
+impl Engine {
+    /// The file system of the database.
+    pub(crate) fn fs(&self) -> &Arc<dyn Fs> {
+        &self.files.fs
+    }
+
+    /// Runs `copy` while no file is deleted. Memtables are flushed first if the logs have
+    /// `log_size_for_flush` bytes or more.
+    ///
+    /// # Errors
+    /// Errors of the flush and of `copy`.
+    pub(crate) fn keeping_files<T>(
+        self: &Arc<Self>,
+        log_size_for_flush: u64,
+        copy: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        if self.commit.log_bytes() >= log_size_for_flush {
+            self.flush_all(true)?;
+        }
+        self.disable_file_deletions();
+        let copied = copy();
+        self.enable_file_deletions();
+        copied
+    }
+
+    /// Lists the files of this moment, and writes their manifest into the directory `dir` of
+    /// `fs`. File deletions are disabled. Without `has_logs`, the manifest asks for no log.
+    ///
+    /// # Errors
+    /// Errors of the file system; the failure that stopped the database.
+    pub(crate) fn live_files(&self, fs: &dyn Fs, dir: &Path, has_logs: bool) -> Result<LiveFiles> {
+        // Held to the end: between a failure of the log and a resumption there is a switch,
+        // and after it a log that can be flushed although the end of the log before never
+        // got to its file.
+        let _no_switch = self.commit.generations.switching();
+        Self::check_healthy(&self.lock_state())?;
+        let generation = self.commit.generations.load();
+        // Read before the manifest is copied: the copy may then need fewer logs.
+        let min = self.files.versions.min_log_number_to_keep();
+        let least = if has_logs { min } else { u64::MAX };
+        let (manifest, versions) = self.files.versions.write_copy(fs, dir, least)?;
+        // Read after the versions: their tables may go by decisions that are in the log (X4).
+        let end = generation.end().ok_or_else(Self::shutdown_error)?;
+        let mut logs = self.commit.wal.older();
+        let current = generation.wal.log_number();
+        logs.push((current, end.offset));
+        planted!(CheckpointWithoutLog => logs.pop());
+        logs.retain(|(number, _)| *number >= min);
+        let has_sections = self.commit.sections.oldest_log().is_some();
+        let is_empty = end.offset == generation.start() && !has_sections;
+        if is_empty && logs[..] == [(current, end.offset)] {
+            // The log holds nothing but the link to the log before, which the copy does not
+            // have. Prepared sections that were logged again would be in it, too.
+            logs[0].1 = 0;
+        }
+        drop(generation);
+        // After this, everything up to the logs' ends is in their files.
+        self.commit
+            .publication
+            .wait_passed(end.last)
+            .map_err(|_| self.first_error())?;
+        self.flush_wal(false)?;
+        let tables = versions.iter().flat_map(|v| v.levels.iter().flatten());
+        let tables = tables.map(|file| LiveTable {
+            path: self.files.table_path(file.meta.number),
+            crc: file_checksum::crc_of(&file.meta),
+        });
+        let blobs = versions.iter().flat_map(|v| v.blobs.iter());
+        let log_path = |number| filename::wal(self.commit.wal.dir(), number);
+        Ok(LiveFiles {
+            manifest,
+            tables: tables.collect(),
+            blobs: blobs
+                .map(|blobs| self.files.blob_path(blobs.file.meta.number))
+                .collect(),
+            logs: logs
+                .into_iter()
+                .map(|(number, len)| (log_path(number), len))
+                .collect(),
+            sequence: end.last,
+            dir: self.files.dir.clone(),
+        })
+    }
+}
