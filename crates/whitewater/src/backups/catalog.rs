@@ -115,10 +115,10 @@ impl Catalog {
         self.valid.get(&id).ok_or_else(not_found)
     }
 
-    /// A shared file that a backup has.
-    pub fn shared_file(&self, path: &str) -> Option<&MetaFile> {
-        let files = self.valid.values().rev().flat_map(|meta| &meta.files);
-        files.into_iter().find(|file| file.path == path)
+    /// The files that backups have, by their paths.
+    pub fn files(&self) -> HashMap<&str, &MetaFile> {
+        let files = self.valid.values().flat_map(|meta| &meta.files);
+        files.map(|file| (file.path.as_str(), file)).collect()
     }
 
     /// The paths of all files that backups name; `None` if it cannot be known.

@@ -101,8 +101,9 @@ impl Backups {
         let from = engine.fs();
         let wanted = self.wanted(&**from, &live)?;
         let threads = self.options.max_background_operations;
+        let known = self.catalog.files();
         let copied = for_all(&wanted, threads, |file| match file {
-            Wanted::Shared(file) => self.share(&**from, file, &copier),
+            Wanted::Shared(file) => self.share(&**from, file, &known, &copier),
             Wanted::Private(path, name, len) => {
                 let to = private.join(name);
                 let copied = copier.copy((&**from, path), *len, (&*self.fs, &to))?;

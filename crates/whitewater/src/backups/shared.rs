@@ -2,6 +2,7 @@
 
 use super::Backups;
 use super::copy::Copier;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use whitewater_storage::backup::{MetaFile, names};
 use whitewater_storage::filename::{self, FileType};
@@ -20,7 +21,8 @@ pub(super) struct Sharable {
 }
 
 impl Backups {
-    /// Brings a file into the folder of shared files, if it is not there.
+    /// Brings a file into the folder of shared files, if it is not there. `known` are the files
+    /// of all backups, by their paths.
     ///
     /// # Errors
     /// Errors of the file systems; `Corruption` if the file does not have the checksum that the
@@ -29,11 +31,12 @@ impl Backups {
         &self,
         from: &dyn Fs,
         file: &Sharable,
+        known: &HashMap<&str, &MetaFile>,
         copier: &Copier<'_>,
     ) -> Result<MetaFile> {
         let (path, mut crc) = self.shared_path(from, file, copier)?;
         let to = self.options.dir.join(&path);
-        if let Some(known) = self.catalog.shared_file(&path) {
+        if let Some(known) = known.get(path.as_str()) {
             if let (Some(crc), Some(known)) = (crc, known.crc) {
                 check_crc(crc, known, &file.path)?;
             }

@@ -81,7 +81,8 @@ pub struct BackupFileInfo {
 ///
 /// With [`BackupEngineOptions::set_sync`], which is the default, a power cut leaves a directory in
 /// which every backup is whole that was made, and from which nothing has vanished that was not to
-/// be deleted. What an interrupted call leaves behind is deleted by the next change.
+/// be deleted. What an interrupted call leaves behind is deleted by the next change. After a sync
+/// of a directory has failed, all changes fail until another engine is opened.
 pub struct BackupEngine {
     backups: Backups,
 }

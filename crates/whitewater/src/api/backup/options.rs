@@ -93,7 +93,10 @@ impl BackupEngineOptions {
 
     /// Sets whether backups have the logs. Without, a backup lacks what is only in memtables,
     /// unless they are flushed first or the logs are elsewhere
-    /// ([`RestoreOptions::set_keep_log_files`]). Default: `true`.
+    /// ([`RestoreOptions::set_keep_log_files`]). Column families are of different moments then,
+    /// unless [`Options::set_atomic_flush`](crate::Options::set_atomic_flush) flushes them
+    /// together.
+    /// Default: `true`.
     pub fn set_backup_log_files(&mut self, backup_log_files: bool) {
         self.inner.backup_log_files = backup_log_files;
     }
