@@ -242,6 +242,12 @@ bugs! {
         "A flush or compaction hands its table another value than it has read."
     CacheKeyCollision "cache_key_collision"
         "All tables have the same number in the block cache."
+    BlobFileNotSynced "blob_file_not_synced"
+        "A blob file is recorded in the manifest without a sync of it."
+    BlobGarbageForgotten "blob_garbage_forgotten"
+        "A compaction does not record which blobs nothing refers to any longer."
+    BlobFileDeletedEarly "blob_file_deleted_early"
+        "A blob file goes as soon as any of its blobs is garbage."
 
     // Resuming, ingestion, checkpoints, secondary instances.
     FailedWriteShows "failed_write_shows"

@@ -3,7 +3,8 @@
 //! An entry of type `BlobIndex` in a table holds a [`BlobIndex`] (`index`) instead of its value:
 //! file, offset, size and compression. `references` finds all blobs that an entry refers to. A blob
 //! file holds records of key and value with checksums, between a header and a footer.
-//! [`mod@format`] (`format`) encodes these; [`BlobFileReader`] (`reader`) reads values from a file.
+//! [`mod@format`] (`format`) encodes these; [`BlobFileWriter`] (`writer`) writes a file, and
+//! [`BlobFileReader`] (`reader`) reads values from it.
 //! The manifest knows which files there are and how much of them is garbage. `docs/format/blob.md`
 //! describes the format.
 //!
@@ -14,7 +15,9 @@ pub mod format;
 mod index;
 mod reader;
 mod references;
+mod writer;
 
 pub use index::{BlobIndex, BlobPlace};
 pub use reader::BlobFileReader;
 pub use references::{for_each_reference, may_refer};
+pub use writer::BlobFileWriter;

@@ -66,6 +66,47 @@ impl BlobFileReader {
     /// Those of the file; `Corruption` and `NotSupported` naming file and
     /// offset.
     pub fn get(&self, user_key: &[u8], place: &BlobPlace) -> Result<Bytes> {
+        let stored = self.stored(user_key, place, |at, len| self.read_at(at, len))?;
+        self.value(place, stored)
+    }
+
+    /// Reads `len` bytes at offset `at`.
+    ///
+    /// # Errors
+    /// Those of the file.
+    pub fn read_at(&self, at: u64, len: usize) -> Result<Bytes> {
+        self.file.read_at(at, len)
+    }
+
+    /// Where the records end. Bytes from the beginning of the file.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// The value `stored` at `place`, decompressed.
+    ///
+    /// # Errors
+    /// `Corruption` and `NotSupported` naming file and offset.
+    pub fn value(&self, place: &BlobPlace, stored: Bytes) -> Result<Bytes> {
+        match place.compression {
+            0 => Ok(stored),
+            ty => decompress_value(ty, &stored)
+                .map(Bytes::from)
+                .map_err(|e| e.in_file(self.file.path(), Some(place.offset))),
+        }
+    }
+
+    /// The value of `user_key` at `place` as it is stored, from a record that is checked as by
+    /// [`BlobFileReader::get`]. `read` reads a number of bytes at an offset of this file.
+    ///
+    /// # Errors
+    /// Those of `read`; `Corruption` and `NotSupported` naming file and offset.
+    pub fn stored(
+        &self,
+        user_key: &[u8],
+        place: &BlobPlace,
+        read: impl FnOnce(u64, usize) -> Result<Bytes>,
+    ) -> Result<Bytes> {
         let key_len = user_key.len() as u64;
         let at = |what: &str| Error::corruption_in(self.file.path(), place.offset, what);
         let before = RECORD_HEADER_LEN + key_len;
@@ -76,7 +117,7 @@ impl BlobFileReader {
         if end.is_none_or(|end| end > self.end) || place.size > MAX_VALUE {
             return Err(at("a blob behind the last record"));
         }
-        let record = self.file.read_at(start, (before + place.size) as usize)?;
+        let record = read(start, (before + place.size) as usize)?;
         if record.len() as u64 != before + place.size {
             return Err(at("the file ends within a blob"));
         }
@@ -90,11 +131,6 @@ impl BlobFileReader {
         if !header.fits(key, &value) {
             return Err(at("a blob's checksum does not fit"));
         }
-        match place.compression {
-            0 => Ok(value),
-            ty => decompress_value(ty, &value)
-                .map(Bytes::from)
-                .map_err(|e| e.in_file(self.file.path(), Some(place.offset))),
-        }
+        Ok(value)
     }
 }

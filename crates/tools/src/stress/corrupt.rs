@@ -187,7 +187,8 @@ enum Kind {
 
 impl Damage {
     /// Damages a random file. Misdirected writes to tables are drawn only if the tables
-    /// record the places of their blocks (`places`); otherwise nothing could detect them.
+    /// record the places of their blocks (`places`), and none to blob files; otherwise nothing
+    /// could detect them.
     fn draw(memory: &MemFs, places: bool, rng: &mut StdRng) -> Result<Damage, whitewater::Error> {
         let mut files = Vec::new();
         for name in memory.list(Path::new(store::DIR))? {
@@ -202,10 +203,12 @@ impl Damage {
         let at = rng.random_range(0..len);
         let some = rng.random_range(1..=64.min(len - at));
         let is_table = file.extension().is_some_and(|e| e == "sst");
+        // A record knows its key and not its place.
+        let is_blob_file = file.extension().is_some_and(|e| e == "blob");
         let kind = match rng.random_range(0..6) {
             0 => Kind::Zeros(at, some),
             1 => Kind::Noise(at, some),
-            2 | 3 if places || !is_table => {
+            2 | 3 if !is_blob_file && (places || !is_table) => {
                 let like = files.iter().filter(|f| f.0.extension() == file.extension());
                 let like: Vec<_> = like.collect();
                 let (other, others) = like.choose(rng).expect("it is one itself");

@@ -14,8 +14,9 @@ use crate::operators::compaction_filter::{ActiveFilter, CompactionFilterContext}
 use crate::options::CfOptions;
 use crate::options::compaction::CompactionStyle;
 use crate::options::compression::Compression;
+use crate::options::read::BlobReads;
 use crate::rate_limiter::Priority;
-use crate::read::blob::BorrowedBlobs;
+use crate::read::blob::{BorrowedBlobs, ReadAhead};
 use crate::read::level::add_iterators;
 use crate::read::merging::merging_iterator;
 use crate::read::tombstones::all_tombstones;
@@ -30,9 +31,10 @@ use crate::version::{TableFile, Version, total_bytes};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use whitewater_storage::internal_iterator::BoxedIterator;
-use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::manifest::VersionEdit;
+use whitewater_storage::planted;
 use whitewater_storage::rangedel::RangeTombstone;
-use whitewater_storage::sst::{ReadLimits, TableReadOptions};
+use whitewater_storage::sst::TableReadOptions;
 use whitewater_storage::{Error, Result, filename};
 
 /// The result of a compaction.
@@ -101,6 +103,8 @@ pub(crate) fn run(
             result.stats.bytes_read_above += bytes
         }
     }
+    result.stats.blob_bytes_read = written.blob_bytes_read;
+    result.stats.blob_bytes_written = written.blob_bytes();
     result.stats.bytes_written = written.bytes();
     result.stats.bytes_written_raw = written.held.raw_bytes;
     result.stats.records_in = written.input_entries;
@@ -110,6 +114,8 @@ pub(crate) fn run(
     result.drops = written.drops;
     result.parts = written.parts;
     result.edit.blob_garbage = written.garbage;
+    planted!(BlobGarbageForgotten => result.edit.blob_garbage.clear());
+    result.edit.blob_files = written.blob_files;
     let files = written.files.into_iter();
     result.edit.new_files = files.map(|f| (output_level, f)).collect();
     Ok(result)
@@ -164,11 +170,6 @@ fn rewrite(
         history_low: &version.history_low,
     };
     let key_not_below = |user_key: &[u8]| compaction.key_not_below(&ctx.comparator.user, user_key);
-    let blobs = BorrowedBlobs {
-        version,
-        tables,
-        limits: ReadLimits::default(),
-    };
     let work = |part: Part<'_>, abandoned: &AtomicBool| {
         let statistics = ctx.db.statistics.as_deref();
         let _activity = statistics.map(|_| Activity::Compaction.begin());
@@ -177,6 +178,13 @@ fn rewrite(
             let clip = |t| subcompaction::clip(t, part, &ctx.comparator.user);
             tombstones = tombstones.into_iter().filter_map(clip).collect();
         }
+        let ahead = ReadAhead::new(ctx.options.blob_compaction_readahead_size);
+        let blobs = BorrowedBlobs {
+            version,
+            tables,
+            reads: BlobReads::JOB,
+            ahead: Some(&ahead),
+        };
         let input = Input {
             source: entries,
             part,
@@ -187,7 +195,9 @@ fn rewrite(
             counts_garbage: version.blobs.count() > 0,
             abandoned,
         };
-        write_tables(ctx, &spec, input)
+        let mut written = write_tables(ctx, &spec, input)?;
+        written.blob_bytes_read = ahead.asked();
+        Ok(written)
     };
     let told = |number: usize, part: Part<'_>, abandoned: &AtomicBool| match events {
         Some(events) => events.tell(number, || work(part, abandoned)),
@@ -201,7 +211,7 @@ fn rewrite(
         let parts = cuts.len() as u64 + 1;
         statistics.record(Histogram::NumSubcompactionsScheduled, parts);
     }
-    let parts = subcompaction::run(&cuts, told, |written| remove(ctx, &written.files))?;
+    let parts = subcompaction::run(&cuts, told, |written| remove(ctx, &written))?;
     let mut whole = Written::default();
     for part in parts {
         whole.extend(part);
@@ -209,7 +219,7 @@ fn rewrite(
     // Garbage is not recorded for blob files that the version does not know.
     (whole.garbage).retain(|g| version.blobs.get(g.number).is_some());
     if let Err(e) = check_count(&source, ctx, tables, whole.input_entries) {
-        remove(ctx, &whole.files);
+        remove(ctx, &whole);
         return Err(e);
     }
     Ok(whole)
@@ -221,8 +231,8 @@ fn inline_below(version: &Version, options: &CfOptions) -> u64 {
     if !options.enable_blob_garbage_collection {
         return 0;
     }
-    let cutoff = options.blob_garbage_collection_age_cutoff * version.blobs.count() as f64;
-    let first_that_stays = version.blobs.iter().nth(cutoff as usize);
+    let old = (version.blobs).count_old(options.blob_garbage_collection_age_cutoff);
+    let first_that_stays = version.blobs.iter().nth(old);
     first_that_stays.map_or(u64::MAX, |b| b.file.meta.number)
 }
 
@@ -252,11 +262,15 @@ fn open_inputs(
     Ok((merged, tombstones))
 }
 
-/// Removes tables that will not be recorded. A table that cannot be removed is found as an
-/// orphan at the next open.
-fn remove(ctx: &OutputContext<'_>, files: &[FileMetaData]) {
-    for f in files {
-        let _ = ctx.fs.remove(&filename::table(ctx.dir, f.number));
+/// Removes files that will not be recorded. A file that cannot be removed is found as an orphan at
+/// the next open.
+fn remove(ctx: &OutputContext<'_>, written: &Written) {
+    let tables = written.files.iter();
+    let tables = tables.map(|f| filename::table(ctx.dir, f.number));
+    let blob_files = written.blob_files.iter();
+    let blob_files = blob_files.map(|f| filename::blob(ctx.dir, f.number));
+    for path in tables.chain(blob_files) {
+        let _ = ctx.fs.remove(&path);
     }
 }
 

@@ -33,6 +33,8 @@ pub(crate) enum CompactionReason {
     Ttl,
     /// Files have not been rewritten for a long time.
     PeriodicCompaction,
+    /// Too much of the oldest blob files is garbage.
+    ForcedBlobGc,
 }
 
 impl CompactionReason {
@@ -53,6 +55,7 @@ impl CompactionReason {
             CompactionReason::BottommostFiles => "BottommostFiles",
             CompactionReason::Ttl => "Ttl",
             CompactionReason::PeriodicCompaction => "PeriodicCompaction",
+            CompactionReason::ForcedBlobGc => "ForcedBlobGC",
         }
     }
 }

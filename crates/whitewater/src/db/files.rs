@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::fs::{FileLock, Fs};
+use whitewater_storage::manifest::{BlobFileMetaData, FileMetaData};
 use whitewater_storage::{Result, filename};
 
 /// See the [module](self).
@@ -85,6 +86,16 @@ impl Files {
     /// The path of blob file `number`.
     pub fn blob_path(&self, number: u64) -> PathBuf {
         filename::blob(&self.dir, number)
+    }
+
+    /// Removes files that a job has written and that are not going to be recorded. What cannot be
+    /// removed is found as an orphan at the next open.
+    pub fn remove_outputs(&self, tables: &[FileMetaData], blob_files: &[BlobFileMetaData]) {
+        let tables = tables.iter().map(|table| self.table_path(table.number));
+        let blob_files = blob_files.iter().map(|file| self.blob_path(file.number));
+        for path in tables.chain(blob_files) {
+            let _ = self.fs.remove(&path);
+        }
     }
 
     /// Makes the names of the files in the directory durable.

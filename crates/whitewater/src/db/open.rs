@@ -413,9 +413,11 @@ impl Opening<'_> {
             log_number: Some(wal_number),
             min_log_number_to_keep: (cf.id == 0 && none_waits).then_some(first_log),
             undecided_from: (cf.id == 0 && none_waits && differs).then_some(undecided_from),
-            new_files: replayed.tables.get(&cf.id).map_or_else(Vec::new, |files| {
-                files.iter().map(|f| (0, f.clone())).collect()
+            new_files: replayed.tables.get(&cf.id).map_or_else(Vec::new, |written| {
+                written.files.iter().map(|f| (0, f.clone())).collect()
             }),
+            blob_files: (replayed.tables.get(&cf.id))
+                .map_or_else(Vec::new, |written| written.blob_files.clone()),
             ..VersionEdit::default()
         }));
         if !replayed.tables.is_empty() {

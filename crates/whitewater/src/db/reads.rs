@@ -151,7 +151,8 @@ impl Engine {
         let blobs = BorrowedBlobs {
             version: &view.version,
             tables: &self.files.tables,
-            limits: spec.limits(),
+            reads: spec.blobs(),
+            ahead: None,
         };
         let finished = match operands {
             0 => ctx.finish_with(&blobs),
@@ -370,7 +371,7 @@ impl Engine {
         let blobs = OwnedBlobs {
             version: view.version.clone(),
             tables: self.files.tables.clone(),
-            limits: spec.limits(),
+            reads: spec.blobs(),
         };
         let mut pins: Vec<Arc<dyn Any + Send + Sync>> = vec![view.clone()];
         if let Some(snapshot) = &spec.snapshot {

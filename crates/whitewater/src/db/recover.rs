@@ -25,7 +25,7 @@ use crate::info_log::InfoLog;
 use crate::memtable::{Home, Inserter, Memtable};
 use crate::options::{CfOptions, DbOptions};
 use crate::snapshots::Live;
-use crate::table_writer::OutputContext;
+use crate::table_writer::{OutputContext, Written};
 use crate::version::Version;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
 use crate::write::wal::Link;
@@ -41,7 +41,6 @@ use whitewater_storage::batch::{self, Numbering, Op};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, SequentialFile};
 use whitewater_storage::key::{InternalComparator, SequenceNumber, ValueType};
-use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted;
 use whitewater_storage::wal::{LogReader, ReadOutcome, RecoveryMode};
 use whitewater_storage::{Error, Result};
@@ -85,7 +84,7 @@ pub(crate) struct LogReplay<'a> {
 #[derive(Debug, Default)]
 pub(crate) struct Replayed {
     /// Level-0 tables by column family.
-    pub tables: BTreeMap<u32, Vec<FileMetaData>>,
+    pub tables: BTreeMap<u32, Written>,
     /// Memtables that were kept, by column family, oldest first.
     pub memtables: BTreeMap<u32, Vec<Arc<Memtable>>>,
     pub last_sequence: SequenceNumber,
@@ -237,10 +236,15 @@ impl LogReplay<'_> {
         Ok(())
     }
 
-    /// Removes the tables that were written. One that stays is removed as a leftover later.
+    /// Removes the files that were written. One that stays is removed as a leftover later.
     fn remove_tables(&self, replayed: &Replayed) {
-        for table in replayed.tables.values().flatten() {
-            let _ = self.fs.remove(&filename::table(self.dir, table.number));
+        for written in replayed.tables.values() {
+            for table in &written.files {
+                let _ = self.fs.remove(&filename::table(self.dir, table.number));
+            }
+            for file in &written.blob_files {
+                let _ = self.fs.remove(&filename::blob(self.dir, file.number));
+            }
         }
     }
 
@@ -603,8 +607,8 @@ impl LogReplay<'_> {
             now: self.now,
             cancel: &AtomicBool::new(false),
         };
-        let tables = flush::write_level0(&ctx, &[mem])?.files;
-        progress.out.tables.entry(id).or_default().extend(tables);
+        let written = flush::write_level0(&ctx, &[mem])?;
+        progress.out.tables.entry(id).or_default().extend(written);
         Ok(())
     }
 }

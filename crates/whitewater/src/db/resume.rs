@@ -51,6 +51,7 @@ use crate::db::background::flush::write_level0;
 use crate::memtable::Memtable;
 use crate::memtable::sections::Section;
 use crate::panics::{Guarded, caught};
+use crate::table_writer::Written;
 use crate::write::generation::{End, Generation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,7 +59,7 @@ use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 use whitewater_concurrent::system::{self, MutexGuard};
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::planted;
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result, Severity};
@@ -336,7 +337,7 @@ impl Engine {
 
     /// Writes all memtables as tables, and makes their names durable. On failure there are no
     /// tables.
-    fn flush_due(&self, due: &[Due]) -> Result<BTreeMap<u32, Vec<FileMetaData>>> {
+    fn flush_due(&self, due: &[Due]) -> Result<BTreeMap<u32, Written>> {
         let mut tables = BTreeMap::new();
         let write = || caught(Guarded::Job, || self.write_tables(due, &mut tables));
         let mut written = self.on_own_thread(write);
@@ -344,9 +345,9 @@ impl Engine {
             written = self.files.sync_dir();
         }
         if let Err(e) = written {
-            for table in tables.values().flatten() {
-                // A table that cannot be deleted is deleted at the next open.
-                let _ = self.files.fs.remove(&self.files.table_path(table.number));
+            for written in tables.values() {
+                self.files
+                    .remove_outputs(&written.files, &written.blob_files);
             }
             if self.severity(Source::Flush, &e) > Severity::HardError {
                 self.report(Source::Flush, &e, "resuming");
@@ -356,41 +357,33 @@ impl Engine {
         Ok(tables)
     }
 
-    fn write_tables(
-        &self,
-        due: &[Due],
-        tables: &mut BTreeMap<u32, Vec<FileMetaData>>,
-    ) -> Result<()> {
+    fn write_tables(&self, due: &[Due], tables: &mut BTreeMap<u32, Written>) -> Result<()> {
         let live = self.live();
         for (cf, memtables) in due {
             let mut memtables = &memtables[..];
             planted!(MemtableForgotten => memtables = &memtables[memtables.len() - 1..]);
             let (db, options) = (self.db_options(), cf.options());
             let ctx = self.output_context(cf, (&db, &options), &live);
-            tables.insert(cf.id, write_level0(&ctx, memtables)?.files);
+            tables.insert(cf.id, write_level0(&ctx, memtables)?);
         }
         Ok(())
     }
 
     /// Records `tables` and the numbers of the first logs that are needed (F6), and installs the
     /// tables for readers, with new memtables.
-    fn record(
-        &self,
-        tables: &BTreeMap<u32, Vec<FileMetaData>>,
-        logs: &NewLogs,
-        end: End,
-    ) -> Result<()> {
+    fn record(&self, tables: &BTreeMap<u32, Written>, logs: &NewLogs, end: End) -> Result<()> {
         let first_log = logs.current()?.log_number();
         let ids: Vec<u32> = tables.keys().copied().collect();
         let mut fresh: BTreeMap<_, _> = self.fresh_memtables(&ids, first_log).into_iter().collect();
         let for_sections = Some(logs.first_number()).filter(|log| *log < first_log);
         let undecided_from = (self.commit.undecided.as_ref()).map(|_| for_sections.unwrap_or(0));
-        let edits = tables.iter().map(|(id, tables)| VersionEdit {
+        let edits = tables.iter().map(|(id, written)| VersionEdit {
             column_family: *id,
             log_number: Some(first_log),
             prev_log_number: Some(0),
             min_log_number_to_keep: Some(logs.first_number()),
-            new_files: tables.iter().map(|t| (0, t.clone())).collect(),
+            new_files: written.files.iter().map(|t| (0, t.clone())).collect(),
+            blob_files: written.blob_files.clone(),
             undecided_from,
             ..VersionEdit::default()
         });

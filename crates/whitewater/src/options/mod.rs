@@ -45,6 +45,7 @@ mod tests;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
+use whitewater_storage::cache::BlockCache;
 use whitewater_storage::fs::{Fs, SharedAccess};
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::sst::{
@@ -377,29 +378,28 @@ option_struct! {
         max_sequential_skip_in_iterations: u64 = 8, changes live;
         /// Hint without effect: flushed memtables are not kept. Bytes.
         max_write_buffer_size_to_maintain: i64 = 0;
-        /// Write large values to blob files. Not built: `true` is refused. Values in existing blob
-        /// files are read, whatever this option is.
-        enable_blob_files: bool = false, check never, changes live;
-        /// Size from which a value goes into a blob file; without effect while none are written.
-        /// Bytes.
+        /// Put large values into blob files. Values in existing blob files are read, whatever this
+        /// option is.
+        enable_blob_files: bool = false, changes live;
+        /// Size from which a value goes into a blob file. Bytes.
         min_blob_size: u64 = 0, changes live;
-        /// Size at which a new blob file is begun; without effect while none are
-        /// written. Bytes.
+        /// Size at which a blob file ends. Bytes.
         blob_file_size: u64 = 256 << 20, changes live;
-        /// Compression of values in blob files; without effect while none are
-        /// written.
+        /// The first level whose tables have values in blob files.
+        blob_file_starting_level: i32 = 0, into 0..=i32::MAX, changes live;
+        /// Compression of values in blob files.
         blob_compression_type: CompressionType = CompressionType::None, check codec, changes live;
         /// Move values out of old blob files when they are compacted.
         enable_blob_garbage_collection: bool = false, changes live;
         /// Fraction of the blob files, from the oldest on, that count as old.
         blob_garbage_collection_age_cutoff: f64 = 0.25, in 0.0..=1.0, changes live;
-        /// Hint without effect: tables are not compacted because this fraction of old blob files is
-        /// garbage.
+        /// Fraction of garbage in the old blob files from which on tables that refer to the oldest
+        /// of them are compacted; 1 is never.
         blob_garbage_collection_force_threshold: f64 = 1.0, in 0.0..=1.0, changes live;
-        /// Hint without effect: there is no cache of blobs.
+        /// Hint without effect: values get into the blob cache only when they are read.
         prepopulate_blob_cache: PrepopulateBlobCache = PrepopulateBlobCache::Disable,
             changes live;
-        /// Hint without effect: compactions read one blob at a time. Bytes.
+        /// How much compactions read at a time from each blob file. Bytes; 0 is one value.
         blob_compaction_readahead_size: u64 = 0, changes live;
         /// Compression of tables.
         compression: CompressionType = compression::default_type(), check codec, changes live;
@@ -433,6 +433,8 @@ option_struct! {
         /// Rules by which a new table is marked for compaction because of its deletions; matching
         /// one of them is enough.
         deletion_triggers: Vec<DeletionTrigger> = Vec::new();
+        /// The cache of values in blob files.
+        blob_cache: Option<BlockCache> = None;
         /// The layout of tables.
         table: TableOptions = TableOptions::default();
         /// The corrections that were made to these options.
@@ -480,17 +482,6 @@ fn codec(name: &str, value: &CompressionType) -> Result<()> {
 
 fn codecs<'a>(name: &str, values: impl IntoIterator<Item = &'a CompressionType>) -> Result<()> {
     values.into_iter().try_for_each(|value| codec(name, value))
-}
-
-/// Refuses `true`, for an option that is not built.
-fn never(name: &str, value: &bool) -> Result<()> {
-    if *value {
-        Err(Error::not_supported(format_args!(
-            "option {name}=true is not built in"
-        )))
-    } else {
-        Ok(())
-    }
 }
 
 fn protection_bytes(name: &str, value: &u32) -> Result<()> {

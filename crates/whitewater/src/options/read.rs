@@ -6,6 +6,27 @@ use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::sst::{ReadLimits, TableReadOptions};
 use whitewater_storage::{Error, Result};
 
+/// How values in blob files are read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlobReads {
+    /// Limits on the reads of files.
+    pub limits: ReadLimits,
+    /// Whether values that are read go into the blob cache.
+    pub fill_cache: bool,
+}
+
+impl BlobReads {
+    /// The reads of background jobs: without limits, and without filling the cache.
+    pub const JOB: BlobReads = BlobReads {
+        limits: ReadLimits {
+            memory_only: false,
+            deadline: 0,
+            timeout: 0,
+        },
+        fill_cache: false,
+    };
+}
+
 /// Options of one read.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadSpec {
@@ -103,6 +124,14 @@ impl ReadSpec {
             memory_only: self.tier == ReadTier::BlockCache,
             deadline: self.deadline,
             timeout: self.io_timeout,
+        }
+    }
+
+    /// How this read reads blobs.
+    pub fn blobs(&self) -> BlobReads {
+        BlobReads {
+            limits: self.limits(),
+            fill_cache: self.fill_cache,
         }
     }
 

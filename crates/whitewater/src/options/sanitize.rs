@@ -227,7 +227,7 @@ fn differences(
 
 /// Options that are accepted and have no effect: the name, the value that describes what is
 /// done, and a description of that.
-const HINTS: [(&str, &str, &str); 17] = [
+const HINTS: [(&str, &str, &str); 16] = [
     (
         "paranoid_checks",
         "true",
@@ -263,11 +263,6 @@ const HINTS: [(&str, &str, &str); 17] = [
         "report_bg_io_stats",
         "false",
         "statistics time background I/O whenever they are on",
-    ),
-    (
-        "blob_garbage_collection_force_threshold",
-        "1",
-        "garbage in blob files goes with compactions that are due anyway",
     ),
     (
         "paranoid_memory_checks",
@@ -307,7 +302,7 @@ const HINTS: [(&str, &str, &str); 17] = [
     (
         "prepopulate_blob_cache",
         "kDisable",
-        "there is no cache of blobs",
+        "values get into the blob cache only when they are read",
     ),
 ];
 

@@ -109,6 +109,11 @@ impl Histogram {
             | Histogram::DbWrite
             | Histogram::DbMultiget
             | Histogram::DbSeek
+            | Histogram::BlobDbBlobFileWriteMicros
+            | Histogram::BlobDbBlobFileReadMicros
+            | Histogram::BlobDbBlobFileSyncMicros
+            | Histogram::BlobDbCompressionMicros
+            | Histogram::BlobDbDecompressionMicros
             | Histogram::WalFileSyncMicros
             | Histogram::FlushTime
             | Histogram::CompactionTime

@@ -15,6 +15,9 @@ pub(crate) struct JobStats {
     pub bytes_written: u64,
     /// Bytes of keys and values of the tables written, before compression.
     pub bytes_written_raw: u64,
+    /// Bytes of records of blob files that were read, and written.
+    pub blob_bytes_read: u64,
+    pub blob_bytes_written: u64,
     /// Bytes of files that were only moved.
     pub bytes_moved: u64,
     pub records_in: u64,
@@ -45,6 +48,8 @@ impl JobStats {
             bytes_read_same: f(self.bytes_read_same, other.bytes_read_same),
             bytes_written: f(self.bytes_written, other.bytes_written),
             bytes_written_raw: f(self.bytes_written_raw, other.bytes_written_raw),
+            blob_bytes_read: f(self.blob_bytes_read, other.blob_bytes_read),
+            blob_bytes_written: f(self.blob_bytes_written, other.blob_bytes_written),
             bytes_moved: f(self.bytes_moved, other.bytes_moved),
             records_in: f(self.records_in, other.records_in),
             records_out: f(self.records_out, other.records_out),

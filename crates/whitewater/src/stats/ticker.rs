@@ -316,6 +316,17 @@ impl Ticker {
                 | Ticker::BlockCacheDataBytesInsert
                 | Ticker::BlockCacheBytesRead
                 | Ticker::BlockCacheBytesWrite
+                | Ticker::BlobDbBlobFileBytesWritten
+                | Ticker::BlobDbBlobFileBytesRead
+                | Ticker::BlobDbBlobFileSynced
+                | Ticker::BlobDbGcNumKeysRelocated
+                | Ticker::BlobDbGcBytesRelocated
+                | Ticker::BlobDbCacheMiss
+                | Ticker::BlobDbCacheHit
+                | Ticker::BlobDbCacheAdd
+                | Ticker::BlobDbCacheAddFailures
+                | Ticker::BlobDbCacheBytesRead
+                | Ticker::BlobDbCacheBytesWrite
                 | Ticker::BloomFilterUseful
                 | Ticker::BloomFilterFullPositive
                 | Ticker::BloomFilterFullTruePositive

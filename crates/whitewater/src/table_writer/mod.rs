@@ -5,10 +5,11 @@
 //!
 //! * [`merge_rules`]: which entries a merge drops or keeps.
 //! * [`source`]: the entries of a part of the keys, until the job is cancelled.
-//! * `output_file`: a table's file: rate limiter and write-back; `read_back`: reads it again,
-//!   if `paranoid_file_checks` is set.
+//! * `output_files`: creates the files of a job; `output_file`: rate limiter and write-back of one;
+//!   `read_back`: reads a table again, if `paranoid_file_checks` is set.
 //! * `grandparents`: ends tables that would overlap too much below.
-//! * `blob_flow`: counts the blobs that are dropped.
+//! * `blob_output`: puts large values into blob files; `blob_flow`: counts the blobs that are
+//!   dropped.
 //! * `deletions`: finds tables with many deletions in them.
 //!
 //! Invariants:
@@ -19,10 +20,12 @@
 //! * I3: on an error no file is left behind.
 
 pub(crate) mod blob_flow;
+pub(crate) mod blob_output;
 pub(crate) mod deletions;
 pub(crate) mod grandparents;
 pub(crate) mod merge_rules;
 pub(crate) mod output_file;
+pub(crate) mod output_files;
 pub(crate) mod read_back;
 pub(crate) mod source;
 
@@ -34,17 +37,17 @@ use crate::options::compression::Compression;
 use crate::options::{CfOptions, DbOptions, file_checksum};
 use crate::rate_limiter::{Client, Priority};
 use crate::snapshots::Live;
-use crate::stats::Histogram;
 use crate::table_writer::blob_flow::{BlobFlow, add_garbage};
+use crate::table_writer::blob_output::BlobOutput;
 use crate::table_writer::deletions::DeletionWatch;
 use crate::table_writer::grandparents::Grandparents;
 use crate::table_writer::merge_rules::{CompactionIter, Drops, Rules, Tombstones};
-use crate::table_writer::output_file::{OutputFile, Timed};
+use crate::table_writer::output_files::{Output, OutputFiles};
 use crate::table_writer::read_back::Content;
 use crate::table_writer::source::{Part, Source, cancelled};
 use crate::version::TableFile;
 use crate::version::set::VersionSet;
-use crate::write::stall::{Pressure, StallGate};
+use crate::write::stall::StallGate;
 use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
@@ -52,19 +55,16 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 use whitewater_storage::coding::get_varint64;
 use whitewater_storage::file_checksum::Digest;
-use whitewater_storage::fs::{BufferedWriter, Fs};
+use whitewater_storage::fs::Fs;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     self, InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, internal_key,
 };
-use whitewater_storage::manifest::{BlobGarbage, FileMetaData};
+use whitewater_storage::manifest::{BlobFileMetaData, BlobGarbage, FileMetaData};
 use whitewater_storage::planted;
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{TableBuilder, TableBuilderOptions, TableProperties};
 use whitewater_storage::{Result, filename};
-
-/// The number of bytes collected before they are passed to the file system.
-const WRITE_BUFFER: usize = 1 << 20;
 
 /// What all table writers of a database share.
 pub(crate) struct OutputContext<'a> {
@@ -146,6 +146,8 @@ pub(crate) struct Input<'a> {
 pub(crate) struct Written {
     /// The tables, in key order.
     pub files: Vec<FileMetaData>,
+    /// The blob files that were written for them.
+    pub blob_files: Vec<BlobFileMetaData>,
     /// The total contents of the tables.
     pub held: Held,
     /// The number of entries read from the source.
@@ -158,6 +160,8 @@ pub(crate) struct Written {
     pub cpu: Duration,
     /// The blobs that the source refers to and the tables do not.
     pub garbage: Vec<BlobGarbage>,
+    /// The size of the records of blob files that were read. Bytes.
+    pub blob_bytes_read: u64,
     /// The number of parts that were written at the same time.
     pub parts: u64,
 }
@@ -177,15 +181,22 @@ impl Written {
         self.files.iter().map(|f| f.size).sum()
     }
 
+    /// The size of the records in the blob files. Bytes.
+    pub fn blob_bytes(&self) -> u64 {
+        self.blob_files.iter().map(|b| b.bytes).sum()
+    }
+
     /// Adds what was written of the next keys.
     pub fn extend(&mut self, next: Written) {
         self.files.extend(next.files);
+        self.blob_files.extend(next.blob_files);
         self.held.entries += next.held.entries;
         self.held.raw_bytes += next.held.raw_bytes;
         self.input_entries += next.input_entries;
         self.input_bytes += next.input_bytes;
         self.drops += next.drops;
         self.cpu += next.cpu;
+        self.blob_bytes_read += next.blob_bytes_read;
         self.parts += next.parts;
         add_garbage(&mut self.garbage, next.garbage);
     }
@@ -237,6 +248,9 @@ pub(crate) fn write_tables(
         files: Vec::new(),
         held: Held::default(),
         blobs: BlobFlow::default(),
+        blob_output: blob_output::is_wanted(ctx.options, spec.level)
+            .then(|| BlobOutput::new(OutputFiles::of(ctx, spec), ctx.options))
+            .transpose()?,
         created: Vec::new(),
     };
     let cancel = [ctx.cancel, input.abandoned];
@@ -244,10 +258,13 @@ pub(crate) fn write_tables(
         .counting_blobs(input.counts_garbage);
     let mut entries = CompactionIter::new(rules, input.filter, source);
     outputs.write_all(&mut entries)?;
+    let (held, garbage) = (outputs.held, entries.garbage(&outputs.blobs));
+    let (files, blob_files) = outputs.keep();
     Ok(Written {
-        held: outputs.held,
-        garbage: entries.garbage(&outputs.blobs),
-        files: outputs.keep(),
+        held,
+        garbage,
+        files,
+        blob_files,
         input_entries: entries.consumed(),
         input_bytes: entries.consumed_bytes(),
         drops: Drops {
@@ -255,6 +272,7 @@ pub(crate) fn write_tables(
             ..entries.drops()
         },
         cpu: cpu_time().saturating_sub(begun),
+        blob_bytes_read: 0,
         parts: 1,
     })
 }
@@ -282,10 +300,11 @@ pub(crate) fn write_verbatim(
         files: Vec::new(),
         held: Held::default(),
         blobs: BlobFlow::default(),
+        blob_output: None,
         created: Vec::new(),
     };
     outputs.copy_all(&mut source)?;
-    Ok(outputs.keep())
+    Ok(outputs.keep().0)
 }
 
 /// The tables written so far and the one being written.
@@ -299,6 +318,8 @@ struct Outputs<'a> {
     held: Held,
     /// The blobs that the written entries refer to.
     blobs: BlobFlow,
+    /// Takes large values, if they go into blob files.
+    blob_output: Option<BlobOutput<'a>>,
     /// The numbers of all files created that are not to be kept yet.
     created: Vec<u64>,
 }
@@ -329,6 +350,9 @@ impl Outputs<'_> {
         // There may also be many range tombstones.
         if self.ctx.cancel.load(Relaxed) {
             return Err(cancelled());
+        }
+        if let Some(blobs) = &mut self.blob_output {
+            blobs.end()?;
         }
         self.finish_table(None)
     }
@@ -366,7 +390,20 @@ impl Outputs<'_> {
         key::sequence(a) == key::sequence(b) && !self.differs(a, b)
     }
 
-    fn add(&mut self, ikey: &[u8], mut value: &[u8]) -> Result<()> {
+    /// Writes an entry, and its value into a blob file if it is for one.
+    fn add(&mut self, ikey: &[u8], value: &[u8]) -> Result<()> {
+        if let Some(blobs) = &mut self.blob_output
+            && key::tag(ikey) as u8 == ValueType::Value as u8
+            && let user_key = key::user_key(ikey)
+            && let Some(index) = blobs.add(user_key, value)?
+        {
+            let ikey = internal_key(user_key, key::sequence(ikey), ValueType::BlobIndex);
+            return self.add_to_table(&ikey, &index);
+        }
+        self.add_to_table(ikey, value)
+    }
+
+    fn add_to_table(&mut self, ikey: &[u8], mut value: &[u8]) -> Result<()> {
         let size = self.open.as_ref().map_or(0, |o| o.builder.file_size());
         let overlaps = self.overlap.end_before(ikey, size);
         if let Some(open) = &self.open
@@ -421,35 +458,7 @@ impl Outputs<'_> {
         self.overlap.restart();
         let number = ctx.versions.new_file_number();
         self.created.push(number);
-        let path = filename::table(ctx.dir, number);
-        let file = if ctx.db.use_direct_io_for_flush_and_compaction {
-            ctx.fs.create_direct(&path)?
-        } else {
-            ctx.fs.create(&path)?
-        };
-        let pressure = ctx.gate.map_or(Pressure::None, StallGate::pressure);
-        let priority = match pressure {
-            Pressure::None => self.spec.priority,
-            Pressure::Delayed | Pressure::Stopped => Priority::User,
-        };
-        let limiter = ctx.limiter.map(|limiter| (limiter.clone(), priority));
-        let (writes, syncs) = match (self.spec.flush, ctx.gate) {
-            // A recovery has no gate.
-            (true, None) => (Histogram::FileWriteDbOpenMicros, Histogram::TableSyncMicros),
-            (true, _) => (Histogram::FileWriteFlushMicros, Histogram::TableSyncMicros),
-            (false, _) => (
-                Histogram::FileWriteCompactionMicros,
-                Histogram::CompactionOutfileSyncMicros,
-            ),
-        };
-        let timed = ctx.db.statistics.clone().map(|statistics| Timed {
-            statistics,
-            writes,
-            syncs,
-        });
-        let digest = ctx.db.file_checksum_gen_factory.digest();
-        let file = OutputFile::new(file, limiter, ctx.db.bytes_per_sync, timed, digest.clone());
-        let file = Box::new(BufferedWriter::new(Box::new(file), WRITE_BUFFER));
+        let Output { file, digest } = OutputFiles::of(ctx, self.spec).create_table(number)?;
         let options = TableBuilderOptions {
             table: ctx.options.table.clone(),
             comparator: ctx.comparator.clone(),
@@ -544,10 +553,11 @@ impl Outputs<'_> {
         Ok(())
     }
 
-    /// Returns the finished tables, and keeps their files.
-    fn keep(mut self) -> Vec<FileMetaData> {
+    /// Returns the finished tables and blob files, and keeps them.
+    fn keep(mut self) -> (Vec<FileMetaData>, Vec<BlobFileMetaData>) {
         self.created.clear();
-        std::mem::take(&mut self.files)
+        let blobs = self.blob_output.take().map(BlobOutput::keep);
+        (std::mem::take(&mut self.files), blobs.unwrap_or_default())
     }
 }
 

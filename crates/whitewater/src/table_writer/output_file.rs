@@ -1,5 +1,5 @@
-//! The file of a table that is being written. The rate limiter sets its pace, and it is written
-//! back along the way.
+//! The file of a table or blob file that is being written. The rate limiter sets its pace, and it
+//! is written back along the way.
 
 use crate::rate_limiter::{Client, Priority};
 use crate::stats::{Histogram, Statistics, time};
@@ -33,7 +33,8 @@ pub(super) struct OutputFile {
 #[derive(Debug)]
 pub(super) struct Timed {
     pub statistics: Arc<Statistics>,
-    pub writes: Histogram,
+    /// Each write is recorded in all of these.
+    pub writes: Vec<Histogram>,
     pub syncs: Histogram,
 }
 
@@ -63,10 +64,12 @@ impl WritableFile for OutputFile {
             limiter.request(data.len() as u64, *priority);
         }
         let timed = self.timed.as_ref();
-        let all = timed.map(|t| time(Some(&t.statistics), Histogram::SstWriteMicros));
-        let own = timed.map(|t| time(Some(&t.statistics), t.writes));
+        let timers = timed.map(|t| {
+            let started = (t.writes.iter()).map(|writes| time(Some(&t.statistics), *writes));
+            started.collect::<Vec<_>>()
+        });
         self.file.append(data)?;
-        drop((all, own));
+        drop(timers);
         if let Some(digest) = &self.digest {
             digest.add(data);
         }

@@ -21,7 +21,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, OnceLock};
 use whitewater_storage::blob::BlobFileReader;
 use whitewater_storage::blob::format::{FOOTER_LEN, HEADER_LEN};
+use whitewater_storage::cache::BlockCache;
 use whitewater_storage::manifest::{BlobFileMetaData, BlobGarbage};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
 /// A blob file that some version names. Shared by versions.
@@ -30,11 +32,18 @@ pub(crate) struct BlobFile {
     pub meta: BlobFileMetaData,
     /// The open file, if files are kept open without limit.
     pub open: OnceLock<Arc<BlobFileReader>>,
+    /// The file's number in the blob cache, once it was asked for.
+    id: OnceLock<u64>,
     /// Keeps the file from being deleted.
     _hold: FileHold,
 }
 
 impl BlobFile {
+    /// The file's number in `cache`, the blob cache of its column family.
+    pub fn id_in(&self, cache: &BlockCache) -> u64 {
+        *self.id.get_or_init(|| cache.new_id())
+    }
+
     /// The size of the file. Bytes.
     pub fn size(&self) -> u64 {
         (self.meta.bytes).saturating_add(HEADER_LEN + FOOTER_LEN)
@@ -76,6 +85,10 @@ impl BlobFiles {
     pub fn iter(&self) -> impl Iterator<Item = &KnownBlobFile> {
         self.0.values()
     }
+    /// The number of files that are in the oldest part `cutoff`, from 0 to 1, of all files.
+    pub fn count_old(&self, cutoff: f64) -> usize {
+        (cutoff * self.count() as f64) as usize
+    }
     /// The number of files.
     pub fn count(&self) -> usize {
         self.0.len()
@@ -87,6 +100,21 @@ impl BlobFiles {
     /// The size of the garbage in all files. Bytes.
     pub fn garbage_bytes(&self) -> u64 {
         self.iter().map(|b| b.garbage_bytes).sum()
+    }
+    /// The size of all files, divided by the size of what is not garbage in them; 0 if there is
+    /// nothing else.
+    pub fn space_amplification(&self) -> f64 {
+        let (all, garbage) = (self.bytes(), self.garbage_bytes());
+        if all > garbage {
+            all as f64 / (all - garbage) as f64
+        } else {
+            0.0
+        }
+    }
+    /// The size of the records that are not garbage. Bytes.
+    pub fn live_bytes(&self) -> u64 {
+        let live = |b: &KnownBlobFile| b.file.meta.bytes.saturating_sub(b.garbage_bytes);
+        self.iter().map(live).sum()
     }
     /// The same files. A file that `before` has, too, is shared with it, including what is open.
     #[must_use]
@@ -194,7 +222,11 @@ impl BlobBuilder {
         let named: BTreeSet<u64> = tables.map(|t| t.meta.oldest_blob_file).collect();
         let oldest = named.iter().copied().find(|&n| n > 0).unwrap_or(u64::MAX);
         let stays = |(number, file): &(u64, Pending)| {
-            let garbage = file.garbage_count >= file.meta.count;
+            let mut garbage = file.garbage_count >= file.meta.count;
+            planted!(BlobFileDeletedEarly => {
+                garbage = file.garbage_count > 0;
+                return *number >= oldest && !garbage
+            });
             *number >= oldest && (named.contains(number) || !garbage)
         };
         let known = |(number, pending): (u64, Pending)| {
@@ -202,6 +234,7 @@ impl BlobBuilder {
                 Arc::new(BlobFile {
                     meta: pending.meta,
                     open: OnceLock::new(),
+                    id: OnceLock::new(),
                     _hold: obsolete.hold_blob(number),
                 })
             });

@@ -103,6 +103,8 @@ pub(crate) struct TableCache {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenWith {
     pub block_cache: Option<BlockCache>,
+    /// The cache of values in blob files.
+    pub blob_cache: Option<BlockCache>,
     /// The extractor of the prefixes that filters are asked for.
     pub prefix_extractor: Option<Arc<dyn PrefixTransform>>,
     /// The histograms of reads of the tables, by level, for when statistics are on.
@@ -121,6 +123,7 @@ impl OpenWith {
     pub fn new(options: &CfOptions) -> Self {
         OpenWith {
             block_cache: options.table.block_cache.clone(),
+            blob_cache: options.blob_cache.clone(),
             prefix_extractor: options.prefix_extractor.as_ref().map(|e| e.shared()),
             latencies: Arc::new(ReadLatencies::new(options.num_levels)),
             num_levels: options.num_levels,
@@ -219,6 +222,11 @@ impl TableCache {
             return Ok(Opened::InFile(file.open.get_or_init(|| open)));
         }
         once(&self.limited, file.meta.number, read).map(Opened::Shared)
+    }
+
+    /// The statistics that tables report to.
+    pub fn statistics(&self) -> Option<&Statistics> {
+        self.statistics.as_deref()
     }
 
     /// The memory that the table of `file` takes, if it is open. Bytes.

@@ -185,7 +185,6 @@ fn what_has_no_effect_changes_by_name_and_is_kept() {
         ("strict_max_successive_merges", "true", "2"),
         ("experimental_mempurge_threshold", "0.5", "half"),
         ("report_bg_io_stats", "true", "2"),
-        ("blob_garbage_collection_force_threshold", "0.5", "half"),
     ] {
         db.set_options(&[(name, value)]).unwrap();
         assert_eq!(in_options_file(&dir, name), format!("{name}={value}"));

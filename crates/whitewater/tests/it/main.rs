@@ -6,6 +6,7 @@ mod atomic_flush;
 mod backup;
 mod batches;
 mod beside;
+mod blob_files;
 mod blobs;
 mod budget;
 mod cache_limits;

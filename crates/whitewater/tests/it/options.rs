@@ -422,10 +422,6 @@ fn what_measures_or_hints_opens_and_log_says_that_it_has_no_effect() {
         ("allow_mmap_writes", |o| o.set_allow_mmap_writes(true)),
         ("report_bg_io_stats", |o| o.set_report_bg_io_stats(true)),
         ("paranoid_checks", |o| o.set_paranoid_checks(false)),
-        ("blob_garbage_collection_force_threshold", |o| {
-            o.set_enable_blob_gc(true);
-            o.set_blob_gc_force_threshold(0.5);
-        }),
     ];
     for (name, set) in setters {
         let (dir, db) = open(set);
@@ -530,7 +526,6 @@ fn values_that_rocksdb_corrects_are_corrected_and_logged() {
 #[test]
 fn what_would_change_results_or_the_disk_is_refused_at_open() {
     for text in [
-        "enable_blob_files=true",
         "keep_log_file_num=0",
         "block_based_table_factory.format_version=8",
         "block_based_table_factory.index_type=kHashSearch",

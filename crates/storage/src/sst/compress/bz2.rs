@@ -22,9 +22,14 @@ const FIRST_STEP: usize = 1 << 20;
 pub(super) struct Encoder;
 
 impl Encode for Encoder {
-    fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<bool, Reason> {
+    fn encode(
+        &mut self,
+        raw: &[u8],
+        room: usize,
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<bool, Reason> {
         let mut stream = Compress::new(Compression::new(LEVEL), WORK_FACTOR);
-        out.reserve(raw.len());
+        out.reserve(room);
         let status = stream.compress_vec(raw, out, Action::Finish)?;
         // Any other status means that the output did not fit.
         Ok(status == Status::StreamEnd)

@@ -25,7 +25,12 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<bool, Reason> {
+    fn encode(
+        &mut self,
+        raw: &[u8],
+        _: usize,
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<bool, Reason> {
         let start = out.len();
         out.resize(start + lz4::get_maximum_output_size(raw.len()), 0);
         let space = &mut out[start..];

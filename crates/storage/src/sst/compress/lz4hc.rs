@@ -116,7 +116,7 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> Result<bool, Reason> {
+    fn encode(&mut self, raw: &[u8], _: usize, out: &mut Vec<u8>) -> Result<bool, Reason> {
         match &self.dictionary {
             None => {
                 if self.base + raw.len() + WINDOW > u32::MAX as usize {
@@ -316,7 +316,7 @@ mod tests {
 
     fn check(encoder: &mut Encoder, raw: &[u8], dictionary: &[u8]) -> usize {
         let mut out = Vec::new();
-        assert!(encoder.encode(raw, &mut out).expect("encodes"));
+        assert!(encoder.encode(raw, raw.len(), &mut out).expect("encodes"));
         let mut back = vec![0; raw.len()];
         let n = lz4_flex::block::decompress_into_with_dict(&out, &mut back, dictionary)
             .expect("a valid block");

@@ -138,11 +138,17 @@ type Reason = Box<dyn std::error::Error + Send + Sync>;
 /// A codec that compresses, and the state it keeps from block to block.
 trait Encode: Send {
     /// Appends the compressed form of `raw` to `out`. Returns `false` if it gave up because the
-    /// result would not be smaller; then the content of `out` is unspecified.
+    /// result would have more than `room` bytes; then the content of `out` is unspecified. A codec
+    /// need not give up.
     ///
     /// # Errors
     /// Errors of the codec: lack of memory, or a bug.
-    fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<bool, Reason>;
+    fn encode(
+        &mut self,
+        raw: &[u8],
+        room: usize,
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<bool, Reason>;
 }
 
 /// Compresses blocks one after the other, reusing its buffers.
@@ -158,6 +164,9 @@ pub struct Compressor {
 }
 
 impl Compressor {
+    /// The most bytes that can be compressed at a time.
+    pub const MOST: usize = MAX_BLOCK;
+
     /// Compresses with `ty`, and with `dictionary` if there is one.
     ///
     /// # Errors
@@ -210,7 +219,9 @@ impl Compressor {
             put_varint32(&mut self.out, raw.len() as u32);
         }
         let out = &mut self.out;
-        let smaller = timed(events, BlockStep::Compress, || codec.encode(raw, out));
+        let smaller = timed(events, BlockStep::Compress, || {
+            codec.encode(raw, raw.len(), out)
+        });
         let smaller = smaller.map_err(|e| {
             Error::invalid(format_args!(
                 "compressing a block with {} failed: {e}",
@@ -226,6 +237,40 @@ impl Compressor {
         tell(BlockCompression::Compressed, self.out.len());
         Ok((&self.out, self.ty))
     }
+
+    /// The compressed form of `raw`, even if it is larger; with [`CompressionType::None`], `raw`
+    /// itself. For values in blob files, which all have the same compression.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the codec fails, and for more than [`Compressor::MOST`] bytes.
+    pub fn compress_whatever<'a>(&'a mut self, raw: &'a [u8]) -> Result<&'a [u8]> {
+        let Some(codec) = &mut self.codec else {
+            return Ok(raw);
+        };
+        let failed = |e: &dyn std::fmt::Display| {
+            Error::invalid(format_args!(
+                "compressing a value with {} failed: {e}",
+                self.ty.property_name()
+            ))
+        };
+        if raw.len() > MAX_BLOCK {
+            return Err(failed(&"it is too large"));
+        }
+        self.out.clear();
+        if self.ty != CompressionType::Snappy {
+            put_varint32(&mut self.out, raw.len() as u32);
+        }
+        match codec.encode(raw, most_compressed(raw.len()), &mut self.out) {
+            Ok(true) => Ok(&self.out),
+            Ok(false) => Err(failed(&"it became too large")),
+            Err(e) => Err(failed(&e)),
+        }
+    }
+}
+
+/// The largest compressed size of `len` bytes, whatever the codec. RocksDB's estimate.
+fn most_compressed(len: usize) -> usize {
+    len + len / 16 * 3 + 3 + 604
 }
 
 #[cfg_attr(

@@ -13,7 +13,12 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<bool, Reason> {
+    fn encode(
+        &mut self,
+        raw: &[u8],
+        _: usize,
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<bool, Reason> {
         let start = out.len();
         out.resize(start + snap::raw::max_compress_len(raw.len()), 0);
         let n = self.0.compress(raw, &mut out[start..])?;

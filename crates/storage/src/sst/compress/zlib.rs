@@ -41,13 +41,18 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<bool, Reason> {
+    fn encode(
+        &mut self,
+        raw: &[u8],
+        room: usize,
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<bool, Reason> {
         self.deflate.reset();
         if let Some(dictionary) = &self.dictionary {
             (self.deflate.set_dictionary(dictionary)).map_err(|e| e.as_str())?;
         }
         let start = out.len();
-        out.resize(start + raw.len(), 0);
+        out.resize(start + room, 0);
         let status = self
             .deflate
             .compress(raw, &mut out[start..], DeflateFlush::Finish)

@@ -34,7 +34,12 @@ impl Encoder {
 }
 
 impl Encode for Encoder {
-    fn encode(&mut self, raw: &[u8], out: &mut Vec<u8>) -> std::result::Result<bool, Reason> {
+    fn encode(
+        &mut self,
+        raw: &[u8],
+        _: usize,
+        out: &mut Vec<u8>,
+    ) -> std::result::Result<bool, Reason> {
         let start = out.len();
         out.resize(start + zstd_safe::compress_bound(raw.len()), 0);
         let n = self.0.compress_to_buffer(raw, &mut out[start..])?;

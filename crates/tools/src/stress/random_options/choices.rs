@@ -28,7 +28,6 @@ use Choice::{Fixed, Values};
 type Choices = &'static [(&'static str, Choice)];
 
 const HINT: Choice = Fixed("the option is a hint without effect");
-const BLOBS: Choice = Fixed("blob files are not written");
 const PROTOCOL: Choice = Fixed("the commit protocol is drawn as a whole");
 const PATH: Choice = Fixed("all files of a database are expected in its directory");
 const DIRECT_IO: Choice = Fixed("a temporary directory may lack direct I/O");
@@ -107,11 +106,12 @@ const DATABASE_CHOICES: Choices = &[
 #[rustfmt::skip]
 const FAMILY_CHOICES: Choices = &[
     ("arena_block_size", Values(&["1024", "16384"])),
-    ("blob_compaction_readahead_size", HINT),
-    ("blob_compression_type", BLOBS),
-    ("blob_file_size", BLOBS),
-    ("blob_garbage_collection_age_cutoff", BLOBS),
-    ("blob_garbage_collection_force_threshold", HINT),
+    ("blob_compaction_readahead_size", Values(&["1000", "100000"])),
+    ("blob_compression_type", Values(&["kLZ4Compression", "kZSTD", "kSnappyCompression"])),
+    ("blob_file_size", Values(&["1000", "30000"])),
+    ("blob_file_starting_level", Values(&["1", "2"])),
+    ("blob_garbage_collection_age_cutoff", Values(&["0", "0.5", "1"])),
+    ("blob_garbage_collection_force_threshold", Values(&["0", "0.2", "0.7"])),
     ("block_protection_bytes_per_key", HINT),
     ("bloom_locality", HINT),
     ("bottommost_compression", Values(&["kZSTD", "kSnappyCompression"])),
@@ -132,8 +132,6 @@ const FAMILY_CHOICES: Choices = &[
     ("compression_opts", Values(&["{max_dict_bytes=4000;zstd_max_train_bytes=20000;enabled=true}"])),
     ("compression_per_level", Values(&["kNoCompression:kLZ4Compression:kZSTD"])),
     ("disable_auto_compactions", Fixed("writes would stop at level0_stop_writes_trigger for good")),
-    ("enable_blob_files", BLOBS),
-    ("enable_blob_garbage_collection", BLOBS),
     ("experimental_mempurge_threshold", HINT),
     ("hard_pending_compaction_bytes_limit", Values(&["2000000"])),
     ("inplace_update_num_locks", IN_PLACE),
@@ -155,7 +153,7 @@ const FAMILY_CHOICES: Choices = &[
     ("memtable_max_range_deletions", Values(&["2"])),
     ("memtable_prefix_bloom_size_ratio", Values(&["0.1"])),
     ("memtable_protection_bytes_per_key", Values(&["1", "8"])),
-    ("min_blob_size", BLOBS),
+    ("min_blob_size", Values(&["20", "100", "1000"])),
     ("min_write_buffer_number_to_merge", Values(&["2"])),
     ("num_levels", Fixed("a database needs as many levels as its tables are in")),
     ("periodic_compaction_seconds", Values(&["1"])),

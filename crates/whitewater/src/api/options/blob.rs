@@ -1,30 +1,54 @@
 //! Options of blob files: large values outside of tables.
 //!
-//! Values in blob files that RocksDB wrote are read, whatever these options
-//! are. Blob files are not written: the option that asks for them is refused.
+//! Values in blob files are read, whatever these options are.
 
 use super::{Cache, DBCompressionType, Options};
 use std::ffi::c_double;
 
 /// Blob files.
 impl Options {
-    /// Write large values to blob files. Not built: opening with
-    /// true is refused as `NotSupported`, since what is on disk would not be what was
-    /// asked for.
+    /// Put large values into blob files: flushes and compactions write a value of at least
+    /// [`min_blob_size`](Options::set_min_blob_size) bytes to a file `NNNNNN.blob`, and where it is
+    /// into the table. Compactions then copy references, not values, so that far less is
+    /// written; a read of such a value is one more read of a file. Values that are not plain ones
+    /// (merge operands, wide columns) stay in tables.
+    ///
+    /// A blob file is deleted when nothing refers to its values any longer. Without [garbage
+    /// collection](Options::set_enable_blob_gc) it stays as long as there is one reference. Only
+    /// values that are written from then on, or compacted, move after a change of this option.
     ///
     /// **Option `enable_blob_files`**: default `false`; can be changed while the database is open.
+    ///
+    /// # Examples
+    /// ```
+    /// use whitewater::{DB, Options};
+    ///
+    /// let dir = tempfile::tempdir()?;
+    /// let mut opts = Options::default();
+    /// opts.create_if_missing(true);
+    /// opts.set_enable_blob_files(true);
+    /// opts.set_min_blob_size(1024);
+    /// let db = DB::open(&opts, dir.path())?;
+    /// db.put(b"large", vec![1; 5000])?;
+    /// db.flush()?;
+    /// assert_eq!(db.property_int_value("rocksdb.num-blob-files")?, Some(1));
+    /// assert_eq!(db.get(b"large")?, Some(vec![1; 5000]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn set_enable_blob_files(&mut self, val: bool) {
         self.cf.enable_blob_files = val;
     }
 
-    /// Smallest value that goes into a blob file. Without effect while none are written.
+    /// Smallest value that goes into a blob file, as it was written, before compression. An empty
+    /// value never does.
     ///
     /// **Option `min_blob_size`**: bytes, default 0; can be changed while the database is open.
     pub fn set_min_blob_size(&mut self, val: u64) {
         self.cf.min_blob_size = val;
     }
 
-    /// Size at which a new blob file is begun. Without effect while none are written.
+    /// Size at which a blob file ends and the next one is begun. A file has at least one value, and
+    /// each flush, and each part of a compaction, begins a file of its own.
     ///
     /// **Option `blob_file_size`**: bytes, default 256 MiB; can be changed while the database is
     /// open.
@@ -32,7 +56,9 @@ impl Options {
         self.cf.blob_file_size = val;
     }
 
-    /// Compression of values in blob files. Without effect while none are written.
+    /// Compression of values in blob files, each on its own and with the default parameters. A
+    /// value that does not shrink is stored compressed all the same. One of more than 2 GiB stays
+    /// in its table, unless there is no compression.
     ///
     /// **Option `blob_compression_type`**: default `kNoCompression`; can be changed while the
     /// database is open.
@@ -41,7 +67,8 @@ impl Options {
     }
 
     /// Move values out of old blob files when tables that refer to them are compacted, so that the
-    /// files can go. Since no blob files are written, the values move into the tables.
+    /// files can go: into new blob files, or into the tables if they are not for blob files.
+    /// [What is old](Options::set_blob_gc_age_cutoff) is another option.
     ///
     /// **Option `enable_blob_garbage_collection`**: default `false`; can be changed while the
     /// database is open.
@@ -57,8 +84,9 @@ impl Options {
         self.cf.blob_garbage_collection_age_cutoff = val;
     }
 
-    /// Hint: RocksDB compacts tables when this part of the old blob files is garbage.
-    /// Here, it goes with compactions that are due anyway, or asked for. 1 is never.
+    /// The part of the old blob files that has to be garbage for the tables that refer to the
+    /// oldest one to be compacted, with leveled compaction and garbage collection. Otherwise they
+    /// are compacted when they are due anyway. 1 is never.
     ///
     /// **Option `blob_garbage_collection_force_threshold`**: 0 to 1 (others are refused), default
     /// 1; can be changed while the database is open.
@@ -66,7 +94,8 @@ impl Options {
         self.cf.blob_garbage_collection_force_threshold = val;
     }
 
-    /// Hint: compactions read one value at a time.
+    /// How much a compaction reads at a time from each blob file, if it reads values at all: for a
+    /// filter, a merge operator or garbage collection. 0 reads one value at a time.
     ///
     /// **Option `blob_compaction_readahead_size`**: bytes, default 0; can be changed while the
     /// database is open.
@@ -74,31 +103,27 @@ impl Options {
         self.cf.blob_compaction_readahead_size = val;
     }
 
-    /// Hint: values in blob files are read from their files each time, through
-    /// the system's cache. The cache stays empty. Default none.
+    /// Caches values of blob files in `cache`, which may be the block cache or one of its own, and
+    /// may serve other column families and databases too. They are cached uncompressed, when they
+    /// are read and [`fill_cache`](crate::ReadOptions::fill_cache) is set. A value that finds no
+    /// room, where the capacity is a strict limit, is returned and not cached. Default none: values
+    /// are read from their files each time, through the system's cache. Fixed while the database
+    /// is open; the cache's capacity is not.
     pub fn set_blob_cache(&mut self, cache: &Cache) {
-        let _ = cache;
+        self.cf.blob_cache = Some(cache.inner.clone());
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{DB, ErrorKind};
+    use crate::DB;
 
     #[test]
-    fn writing_blob_files_is_refused_by_name() {
+    fn options_of_garbage_collection_are_checked() {
         let dir = tempfile::tempdir().expect("a temporary directory");
         let mut opts = Options::default();
         opts.create_if_missing(true);
-        opts.set_min_blob_size(100);
-        opts.set_blob_file_size(1 << 20);
-        opts.set_blob_cache(&Cache::new_lru_cache(1 << 20));
-        opts.set_enable_blob_files(true);
-        let e = DB::open(&opts, dir.path()).expect_err("refused");
-        assert_eq!(e.kind(), ErrorKind::NotSupported);
-        assert!(e.to_string().contains("enable_blob_files"), "{e}");
-        opts.set_enable_blob_files(false);
         opts.set_enable_blob_gc(true);
         opts.set_blob_gc_force_threshold(-0.5);
         let e = DB::open(&opts, dir.path()).expect_err("refused");

@@ -43,6 +43,7 @@ pub(super) const WITHOUT_SETTER: &[&str] = &[
     "block_protection_bytes_per_key",
     "uncache_aggressiveness",
     "sample_for_compression",
+    "blob_file_starting_level",
     "prepopulate_blob_cache",
 ];
 

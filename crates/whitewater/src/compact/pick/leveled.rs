@@ -89,6 +89,11 @@ impl Picker<'_> {
                 rewrite,
                 CompactionReason::PeriodicCompaction,
             ),
+            (
+                &marks.forced_blob_gc,
+                Way::Stay,
+                CompactionReason::ForcedBlobGc,
+            ),
         ];
         kinds.into_iter().find_map(|(places, way, reason)| {
             let mut places = places.iter();

@@ -23,6 +23,8 @@ pub(crate) struct Marks {
     pub expired: Vec<Place>,
     /// Files written longer ago than `periodic_compaction_seconds`.
     pub periodic: Vec<Place>,
+    /// Files that refer to the oldest blob file, because too much of the old blob files is garbage.
+    pub forced_blob_gc: Vec<Place>,
     /// The time at which the next file will be too old, in seconds since 1970.
     pub next_due: Option<u64>,
     /// The largest sequence number of the files that will be `bottommost` when no snapshot below it
@@ -37,6 +39,7 @@ impl Marks {
             && self.bottommost.is_empty()
             && self.expired.is_empty()
             && self.periodic.is_empty()
+            && self.forced_blob_gc.is_empty()
     }
 
     /// Records that a file will be too old at `due`.
@@ -132,6 +135,7 @@ pub(super) fn leveled(
         }
     }
     periodic(version, options, moment, &mut marks);
+    marks.forced_blob_gc = forced_blob_gc(version, options);
     if options.reserves_last_level() {
         return marks; // no file is in its final place
     }
@@ -149,6 +153,40 @@ pub(super) fn leveled(
         }
     }
     marks
+}
+
+/// The files that refer to the oldest blob file, if the part of the blob files that garbage
+/// collection takes for old has so much garbage that it must go. Once these files are compacted,
+/// the oldest blob files are gone, up to the next one that a table names. RocksDB's rule.
+fn forced_blob_gc(version: &Version, options: &CfOptions) -> Vec<Place> {
+    let threshold = options.blob_garbage_collection_force_threshold;
+    if !options.enable_blob_garbage_collection || threshold >= 1.0 {
+        return Vec::new();
+    }
+    let old = version
+        .blobs
+        .count_old(options.blob_garbage_collection_age_cutoff);
+    let Some(oldest) = version.blobs.iter().next().filter(|_| old > 0) else {
+        return Vec::new();
+    };
+    let sums = version
+        .blobs
+        .iter()
+        .take(old)
+        .fold((0.0, 0.0), |(all, garbage), known| {
+            (
+                all + known.file.meta.bytes as f64,
+                garbage + known.garbage_bytes as f64,
+            )
+        });
+    // Without garbage there is nothing to gain, and with a threshold of 0 there would be no end.
+    if sums.1 == 0.0 || sums.1 < threshold * sums.0 {
+        return Vec::new();
+    }
+    let number = oldest.file.meta.number;
+    let refers = idle(version, 0..version.levels.len());
+    let refers = refers.filter(|(_, file)| file.meta.oldest_blob_file == number);
+    refers.map(|(place, _)| place).collect()
 }
 
 /// Whether no older file may hold keys in the range of the file at `place`.

@@ -7,7 +7,7 @@ use crate::compact::job;
 use crate::compact::part_events::PartEvents;
 use crate::compact::pick::{self, Compaction};
 use crate::db::Engine;
-use crate::db::background::flush::{tell_levels, tell_tables};
+use crate::db::background::flush::{tell_blob_files, tell_levels, tell_tables};
 use crate::db::events::job_stats;
 use crate::db::failure::Source;
 use crate::db::obsolete_files::Purge;
@@ -201,6 +201,7 @@ impl Engine {
         let outputs: Vec<_> = done.edit.new_files.iter().map(|(_, f)| f.clone()).collect();
         if !done.moved {
             tell_tables(self, &cf.name, number, &outputs);
+            tell_blob_files(self, &cf.name, number, &done.edit.blob_files);
             self.files.sync_dir()?;
         }
         let last = self.latest_sequence_number();

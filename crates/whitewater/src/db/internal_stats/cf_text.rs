@@ -81,9 +81,8 @@ impl Row {
             average,
             j.records_in as f64,
             j.records_dropped() as f64,
-            // There are no blob files.
-            0.0,
-            0.0,
+            j.blob_bytes_read as f64 / GB,
+            j.blob_bytes_written as f64 / GB,
         ]
     }
 
@@ -213,8 +212,14 @@ pub(in crate::db) fn text(cf: &CfState) -> String {
             row.print(&mut out, name);
         }
     }
-    out.push_str(
-        "\nBlob file count: 0, total size: 0.0 GB, garbage size: 0.0 GB, space amp: 0.0\n\n",
+    let blobs = &cf.version.blobs;
+    let _ = writeln!(
+        out,
+        "\nBlob file count: {}, total size: {:.1} GB, garbage size: {:.1} GB, space amp: {:.1}\n",
+        blobs.count(),
+        blobs.bytes() as f64 / GB,
+        blobs.garbage_bytes() as f64 / GB,
+        blobs.space_amplification()
     );
     let up = stats.since.elapsed();
     let (total, recent) = (up.as_secs_f64(), (up - before.up).as_secs_f64());

@@ -68,6 +68,7 @@ impl Engine {
                 let text = self.options.statistics.as_ref().map(|s| s.to_string());
                 Some(text.unwrap_or_default())
             }
+            ("blob-stats", None) => self.with_cf(cf, blob_stats),
             ("sstables", None) => Some(tables::list(&cf.pin_owned())),
             _ => self
                 .property_int(cf, &format!("rocksdb.{name}"))
@@ -83,6 +84,7 @@ impl Engine {
         let name = name.strip_prefix("rocksdb.")?;
         let of_cf = |f: &dyn Fn(&CfState) -> u64| self.with_cf(cf, f);
         let cache = || cf.options().table.block_cache.clone();
+        let blob_cache = || cf.options().blob_cache.clone();
         match name {
             "num-immutable-mem-table" => of_cf(&|c| c.imm.len() as u64),
             // Flushed memtables are dropped at once.
@@ -109,7 +111,8 @@ impl Engine {
             )),
             "estimate-oldest-key-time" => self.oldest_key_time(cf),
             "num-blob-files" => of_cf(&|c| c.version.blobs.count() as u64),
-            "total-blob-file-size" | "live-blob-file-size" => of_cf(&|c| c.version.blobs.bytes()),
+            "total-blob-file-size" => self.total_blob_file_bytes(cf),
+            "live-blob-file-size" => of_cf(&|c| c.version.blobs.bytes()),
             "live-blob-file-garbage-size" => of_cf(&|c| c.version.blobs.garbage_bytes()),
             "base-level" => of_cf(&|c| c.levels.base_level as u64),
             "estimate-pending-compaction-bytes" => of_cf(&|c| c.levels.pending_bytes),
@@ -123,6 +126,9 @@ impl Engine {
             // Blocks that are being read stay in memory when they are evicted, so only
             // memory that is charged from elsewhere is pinned.
             "block-cache-pinned-usage" => Some(cache()?.pinned_usage() as u64),
+            "blob-cache-capacity" => Some(blob_cache()?.capacity() as u64),
+            "blob-cache-usage" => Some(blob_cache()?.usage() as u64),
+            "blob-cache-pinned-usage" => Some(blob_cache()?.pinned_usage() as u64),
             "num-running-flushes" => Some(self.lock_state().running_flushes as u64),
             "num-running-compactions" => Some(self.lock_state().running_compactions as u64),
             "background-errors" => Some(self.lock_state().failure.count),
@@ -243,6 +249,19 @@ fn usage(mem: &Memtable) -> u64 {
 /// The bytes of the memtables that are not flushed.
 fn unflushed(cf: &CfState) -> u64 {
     usage(&cf.mem) + cf.imm.iter().map(|m| usage(m)).sum::<u64>()
+}
+
+/// RocksDB's text about a column family's blob files.
+fn blob_stats(cf: &CfState) -> String {
+    let blobs = &cf.version.blobs;
+    format!(
+        "Number of blob files: {}\nTotal size of blob files: {}\n\
+         Total size of garbage in blob files: {}\nBlob file space amplification: {}\n",
+        blobs.count(),
+        blobs.bytes(),
+        blobs.garbage_bytes(),
+        blobs.space_amplification()
+    )
 }
 
 /// RocksDB's table of files and megabytes per level.

@@ -206,6 +206,15 @@ impl Engine {
     }
 
     /// The bytes of the tables of all versions that still exist.
+    /// The bytes of the blob files of all versions that are in use. Each file counts once.
+    pub(super) fn total_blob_file_bytes(&self, cf: &Arc<ColumnFamilyData>) -> Option<u64> {
+        let mut versions = self.with_cf(cf, |c| c.held.versions())?;
+        versions.push(cf.pin_owned().version.clone());
+        let files = versions.iter().flat_map(|v| v.blobs.iter());
+        let sizes = files.map(|b| (b.file.meta.number, b.file.size()));
+        let sizes: BTreeMap<u64, u64> = sizes.collect();
+        Some(sizes.values().sum())
+    }
     pub(super) fn total_table_bytes(&self, cf: &Arc<ColumnFamilyData>) -> Option<u64> {
         let mut versions = self.with_cf(cf, |c| c.held.versions())?;
         versions.push(cf.pin_owned().version.clone());
@@ -257,7 +266,7 @@ pub(super) fn live_data_size(version: &Version, comparator: &InternalComparator)
             bytes += file.meta.size;
         }
     }
-    bytes
+    bytes + version.blobs.live_bytes()
 }
 
 /// `rocksdb.sstables`: the files of every level, in RocksDB's layout.

@@ -76,7 +76,8 @@ impl Engine {
         let blobs = BorrowedBlobs {
             version: &view.version,
             tables,
-            limits: spec.limits(),
+            reads: spec.blobs(),
+            ahead: None,
         };
         let (stored, merges) = (ctx.take_entity(), ctx.has_operands());
         match (ctx.finish_with(&blobs)?, stored) {

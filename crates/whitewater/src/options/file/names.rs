@@ -149,7 +149,6 @@ pub(crate) const DB_ANYWAY: &[(&str, &str)] = &[
 
 /// Options of a column family that have no row here.
 pub(crate) const FAMILY_ANYWAY: &[(&str, &str)] = &[
-    ("blob_file_starting_level", ANY),
     ("bottommost_temperature", ANY),
     ("cf_allow_ingest_behind", "false"),
     ("check_flush_compaction_key_order", ANY),
@@ -208,7 +207,6 @@ pub(super) const TABLE_ANYWAY: &[(&str, &str)] = &[
 /// database is open.
 pub(crate) const CHANGE_LIVE: &[&str] = &[
     "avoid_flush_during_shutdown",
-    "blob_file_starting_level",
     "bottommost_temperature",
     "check_flush_compaction_key_order",
     "default_write_temperature",

@@ -53,11 +53,13 @@
 //!
 //! References to blobs, wide columns and values with a preferred sequence number are values,
 //! and are kept as they are. A blob is read when its value is needed: by a filter, by a merge,
-//! or because it is to leave its file.
+//! or because it is to leave its file (`blobs`). Where the value is stored then, in the table or in
+//! a new blob file, makes no difference to readers, so that pinned entries move, too.
 //!
 //! `rules` has what the rules depend on, and the rules about a single entry; `folds` merges
-//! operands; `single` handles single deletions.
+//! operands; `single` handles single deletions; `blobs` moves values out of old blob files.
 
+mod blobs;
 mod folds;
 mod rules;
 mod single;
@@ -68,10 +70,8 @@ use super::blob_flow::BlobFlow;
 use super::source::Source;
 use crate::operators::compaction_filter::{ActiveFilter, Verdict};
 use crate::stats::{StatsLevel, Ticker};
-use bytes::Bytes;
 use std::collections::VecDeque;
 use whitewater_concurrent::system;
-use whitewater_storage::blob::BlobIndex;
 use whitewater_storage::key::{
     SequenceNumber, ValueType, append_internal_key, internal_key, parse_internal_key,
 };
@@ -239,6 +239,13 @@ impl<'a> CompactionIter<'a> {
             if self.rules.is_pinned(seq) {
                 planted!(UndecidedDropped => { self.consume(); continue });
                 planted!(HiddenByUndecidedDropped => self.settled = Some(stripe));
+                if let Some((ty, value)) = self.moved_out(ty)? {
+                    // Nothing pinned is older than a forgotten tombstone (I5).
+                    let key = internal_key(self.current_key(), seq, ty);
+                    self.ready.push_back((key, value));
+                    self.consume();
+                    continue;
+                }
                 self.at = At::Source;
                 return Ok(());
             }
@@ -307,12 +314,10 @@ impl<'a> CompactionIter<'a> {
         if ty != ValueType::Merge {
             self.settled = Some(stripe);
         }
-        if ty == ValueType::BlobIndex
-            && let Some(value) = self.value_to_inline()?
-        {
+        if let Some((ty, value)) = self.moved_out(ty)? {
             let seq = if self.can_zero(stripe, seq) { 0 } else { seq };
-            let key = internal_key(self.current_key(), seq, ValueType::Value);
-            self.give(key, value.into());
+            let key = internal_key(self.current_key(), seq, ty);
+            self.give(key, value);
             self.consume();
             return Ok(false);
         }
@@ -387,19 +392,6 @@ impl<'a> CompactionIter<'a> {
         self.settled = Some(stripe);
         self.consume();
         Ok(true)
-    }
-
-    /// The value that the source's entry refers to, if it is to leave its blob file.
-    fn value_to_inline(&self) -> Result<Option<Bytes>> {
-        let Some(blobs) = self.rules.blobs.filter(|_| self.rules.inline_below > 0) else {
-            return Ok(None);
-        };
-        let index = self.source.value();
-        if BlobIndex::place(index)?.file < self.rules.inline_below {
-            blobs.read(self.current_key(), index).map(Some)
-        } else {
-            Ok(None)
-        }
     }
 
     /// Whether a value with the number `seq`, in `stripe`, is the only one of its key and will stay

@@ -188,6 +188,14 @@ impl Driver {
             options.set_wal_compression_type(DBCompressionType::Zstd);
         }
         options.set_track_and_verify_wals_in_manifest(rng.random_bool(0.5));
+        if seed.is_multiple_of(2) {
+            options.set_enable_blob_files(true);
+            options.set_min_blob_size(150);
+            options.set_blob_file_size(2_000);
+            options.set_enable_blob_gc(true);
+            options.set_blob_gc_age_cutoff([0.3, 1.0][seed as usize / 2 % 2]);
+            options.set_blob_gc_force_threshold(0.3);
+        }
         Driver {
             journal,
             errors: Vec::new(),

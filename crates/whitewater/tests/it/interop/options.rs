@@ -179,7 +179,7 @@ fn files_of_rocksdb_are_loaded_or_refused_by_name() {
     for (name, refused) in [
         // Written by 7.8, 9.8 and 11.1.
         ("ribbon_firstkey_78", "option "),
-        ("wide_blob_ingest", "option "),
+        ("wide_blob_ingest", ""),
         ("default_11_1", ""),
         ("nocomp_crc32c_fv5", ""),
     ] {

@@ -257,6 +257,23 @@ fn memory(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature) -> Option<usize
     prefix
 }
 
+fn blobs(o: &mut Options, draw: &mut Draw<'_>) {
+    o.set_enable_blob_files(draw.flag("enable_blob_files"));
+    o.set_min_blob_size(draw.one("min_blob_size", &[0, 30, 200]));
+    o.set_blob_file_size(draw.one("blob_file_size", &[256 << 20, 1, 10_000]));
+    o.set_blob_compression_type(draw.one("blob_compression_type", &CODECS));
+    o.set_enable_blob_gc(draw.flag("enable_blob_gc"));
+    o.set_blob_gc_age_cutoff(draw.one("blob_gc_age_cutoff", &[0.25, 0.0, 0.6, 1.0]));
+    o.set_blob_gc_force_threshold(draw.one("blob_gc_force_threshold", &[1.0, 0.5, 0.1, 0.0]));
+    let ahead = draw.one("blob_compaction_readahead_size", &[0, 1, 5_000]);
+    o.set_blob_compaction_readahead_size(ahead);
+    match draw.one("blob_cache", &["none", "small", "large"]) {
+        "small" => o.set_blob_cache(&Cache::new_lru_cache(1_000)),
+        "large" => o.set_blob_cache(&Cache::new_lru_cache(1 << 20)),
+        _ => {}
+    }
+}
+
 fn files(o: &mut Options, draw: &mut Draw<'_>, has_prefix: bool) {
     o.set_compression_type(draw.one("compression", &CODECS));
     if draw.one("compression_per_level", &[false, false, true]) {
@@ -266,6 +283,7 @@ fn files(o: &mut Options, draw: &mut Draw<'_>, has_prefix: bool) {
         o.set_bottommost_compression_type(CODECS[codec]);
     }
     o.set_optimize_filters_for_hits(draw.flag("optimize_filters_for_hits"));
+    blobs(o, draw);
     let mut t = BlockBasedOptions::default();
     t.set_format_version(draw.one("format_version", &[6, 2, 3, 4, 5, 7]));
     t.set_checksum_type(draw.one(

@@ -44,7 +44,7 @@ use whitewater_concurrent::system;
 use whitewater_storage::Error;
 use whitewater_storage::Result;
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::manifest::{FileMetaData, VersionEdit};
+use whitewater_storage::manifest::{BlobFileMetaData, FileMetaData, VersionEdit};
 use whitewater_storage::planted;
 
 /// The memtables of one column family that are flushed together.
@@ -208,6 +208,7 @@ struct Flushed {
     /// The job's number in the info log.
     number: u64,
     tables: Vec<FileMetaData>,
+    blob_files: Vec<BlobFileMetaData>,
     stats: JobStats,
     compression: String,
 }
@@ -231,6 +232,7 @@ fn write_one(engine: &Engine, job: &FlushJob, live: &Live) -> Result<Flushed> {
             cpu_micros: micros(written.cpu),
             bytes_written: written.bytes(),
             bytes_written_raw: written.held.raw_bytes,
+            blob_bytes_written: written.blob_bytes(),
             records_in: written.input_entries,
             records_out: written.held.entries,
             files_out: written.files.len() as u64,
@@ -238,16 +240,17 @@ fn write_one(engine: &Engine, job: &FlushJob, live: &Live) -> Result<Flushed> {
             ..JobStats::default()
         },
         tables: written.files,
+        blob_files: written.blob_files,
         compression: options.flush_compression().ty.print(),
     })
 }
 
-/// Removes tables that are not going to be recorded. A table that cannot be removed is
-/// found as an orphan at the next open.
+/// Removes files that are not going to be recorded.
 fn remove(engine: &Engine, flushed: &[Flushed]) {
-    for table in flushed.iter().flat_map(|f| &f.tables) {
-        let path = engine.files.table_path(table.number);
-        let _ = engine.files.fs.remove(&path);
+    for flushed in flushed {
+        engine
+            .files
+            .remove_outputs(&flushed.tables, &flushed.blob_files);
     }
 }
 
@@ -313,6 +316,7 @@ fn note_end(engine: &Engine, job: &FlushJob, flushed: &Flushed) {
 fn tell_end(engine: &Engine, job: &FlushJob, flushed: &Flushed, start: Instant) {
     let number = flushed.number;
     tell_tables(engine, &job.cf.name, number, &flushed.tables);
+    tell_blob_files(engine, &job.cf.name, number, &flushed.blob_files);
     engine.info_log.write(&format!(
         "[{}] [JOB {number}] Flush lasted {} microseconds, {} bytes in level 0",
         job.cf.name,
@@ -333,6 +337,24 @@ pub(crate) fn tell_tables(engine: &Engine, family: &str, number: u64, tables: &[
             .number("file_size", table.size)
             .number("smallest_seqno", table.smallest_seqno)
             .number("largest_seqno", table.largest_seqno)
+            .text("status", "OK")
+            .log(&engine.info_log);
+    }
+}
+
+/// Logs the blob files that job `number` has made for column family `family`.
+pub(crate) fn tell_blob_files(
+    engine: &Engine,
+    family: &str,
+    number: u64,
+    files: &[BlobFileMetaData],
+) {
+    for file in files {
+        Event::new(number, "blob_file_creation")
+            .text("cf_name", family)
+            .number("file_number", file.number)
+            .number("total_blob_count", file.count)
+            .number("total_blob_bytes", file.bytes)
             .text("status", "OK")
             .log(&engine.info_log);
     }
@@ -390,6 +412,7 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
         prev_log_number: Some(0),
         min_log_number_to_keep: Some(min_log),
         new_files: flushed.tables.iter().map(|t| (0, t.clone())).collect(),
+        blob_files: flushed.blob_files.clone(),
         decided_to: engine.commit.sections.gone_by(),
         undecided_from,
         ..VersionEdit::default()
