@@ -408,17 +408,22 @@ impl Opening<'_> {
         let none_waits = !families.clone().any(|cf| waits(&cf));
         let undecided_from = if first_log < wal_number { first_log } else { 0 };
         let differs = undecided_from != recovered.tracked.undecided_from();
-        edits.extend(families.filter(|cf| !waits(cf)).map(|cf| VersionEdit {
-            column_family: cf.id,
-            log_number: Some(wal_number),
-            min_log_number_to_keep: (cf.id == 0 && none_waits).then_some(first_log),
-            undecided_from: (cf.id == 0 && none_waits && differs).then_some(undecided_from),
-            new_files: replayed.tables.get(&cf.id).map_or_else(Vec::new, |written| {
-                written.files.iter().map(|f| (0, f.clone())).collect()
-            }),
-            blob_files: (replayed.tables.get(&cf.id))
-                .map_or_else(Vec::new, |written| written.blob_files.clone()),
-            ..VersionEdit::default()
+        edits.extend(families.filter(|cf| !waits(cf)).map(|cf| {
+            VersionEdit {
+                column_family: cf.id,
+                log_number: Some(wal_number),
+                min_log_number_to_keep: (cf.id == 0 && none_waits).then_some(first_log),
+                undecided_from: (cf.id == 0 && none_waits && differs).then_some(undecided_from),
+                new_files: replayed
+                    .tables
+                    .get(&cf.id)
+                    .map_or_else(Vec::new, |written| {
+                        written.files.iter().map(|f| (0, f.clone())).collect()
+                    }),
+                blob_files: (replayed.tables.get(&cf.id))
+                    .map_or_else(Vec::new, |written| written.blob_files.clone()),
+                ..VersionEdit::default()
+            }
         }));
         if !replayed.tables.is_empty() {
             self.fs.sync_dir(self.dir)?;
