@@ -6,6 +6,7 @@
 
 mod alternate;
 mod backups;
+mod blob_files;
 mod codecs;
 mod db_bench;
 mod ingest;

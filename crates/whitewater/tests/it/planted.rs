@@ -418,6 +418,18 @@ const FINDERS: &[(Bug, &str)] = &[
         "versions::a_newer_table_hides_an_older_one",
     ),
     (
+        Bug::BlobFileNotSynced,
+        "blob_files::failures::a_power_cut_at_any_sync_keeps_what_was_flushed",
+    ),
+    (
+        Bug::BlobGarbageForgotten,
+        "blob_files::garbage::garbage_is_what_compactions_drop",
+    ),
+    (
+        Bug::BlobFileDeletedEarly,
+        "blob_files::garbage::garbage_is_what_compactions_drop",
+    ),
+    (
         Bug::FailedWriteShows,
         "races::order::a_write_behind_a_failed_one_stays_hidden",
     ),
