@@ -41,12 +41,12 @@ pub(crate) struct TransactionDb {
     /// The names of live transactions.
     names: Mutex<HashSet<Vec<u8>>>,
     /// Prepared transactions that nobody has: recovery has found them, or they were dropped.
-    undecided: Mutex<Vec<Undecided>>,
+    undecided: Mutex<Vec<UndecidedTransaction>>,
 }
 
 /// A prepared transaction that nobody has.
 #[derive(Debug)]
-pub(crate) struct Undecided {
+pub(crate) struct UndecidedTransaction {
     pub section: PreparedSection,
     /// Holds the locks of `keys` (K6).
     pub owner: Arc<LockOwner>,
@@ -101,7 +101,7 @@ impl TransactionDb {
     }
 
     /// The transaction whose section an opening has found. Its keys are locked for it (K6).
-    fn found(&self, section: PreparedSection) -> Undecided {
+    fn found(&self, section: PreparedSection) -> UndecidedTransaction {
         let owner = self.new_owner(None);
         let mut keys = Tracker::default();
         let used = Use {
@@ -124,7 +124,7 @@ impl TransactionDb {
             timeout: timeout(self.spec.txn_lock_timeout),
             deadlock_depth: None,
         };
-        Undecided {
+        UndecidedTransaction {
             section,
             owner,
             keys,
@@ -191,12 +191,12 @@ impl TransactionDb {
     }
 
     /// Keeps a prepared transaction that is dropped.
-    pub(super) fn leave_undecided(&self, left: Undecided) {
+    pub(super) fn leave_undecided(&self, left: UndecidedTransaction) {
         self.undecided.lock().push(left);
     }
 
     /// Takes the prepared transactions that nobody has, by name.
-    pub fn take_undecided(&self) -> Vec<Undecided> {
+    pub fn take_undecided(&self) -> Vec<UndecidedTransaction> {
         let mut all = std::mem::take(&mut *self.undecided.lock());
         all.sort_by(|a, b| a.section.name().cmp(b.section.name()));
         all

@@ -2,7 +2,7 @@
 
 use super::{Inner, State, Transaction};
 use crate::db::validation::Noted;
-use crate::txn::database::Undecided;
+use crate::txn::database::UndecidedTransaction;
 use crate::txn::errors::expired;
 use crate::txn::optimistic::Optimistic;
 use crate::txn::policy::{Pessimistic, Policy};
@@ -219,7 +219,7 @@ impl Drop for Transaction {
             && let (State::Prepared, Some(section)) = (inner.state, inner.section.take())
         {
             // It keeps its name and its locks (X9, K6).
-            return this.db.leave_undecided(Undecided {
+            return this.db.leave_undecided(UndecidedTransaction {
                 section,
                 owner: this.owner.clone(),
                 keys: mem::take(&mut inner.tracker),

@@ -23,7 +23,7 @@ mod writes;
 pub(crate) use reads::ForUpdate;
 pub(crate) use writes::Conflicts;
 
-use super::database::{TransactionDb, Undecided};
+use super::database::{TransactionDb, UndecidedTransaction};
 use super::indexed_batch::IndexedBatch;
 use super::optimistic::{Optimistic, OptimisticDb};
 use super::options::TransactionSpec;
@@ -110,8 +110,8 @@ impl Transaction {
     }
 
     /// A prepared transaction that nobody has, with the locks that it holds.
-    pub fn undecided(db: &Arc<TransactionDb>, left: Undecided) -> Self {
-        let Undecided {
+    pub fn undecided(db: &Arc<TransactionDb>, left: UndecidedTransaction) -> Self {
+        let UndecidedTransaction {
             section,
             owner,
             keys,
