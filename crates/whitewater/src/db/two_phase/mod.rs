@@ -18,7 +18,9 @@
 //!   list after that. A section that its prepare has inserted is in memtables that keep its log
 //!   anyway. But it may be in tables before its decision is durable. So the list keeps its log
 //!   until the log with the decision is durable: otherwise a power cut could take a rollback and
-//!   the values that it restores, and nothing would tell what is in the tables from a commit.
+//!   the values that it restores, and nothing would tell what is in the tables from a commit. Of a
+//!   section that nothing has inserted the rollback would be there, without what was acknowledged
+//!   before it.
 //!   Who computes which logs are needed looks at the list first and at the memtables
 //!   second.
 //! * X3: the numbers that a prepare or its decision inserts with are undecided before they can be

@@ -31,8 +31,8 @@ struct List {
     by_name: BTreeMap<Box<[u8]>, Outstanding>,
     /// Whether there ever was a section.
     any: bool,
-    /// For logs with decisions on sections that were inserted when they were prepared: the oldest
-    /// log with such a section. It is needed until the log with the decision is durable.
+    /// For logs with decisions on sections in older logs: the oldest log with such a section. It is
+    /// needed until the log with the decision is durable.
     decided_in: BTreeMap<u64, u64>,
     /// The newest decision that was acknowledged.
     last_decided: Decision,
@@ -212,7 +212,7 @@ impl OutstandingSections {
         outstanding.decided = Some(decision);
         outstanding.of_decision = range;
         let of_section = outstanding.place.map_or(0, |place| place.log);
-        let mut waits = section.is_inserted_early() && of_section < log;
+        let mut waits = of_section < log;
         planted!(SectionLogLetGo => waits = false);
         if waits {
             let oldest = list.decided_in.entry(log).or_insert(of_section);

@@ -106,6 +106,39 @@ fn the_log_of_what_is_committed_stays_until_its_memtable_is_flushed() {
     assert_eq!(value(&killed(&fs), "k").as_deref(), Some("1"));
 }
 
+/// X2: the log with the section went before the rollback was durable. So a power cut left the
+/// rollback, and took what was acknowledged before it.
+#[test]
+fn a_rollback_keeps_the_log_until_it_is_durable() {
+    watched("a flush", 60, || {
+        let fs = MemFs::new();
+        let (db, trap) = open(&fs);
+        let txn = prepared(&db, "x", &["k"]);
+        db.put("a", "1").unwrap();
+        db.flush_wal(true).unwrap();
+        thread::scope(|scope| {
+            trap.arm(Point::Flushing);
+            let flush = scope.spawn(|| db.flush());
+            trap.wait();
+            // In the next log, of which nothing is durable.
+            db.put("before", "1").unwrap();
+            txn.rollback().unwrap();
+            trap.release();
+            flush.join().unwrap().unwrap();
+        });
+        let next = open_with(&options_on(fs.crash_clone(0.0, 0)));
+        assert_eq!(value(&next, "a").as_deref(), Some("1"));
+        assert_eq!(
+            (value(&next, "before"), names(&next)),
+            (None, vec!["x".to_owned()])
+        );
+        db.flush_wal(true).unwrap();
+        let next = open_with(&options_on(fs.crash_clone(0.0, 0)));
+        assert_eq!(value(&next, "before").as_deref(), Some("1"));
+        assert!(names(&next).is_empty());
+    });
+}
+
 /// RocksDB's issue 3976: without the decision in the log, what was decided would come back.
 #[test]
 fn decisions_are_logged_whatever_the_write_options_say() {
