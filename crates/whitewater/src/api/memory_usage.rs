@@ -7,7 +7,8 @@ use whitewater_storage::Error;
 /// What [`get_memory_usage_stats`] found. Bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct MemoryUsageStats {
-    /// All memtables, flushed ones that iterators hold on to included.
+    /// All memtables, flushed ones that iterators hold on to included, and what prepared
+    /// transactions have logged. A decision frees that.
     pub mem_table_total: u64,
     /// Memtables that are not flushed.
     pub mem_table_unflushed: u64,
@@ -24,7 +25,8 @@ pub struct MemoryUsage {
 }
 
 impl MemoryUsage {
-    /// All memtables, flushed ones that iterators hold on to included.
+    /// All memtables, flushed ones that iterators hold on to included, and what prepared
+    /// transactions have logged. A decision frees that.
     pub fn approximate_mem_table_total(&self) -> u64 {
         self.stats.mem_table_total
     }

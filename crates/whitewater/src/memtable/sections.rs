@@ -104,6 +104,13 @@ impl Section {
         parts.map(record).collect()
     }
 
+    /// How many bytes it takes, about.
+    pub fn memory(&self) -> u64 {
+        let parts = self.parts.iter().map(|(_, part)| part.bytes().len());
+        let batches = self.batch.bytes().len() + parts.sum::<usize>();
+        (batches + size_of_val(&*self.offsets) + self.name.len()) as u64
+    }
+
     /// Whether the prepare inserts its operations.
     pub fn is_inserted_early(&self) -> bool {
         self.numbers > 0

@@ -190,9 +190,10 @@ impl Engine {
         Some((flushed + unflushed, unflushed))
     }
 
-    /// The bytes of all memtables, of memtables that are not flushed, and of open tables.
+    /// The bytes of all memtables, of memtables that are not flushed, and of open tables. Prepared
+    /// transactions count as memtables that no flush frees.
     pub(crate) fn memory_usage(&self) -> (u64, u64, u64) {
-        let mut sums = (0, 0, 0);
+        let mut sums = (self.commit.sections.memory(), 0, 0);
         for cf in self.column_families() {
             // A column family that was dropped meanwhile counts as 0.
             let (total, unflushed) = self.memtable_bytes(&cf).unwrap_or_default();

@@ -288,6 +288,12 @@ impl OutstandingSections {
         }
     }
 
+    /// How many bytes the sections take, about.
+    pub fn memory(&self) -> u64 {
+        let list = self.list.lock();
+        list.by_name.values().map(|one| one.section.memory()).sum()
+    }
+
     /// Whether there ever was a section.
     pub fn were_any(&self) -> bool {
         self.list.lock().any

@@ -158,3 +158,25 @@ fn decided_sections_are_freed() {
         assert!(memory.upgrade().is_none(), "{policy:?}");
     }
 }
+
+/// A prepared transaction is in the list of those that are not decided, whatever memtables have.
+#[test]
+fn what_prepared_sections_take_is_counted() {
+    for policy in [WritePolicy::WriteCommitted, WritePolicy::WritePrepared] {
+        let fs = FaultFs::new(Arc::new(MemFs::new()));
+        let mut options = options(&fs, CommitProtocol::Ordered);
+        options.set_write_policy(policy);
+        let db = DB::open(&options, "/db").unwrap();
+        let engine = db.engine();
+        let beside = || {
+            let (total, unflushed, _) = engine.memory_usage();
+            total - unflushed
+        };
+        let before = beside();
+        let key = "k".repeat(100_000);
+        let x = prepare(engine, "x", &[&key]);
+        assert!(beside() >= before + 200_000, "{policy:?}: key and value");
+        roll_back(engine, &x);
+        assert_eq!(beside(), before, "{policy:?}");
+    }
+}
