@@ -37,25 +37,30 @@ impl Scene {
         let fs = MemFs::new();
         fs.create_dir_all(Path::new("/data")).unwrap();
         fs.sync_dir(Path::new("/")).unwrap();
+        let mut scene = Scene::on(fs, BTreeMap::new());
+        for id in 1..=backups {
+            fill(&scene.db, &scene.options, id);
+            scene.create(id);
+        }
+        scene
+    }
+
+    /// What is on `fs`, with backups that hold `then`.
+    fn on(fs: MemFs, then: BTreeMap<u32, Content>) -> Scene {
         let faults = FaultFs::new(Arc::new(fs.clone()));
         let mut options = tiny_on(fs.clone());
         options.set_disable_auto_compactions(true);
         let db = open_all(&options, Path::new(DIR)).unwrap();
         let env = Env::with_fs(planted_in(Arc::new(faults.clone())));
         let engine = BackupEngine::open(&engine_options(), &env).unwrap();
-        let mut scene = Scene {
+        Scene {
             fs,
             faults,
             db,
             options,
             engine,
-            then: BTreeMap::new(),
-        };
-        for id in 1..=backups {
-            fill(&scene.db, &scene.options, id);
-            scene.create(id);
+            then,
         }
-        scene
     }
 
     fn create(&mut self, id: u32) {
@@ -167,6 +172,23 @@ fn backups_whose_deletion_was_cut_are_whole_or_gone() {
     for (what, fs) in &cuts {
         let found = scene.check(what, fs, &[4]);
         assert!(what != "at the end" || found == [4], "{what}: {found:?}");
+    }
+}
+
+/// The next backup begins by deleting what the cut has left, and is cut, too.
+#[test]
+fn a_backup_after_a_cut_can_be_cut() {
+    let mut scene = Scene::new(2);
+    fill(&scene.db, &scene.options, 5);
+    let cuts = scene.cut(|scene| scene.create(3));
+    for (first, fs) in cuts.into_iter().step_by(13) {
+        let mut second = Scene::on(fs, scene.then.clone());
+        let latest = second.engine.get_backup_info().last().unwrap().backup_id;
+        let least: Vec<u32> = (1..=latest).collect();
+        let cuts = second.cut(|scene| scene.create(latest + 1));
+        for (what, fs) in cuts.iter().step_by(7) {
+            second.check(&format!("{first}; {what}"), fs, &least);
+        }
     }
 }
 
