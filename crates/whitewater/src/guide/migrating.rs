@@ -54,8 +54,8 @@
 //! [`load_latest_with_errors`](crate::Options::load_latest_with_errors) returns them.
 //!
 //! To try it without risk, make a copy first, with RocksDB's checkpoint or while no process has the
-//! database open. Values in blob files are read whatever the options are. Only one process at a time
-//! can open a database for writing, whichever engine it uses: both take the same lock.
+//! database open. Values in blob files are read whatever the options are. Only one process at a
+//! time can open a database for writing, whichever engine it uses: both take the same lock.
 //!
 //! # The way back
 //!
