@@ -4,7 +4,7 @@ use super::{BACKUPS, content, engine_options, engine_with, files_in, files_named
 use crate::harness::{DIR, open_all, tiny_on};
 use std::path::Path;
 use whitewater::ErrorKind;
-use whitewater::backup::{BackupEngineOptions, RestoreOptions, ShareFilesNaming};
+use whitewater::backup::{BackupEngineOptions, RestoreMode, RestoreOptions, ShareFilesNaming};
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 
@@ -103,6 +103,50 @@ fn files_are_called_as_asked_for() {
         !fs.exists(&Path::new(BACKUPS).join("shared_checksum"))
             .unwrap()
     );
+}
+
+/// Blob files name no session, so their checksums are in their names.
+#[test]
+fn blob_files_are_copied_once_under_names_by_checksum() {
+    let fs = MemFs::new();
+    let mut options = tiny_on(fs.clone());
+    options.set_disable_auto_compactions(true);
+    options.set_enable_blob_files(true);
+    options.set_min_blob_size(50);
+    let db = open_all(&options, Path::new(DIR)).unwrap();
+    let mut engine = engine_with(&fs, &engine_options());
+    let mut then = Vec::new();
+    for round in 0..2u8 {
+        for key in 0..20 {
+            db.put([round, key], [round ^ key; 200]).unwrap();
+        }
+        db.flush().unwrap();
+        then.push(content(&db, &options));
+        engine.create_new_backup(&db).unwrap();
+    }
+    let blobs = |names: Vec<String>| -> Vec<String> {
+        let blobs = names.into_iter().filter(|name| name.ends_with(".blob"));
+        blobs.collect()
+    };
+    let shared = blobs(names(&fs, "shared_checksum"));
+    let live = blobs(fs.list(Path::new(DIR)).unwrap());
+    assert_eq!((shared.len(), live.len()), (2, 2), "{shared:?}");
+    for name in &shared {
+        let parts: Vec<&str> = name.strip_suffix(".blob").unwrap().split('_').collect();
+        assert!(live.contains(&format!("{}.blob", parts[0])), "{name}");
+        let path = Path::new(BACKUPS).join("shared_checksum").join(name);
+        assert_eq!(fs.file_size(&path).unwrap().to_string(), parts[2]);
+    }
+    drop(db);
+    let mut how = RestoreOptions::default();
+    how.set_mode(RestoreMode::VerifyChecksum);
+    for (id, then) in [(1, &then[0]), (2, &then[1])] {
+        engine.verify_backup_with_checksum(id).unwrap();
+        engine.restore_from_backup(DIR, DIR, &how, id).unwrap();
+        let db = open_all(&options, Path::new(DIR)).unwrap();
+        assert_eq!(content(&db, &options), *then);
+        assert_eq!(blobs(fs.list(Path::new(DIR)).unwrap()).len(), id as usize);
+    }
 }
 
 /// A database that was restored from an older backup uses file numbers again.
