@@ -14,6 +14,9 @@
 //!   [`disable_wal`](crate::WriteOptions::disable_wal) saves the cost of the log. Sorted data is
 //!   best loaded as tables, with [`SstFileWriter`](crate::SstFileWriter) and
 //!   [`ingest_external_file`](crate::DBCommon::ingest_external_file).
+//! * **Large values.** Each compaction writes a value again.
+//!   [`set_enable_blob_files`](crate::Options::set_enable_blob_files) keeps values of some KiB and
+//!   more in files of their own, and compactions write references to them.
 //! * **Reading before writing.** A [merge operator](crate::merge_operator) updates a value without
 //!   reading it.
 //!
