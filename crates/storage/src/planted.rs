@@ -310,8 +310,6 @@ bugs! {
         "Compactions do not know since when transactions ask for changes."
     SectionNotedLate "section_noted_late"
         "The log of a prepared transaction is noted when its number is visible."
-    SectionsLookedAtLast "sections_looked_at_last"
-        "A flush looks at memtables before it looks at prepared transactions."
     CommitKeepsNoLog "commit_keeps_no_log"
         "Memtables do not keep the log that has what a commit has inserted."
     DecisionNotLogged "decision_not_logged"

@@ -546,10 +546,6 @@ const FINDERS: &[(Bug, &str)] = &[
         "transactions::retention::a_prepare_that_has_not_returned_keeps_its_log",
     ),
     (
-        Bug::SectionsLookedAtLast,
-        "transactions::retention::a_commit_between_two_looks_keeps_the_log",
-    ),
-    (
         Bug::CommitKeepsNoLog,
         "transactions::retention::the_log_of_what_is_committed_stays_until_its_memtable_is_flushed",
     ),

@@ -386,13 +386,6 @@ fn first_needed_log(engine: &Engine, jobs: &[FlushJob]) -> (u64, Option<u64>) {
         let next_logs = jobs.iter().map(|job| job.next_log);
         families.chain(next_logs).min().unwrap_or(0)
     };
-    planted!(SectionsLookedAtLast => {
-        let memtables = by_memtables();
-        hook.hit(Point::Retaining, 0);
-        let unsynced = engine.commit.wal.oldest_unsynced();
-        let sections = engine.commit.sections.oldest_needed(unsynced);
-        return (memtables.min(sections.unwrap_or(u64::MAX)), sections)
-    });
     // Before the memtables, and after `next_log` was read: X1 and X2 of `db::two_phase`.
     let unsynced = engine.commit.wal.oldest_unsynced();
     let sections = engine.commit.sections.oldest_needed(unsynced);
