@@ -38,6 +38,9 @@ pub enum Point {
     Closed,
     /// The generation that continues after the number is installed.
     Switched,
+    /// A checkpoint is about to copy the manifest. No switch can happen. The number is the visible
+    /// one.
+    Copying,
     /// Ingested tables are in the version that readers pin, and their numbers are about to be
     /// visible. The number is the last of these.
     Ingesting,

@@ -6,6 +6,7 @@
 //! meanwhile.
 
 use super::Engine;
+use crate::sync_points::Point;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
@@ -94,6 +95,8 @@ impl Engine {
         let _no_switch = self.commit.generations.switching();
         Self::check_healthy(&self.lock_state())?;
         let generation = self.commit.generations.load();
+        let visible = self.commit.publication.visible();
+        self.options.hook.hit(Point::Copying, visible);
         // Read before the manifest is copied: the copy may then need fewer logs.
         let min = self.files.versions.min_log_number_to_keep();
         let least = if has_logs { min } else { u64::MAX };

@@ -12,7 +12,7 @@ use whitewater_storage::filename;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::mem::MemFs;
 
-fn families(options: &Options) -> [ColumnFamilyDescriptor; 2] {
+pub(super) fn families(options: &Options) -> [ColumnFamilyDescriptor; 2] {
     ["default", "other"].map(|name| ColumnFamilyDescriptor::new(name, options.clone()))
 }
 

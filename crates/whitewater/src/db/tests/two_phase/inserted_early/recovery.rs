@@ -3,6 +3,7 @@
 
 use super::super::recovery::{decide, empty, flush_both, get, log, names, put};
 use super::super::{await_purges, commit, id_of, logs, prepare, puts, roll_back};
+use super::readers::families;
 use super::{options, undecided};
 use crate::options::write_policy::WritePolicy;
 use crate::{CommitProtocol, DB, DBRecoveryMode, ErrorKind, Options};
@@ -469,6 +470,21 @@ fn parts_that_were_never_prepared_are_rolled_back_by_the_opening() {
         assert_eq!(other(&db, "b"), commits.then(|| "y2".to_owned()));
         assert_eq!(undecided(db.engine()), []);
     }
+}
+
+/// The opening finds as many tables in level 0 as stop writes. No thread is there yet that would
+/// compact them.
+#[test]
+fn a_rollback_by_the_opening_waits_in_no_stall() {
+    let fs = with_parts();
+    let mut options = unprepared(&fs);
+    options.set_level_zero_file_num_compaction_trigger(1);
+    options.set_level_zero_slowdown_writes_trigger(1);
+    options.set_level_zero_stop_writes_trigger(1);
+    let db = DB::open_cf_descriptors(&options, "/db", families(&options)).unwrap();
+    assert_eq!(values(&db, KEYS), without_x(false));
+    // The compaction ends the stall.
+    db.put("k", "1").unwrap();
 }
 
 /// An opening that fails anywhere, or is killed there, leaves the same to the next one.
