@@ -37,6 +37,7 @@ use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::names::NamesFs;
 use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
 use whitewater_storage::manifest::VersionEdit;
+use whitewater_storage::planted;
 use whitewater_storage::sst::CompressionType;
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, Result};
@@ -299,7 +300,8 @@ impl Opening<'_> {
         let inserted = self.options.write_policy.inserts_undecided() && !sections.is_empty();
         let sections_log = inserted.then(|| self.versions.new_file_number());
         let wal_number = self.versions.new_file_number();
-        let first_log = sections_log.unwrap_or(wal_number);
+        let mut first_log = sections_log.unwrap_or(wal_number);
+        planted!(SectionsLogNotKept => first_log = wal_number);
         let record = || self.record_recovery(&recovered, &replayed, (first_log, wal_number));
         // Recorded before there is a new log, which the next opening would find (L2 of
         // `missed_logs`).

@@ -275,6 +275,7 @@ impl LogReplay<'_> {
     /// # Errors
     /// `Corruption` naming the damaged log.
     fn check_decisions_behind_cut(&self, progress: &Progress) -> Result<()> {
+        planted!(DecisionCutOff => return Ok(()));
         let (number, log) = self.recovered.tracked.decided_to();
         match progress.cut {
             Some(cut) if cut <= log && progress.read_to < number => {
@@ -586,7 +587,9 @@ impl LogReplay<'_> {
         let cf = &self.recovered.column_families[&id];
         let options = &self.wanted[&cf.name];
         // A decision may come later in the logs (X4 of `snapshots`).
-        let live = match self.options.write_policy.inserts_undecided() {
+        let mut keeps = self.options.write_policy.inserts_undecided();
+        planted!(RecoveryFlushDropsHidden => keeps = false);
+        let live = match keeps {
             true => Live::everything(),
             false => Live::default(),
         };

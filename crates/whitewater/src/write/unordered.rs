@@ -38,7 +38,7 @@ use super::steps::panicked;
 use whitewater_concurrent::group::{Members, Prepare};
 use whitewater_concurrent::undecided::{NumberRange, Undecided};
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, Result, planted};
 
 /// The unordered protocol over an environment.
 #[derive(Debug)]
@@ -70,6 +70,9 @@ pub(crate) fn commit<E: CommitEnv>(
         decides: is_decided_alone(request),
         open: true,
     };
+    planted!(UnorderedDecidedEarly => if let Some(undecided) = env.undecided() {
+        undecided.decide([first]);
+    });
     let inserted = env.insert(&group.generation, &write, None, first);
     pending.end(inserted.as_ref().err());
     inserted.map(|deferred| env.run_deferred(&group.generation, deferred))
@@ -137,6 +140,7 @@ fn enter<E: CommitEnv>(
         }),
         None => {} // without numbers
     });
+    planted!(UnorderedNotEntered => ranges.clear());
     if !ranges.is_empty() {
         undecided.enter(ranges);
     }
@@ -165,7 +169,13 @@ impl<E: CommitEnv> PendingInsert<'_, E> {
         match failure {
             None => {
                 // Before a flush may begin, which then need not know of it.
+                planted!(UnorderedNotDecided => self.decides = false);
                 if let Some(undecided) = self.env.undecided().filter(|_| self.decides) {
+                    planted!(UnorderedDecidesAll => {
+                        let all = undecided.now();
+                        let all = all.iter().flat_map(|all| all.ranges());
+                        undecided.decide(all.map(|range| range.first));
+                    });
                     undecided.decide([self.first]);
                 }
                 self.generation.pending.end(1);

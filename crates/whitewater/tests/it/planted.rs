@@ -86,6 +86,22 @@ const FINDERS: &[(Bug, &str)] = &[
         "transactions::inserted_early::a_rollback_shows_nothing_at_any_instant",
     ),
     (
+        Bug::UnorderedNotEntered,
+        "transactions::unordered::an_unordered_write_is_seen_once_it_is_inserted",
+    ),
+    (
+        Bug::UnorderedDecidedEarly,
+        "transactions::unordered::a_snapshot_does_not_get_what_is_inserted_later",
+    ),
+    (
+        Bug::UnorderedDecidesAll,
+        "transactions::unordered::a_write_decides_its_own_numbers_alone",
+    ),
+    (
+        Bug::UnorderedNotDecided,
+        "transactions::unordered::an_unordered_write_is_seen_once_it_is_inserted",
+    ),
+    (
         Bug::BatchPublishedInHalves,
         "races::order::nothing_is_seen_of_what_is_not_finished",
     ),
@@ -172,6 +188,26 @@ const FINDERS: &[(Bug, &str)] = &[
     (
         Bug::SectionsInsertedAgain,
         "transactions::inserted_early::a_prepared_transaction_counts_once_after_a_resumption",
+    ),
+    (
+        Bug::RecoveredNotHidden,
+        "transactions::recovered::write_prepared::prepared_transactions_are_there_at_the_next_opening",
+    ),
+    (
+        Bug::RecoveredRangeCutShort,
+        "transactions::inserted_early::an_opening_hides_all_that_a_transaction_has_put_to_a_key",
+    ),
+    (
+        Bug::RecoveryFlushDropsHidden,
+        "transactions::inserted_early::what_a_transaction_hides_outlives_the_flush_of_an_opening",
+    ),
+    (
+        Bug::SectionsLogNotKept,
+        "transactions::recovered::write_prepared::prepared_transactions_survive_flushes_of_everything_else",
+    ),
+    (
+        Bug::DecisionCutOff,
+        "transactions::inserted_early::damage_before_a_decision_that_a_flush_went_by_is_told",
     ),
     (
         Bug::LogDeletedEarly,

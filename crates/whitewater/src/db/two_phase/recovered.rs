@@ -93,9 +93,13 @@ pub(in crate::db) fn record(batch: &Batch, first: SequenceNumber) -> Vec<u8> {
 
 /// The numbers of the entries of `section`.
 fn ranges(section: &ReplayedSection) -> Ranges {
-    let range = |part: &ReplayedPart| NumberRange {
-        first: part.first,
-        last: part.last,
+    let range = |part: &ReplayedPart| {
+        let mut last = part.last;
+        planted!(RecoveredRangeCutShort => last = part.first);
+        NumberRange {
+            first: part.first,
+            last,
+        }
     };
     section.parts.iter().map(range).collect()
 }
@@ -103,6 +107,7 @@ fn ranges(section: &ReplayedSection) -> Ranges {
 impl Engine {
     /// Hides what `sections` have inserted, before anything is read (X3).
     pub(in crate::db) fn hide_undecided(&self, sections: &Found) {
+        planted!(RecoveredNotHidden => return);
         if let Some(undecided) = &self.commit.undecided {
             undecided.enter(sections.values().flat_map(ranges));
         }

@@ -228,6 +228,40 @@ fn a_power_cut_behind_a_commit_leaves_what_it_hides() {
     assert!(value(&db, "a").is_some());
 }
 
+/// A key that was put twice has two versions, with numbers of their own.
+#[test]
+fn an_opening_hides_all_that_a_transaction_has_put_to_a_key() {
+    let fs = MemFs::new();
+    let db = open(&options_on(fs.clone()));
+    db.put("a", "old").unwrap();
+    let txn = db.transaction();
+    txn.set_name(b"x").unwrap();
+    txn.put("a", "1").unwrap();
+    txn.put("a", "2").unwrap();
+    txn.prepare().unwrap();
+    drop(txn);
+    drop(db);
+    let db = open(&options_on(fs));
+    assert_eq!(value(&db, "a").as_deref(), Some("old"));
+    for txn in db.prepared_transactions() {
+        txn.commit().unwrap();
+    }
+    assert_eq!(value(&db, "a").as_deref(), Some("2"));
+}
+
+/// An opening makes tables of the logs. The transaction may still be rolled back.
+#[test]
+fn what_a_transaction_hides_outlives_the_flush_of_an_opening() {
+    let fs = MemFs::new();
+    let db = open(&options_on(fs.clone()));
+    db.put("a", "old").unwrap();
+    drop(prepared(&db, "x", &["a", "b"]));
+    drop(db);
+    let db = open(&options_on(fs));
+    db.prepared_transactions()[0].rollback().unwrap();
+    assert_eq!(seen(&db), [Some("old".into()), None, None]);
+}
+
 /// Damages the last record of the newest log, which a flush or a compaction has gone by or not.
 /// Returns what an opening says that cuts logs at damage.
 fn damaged_at_the_end(fs: &MemFs) -> Result<TxnDb, whitewater::Error> {

@@ -8,6 +8,7 @@
 //!   `kept_undecided`: what tables have of it.
 //! * `two_phase`: prepare, commit and rollback; `recovered`: what is left of them after a crash.
 //! * `undecided`: what `WRITE_PREPARED` has in memtables and tables before a commit.
+//! * `unordered`: the same over unordered commit.
 //! * `undecided_locks`: the locks of prepared transactions that nobody has.
 //! * `simulated`: many threads; `isolation`: their histories, checked; `model`: random calls.
 //! * `optimistic`: transactions that lock nothing.
@@ -53,6 +54,7 @@ mod stalls;
 mod two_phase;
 mod undecided;
 mod undecided_locks;
+mod unordered;
 mod validation;
 mod whole_database;
 

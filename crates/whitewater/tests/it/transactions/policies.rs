@@ -141,7 +141,7 @@ const OF_ONE_POLICY: [&str; 2] = [
 ];
 
 /// Files whose tests are about one policy, or open each that they are about.
-const OF_ALL_POLICIES: [&str; 7] = [
+const OF_ALL_POLICIES: [&str; 8] = [
     "inserted_early.rs",
     "isolation.rs",
     "kept_undecided.rs",
@@ -149,6 +149,7 @@ const OF_ALL_POLICIES: [&str; 7] = [
     "policies.rs",
     "retention.rs",
     "undecided.rs",
+    "unordered.rs",
 ];
 
 #[test]

@@ -1,7 +1,8 @@
 //! Sections that are inserted when they are prepared (`WRITE_PREPARED`): what is logged, numbered
 //! and undecided (here), `failures` and resumptions, `retention` of logs, what a rollback has to
-//! `undo`, what `tables` have, what goes on `beside` them, `threads` that write and read beside each other, what an opening
-//! does with sections (`recovery`), `fixtures` of RocksDB, `readers` of logs.
+//! `undo`, what `tables` have, what goes on `beside` a decision, `threads` that write and read
+//! beside each other, what an opening does with sections (`recovery`), `fixtures` of RocksDB,
+//! `readers` of logs.
 
 mod beside;
 mod failures;
