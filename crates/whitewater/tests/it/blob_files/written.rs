@@ -6,11 +6,12 @@ use super::{
 };
 use crate::harness::{DIR, append, until};
 use std::path::Path;
+use whitewater::backup::{BackupEngine, BackupEngineOptions, RestoreOptions};
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    DBCompressionType, ErrorKind, FileChecksum, IngestExternalFileOptions, Options, TransactionDB,
-    TransactionDBOptions, TransactionOptions, WriteBatch, WriteOptions, WritePolicy,
+    DBCompressionType, Env, ErrorKind, FileChecksum, IngestExternalFileOptions, Options,
+    TransactionDB, TransactionDBOptions, TransactionOptions, WriteBatch, WriteOptions, WritePolicy,
 };
 
 /// Large values and small ones under alternating keys.
@@ -285,6 +286,41 @@ fn a_checkpoint_has_the_blob_files() {
     );
     let copy = whitewater::DB::open(&o, copy).unwrap();
     assert_eq!(copy.get("a"), Ok(Some(large(1, 300))));
+}
+
+/// Backups share blob files, and keep those that the database has collected since.
+#[test]
+fn backups_have_the_blob_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    let mut o = Options::default();
+    o.create_if_missing(true);
+    o.set_enable_blob_files(true);
+    o.set_enable_blob_gc(true);
+    o.set_blob_gc_age_cutoff(1.0);
+    let db = whitewater::DB::open(&o, path("db")).unwrap();
+    let backups = BackupEngineOptions::new(path("backups")).unwrap();
+    let mut backups = BackupEngine::open(&backups, &Env::new().unwrap()).unwrap();
+    for (key, tag) in [("a", 1), ("b", 2)] {
+        db.put(key, large(tag, 3_000)).unwrap();
+        backups.create_new_backup_flush(&db, true).unwrap();
+    }
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    drop(db);
+    for (id, found) in [(1, [true, false]), (2, [true, true])] {
+        backups.verify_backup_with_checksum(id).unwrap();
+        let to = path(&format!("restored{id}"));
+        let options = RestoreOptions::default();
+        backups.restore_from_backup(&to, &to, &options, id).unwrap();
+        let db = whitewater::DB::open(&o, &to).unwrap();
+        assert_eq!(
+            db.property_int_value("rocksdb.num-blob-files"),
+            Ok(Some(id.into()))
+        );
+        for ((key, tag), is_there) in [("a", 1), ("b", 2)].into_iter().zip(found) {
+            assert!(db.get(key).unwrap() == is_there.then(|| large(tag, 3_000)));
+        }
+    }
 }
 
 #[test]
