@@ -56,7 +56,12 @@ fn open(db: &Path) -> DB {
     options.create_missing_column_families(true);
     options.set_write_buffer_size(64 << 10);
     options.set_target_file_size_base(16 << 10);
-    let families = FAMILIES.map(|name| (name, options.clone()));
+    let families = FAMILIES.map(|name| {
+        let mut own = options.clone();
+        own.set_enable_blob_files(name != "default");
+        own.set_min_blob_size(120);
+        (name, own)
+    });
     DB::open_cf_with_opts(&options, db, families).unwrap()
 }
 
@@ -125,6 +130,9 @@ fn write_in_turn(peer: &dyn Peer, seed: u64) {
             live.contains(&name[..7].to_owned()) && before.iter().any(|o| twin(&o) && o != *name)
         });
         assert!(round == 3 || doubled.count() == 0, "{before:?}, {after:?}");
+        let is_blob = |name: &&String| name.ends_with(".blob");
+        let blobs = |names: &BTreeSet<String>| names.iter().filter(is_blob).count();
+        assert!(round == 0 || blobs(&before) > 0, "{before:?}");
         let mut engine = BackupEngine::open(&options, &Env::new().unwrap()).unwrap();
         assert!(engine.get_corrupted_backups().is_empty());
         let ids: Vec<u32> = engine
