@@ -89,7 +89,18 @@ impl ReadPoint {
     }
 }
 
+impl From<SequenceNumber> for ReadAt<'_> {
+    #[inline]
+    fn from(sequence: SequenceNumber) -> Self {
+        ReadAt {
+            sequence,
+            undecided: None,
+        }
+    }
+}
+
 impl From<SequenceNumber> for ReadPoint {
+    #[inline]
     fn from(sequence: SequenceNumber) -> Self {
         ReadPoint {
             sequence,

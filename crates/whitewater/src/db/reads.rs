@@ -50,10 +50,22 @@ impl Engine {
         let _timer = self.time(Histogram::DbGet);
         let _activity = self.reads_for(Activity::Get);
         let choosing = perf_context::timer(PerfMetric::GetSnapshotTime);
-        let (view, point) = self.view::<Guard<_>>(cf, spec);
-        self.check_spec(cf, &view, spec)?;
-        choosing.stop();
-        let found = self.get_in(cf, &view, key, point.at(), spec);
+        let found = match &self.commit.undecided {
+            None => {
+                let view = cf.pin();
+                self.check_spec(cf, &view, spec)?;
+                let at = ReadAt::from(self.sequence_in(&view, spec));
+                choosing.stop();
+                self.get_in(cf, &view, key, at, spec)
+            }
+            // Apart, so that the usual look-up has no point that would have to be dropped.
+            Some(undecided) => {
+                let (view, point) = self.view_beside_undecided::<Guard<_>>(undecided, cf, spec);
+                self.check_spec(cf, &view, spec)?;
+                choosing.stop();
+                self.get_in(cf, &view, key, point.at(), spec)
+            }
+        };
         if let Ok(Some(value)) = &found {
             let bytes = value.len() as u64;
             perf_context::count(PerfMetric::GetReadBytes, bytes);

@@ -75,8 +75,9 @@ impl Engine {
         }
     }
 
+    /// [`view`](Self::view), where numbers may be `undecided`.
     #[inline(never)]
-    fn view_beside_undecided<V: Pinned>(
+    pub(super) fn view_beside_undecided<V: Pinned>(
         &self,
         undecided: &Undecided,
         cf: &ColumnFamilyData,

@@ -10,6 +10,7 @@ use super::blobs::{Blobs, NoBlobs};
 use super::payload::{Payload, payload};
 use crate::operators::merge::{MergeOperator, Merger, full_merge};
 use bytes::Bytes;
+use std::ops::Range;
 use whitewater_concurrent::undecided::UndecidedRanges;
 use whitewater_storage::Result;
 use whitewater_storage::key::{ParsedKey, SequenceNumber, ValueType};
@@ -30,18 +31,26 @@ pub(crate) struct GetContext<'a> {
     operands: Vec<Bytes>,
     /// What lies below the operands, once that is known.
     base: Option<Base>,
-    /// The stored bytes of the base, if that is a wide-column entity.
-    entity: Option<Bytes>,
     /// The level of the table that had the answer.
     level: Option<usize>,
 }
 
 enum Base {
     Value(Bytes),
-    /// A value in a blob file, with the index that locates it, and the user key that it is stored
-    /// under, if that may differ from the one looked up.
-    Blob(Bytes, Option<Vec<u8>>),
     Deleted,
+    /// Boxed, because it is rare, and each look-up drops what it has of this type.
+    Part(Box<BasePart>),
+}
+
+/// A base whose value is in a blob file or only a part of what is stored.
+struct BasePart {
+    stored: Bytes,
+    /// The value, or the index that locates it in a blob file.
+    range: Range<usize>,
+    is_blob: bool,
+    is_entity: bool,
+    /// The user key that it is stored under, if that may differ from the one looked up.
+    own_key: Option<Vec<u8>>,
 }
 
 impl<'a> GetContext<'a> {
@@ -60,7 +69,6 @@ impl<'a> GetContext<'a> {
             undecided: None,
             operands: Vec::new(),
             base: None,
-            entity: None,
             level: None,
         }
     }
@@ -144,16 +152,35 @@ impl<'a> GetContext<'a> {
             return Ok(false);
         }
         let value = value();
-        if ty == ValueType::WideColumnEntity {
-            self.entity = Some(value.clone());
+        if ty == ValueType::Value {
+            self.base = Some(Base::Value(value));
+            return Ok(false);
         }
-        match payload(ty, &value)? {
-            Payload::Operand => self.operands.push(value),
-            Payload::Value(range) => self.base = Some(Base::Value(value.slice(range))),
-            Payload::Blob(range) => self.base = Some(Base::Blob(value.slice(range), None)),
-            Payload::Deletion => self.base = Some(Base::Deleted),
-        }
-        Ok(!self.done())
+        self.unusual(ty, value)
+    }
+
+    /// [`entry`](Self::entry) of another type than a plain value.
+    fn unusual(&mut self, ty: ValueType, stored: Bytes) -> Result<bool> {
+        let (range, is_blob) = match payload(ty, &stored)? {
+            Payload::Operand => {
+                self.operands.push(stored);
+                return Ok(!self.done());
+            }
+            Payload::Deletion => {
+                self.base = Some(Base::Deleted);
+                return Ok(false);
+            }
+            Payload::Value(range) => (range, false),
+            Payload::Blob(range) => (range, true),
+        };
+        self.base = Some(Base::Part(Box::new(BasePart {
+            stored,
+            range,
+            is_blob,
+            is_entity: ty == ValueType::WideColumnEntity,
+            own_key: None,
+        })));
+        Ok(false)
     }
 
     /// Whether the write of the entry with number `seq` was undecided. Rarely asked, so kept out of
@@ -167,10 +194,12 @@ impl<'a> GetContext<'a> {
     /// The same as [`GetContext::entry`], for a parsed key and an available value.
     pub fn parsed(&mut self, key: ParsedKey<'_>, value: Bytes) -> Result<bool> {
         let more = self.entry(key.seq, key.ty, || value)?;
-        if let Some(Base::Blob(_, own @ None)) = &mut self.base
+        if let Some(Base::Part(part)) = &mut self.base
+            && part.is_blob
+            && part.own_key.is_none()
             && key.user_key != self.user_key
         {
-            *own = Some(key.user_key.to_vec());
+            part.own_key = Some(key.user_key.to_vec());
         }
         Ok(more)
     }
@@ -181,8 +210,11 @@ impl<'a> GetContext<'a> {
     }
 
     /// The stored bytes of the wide-column entity that lies below the operands, if one does.
-    pub fn take_entity(&mut self) -> Option<Bytes> {
-        self.entity.take()
+    pub fn entity(&self) -> Option<Bytes> {
+        match &self.base {
+            Some(Base::Part(part)) if part.is_entity => Some(part.stored.clone()),
+            _ => None,
+        }
     }
 
     /// Whether merge operands were found, so that the key exists in some form.
@@ -210,10 +242,7 @@ impl<'a> GetContext<'a> {
         }
         let existing = match self.base.take() {
             Some(Base::Value(value)) => Some(value),
-            Some(Base::Blob(index, key)) => {
-                let key = key.as_deref().unwrap_or(self.user_key);
-                Some(blobs.read(key, &index)?)
-            }
+            Some(Base::Part(part)) => Some(part.value(self.user_key, blobs)?),
             Some(Base::Deleted) | None => None,
         };
         if self.operands.is_empty() {
@@ -224,6 +253,21 @@ impl<'a> GetContext<'a> {
         let existing = existing.as_deref();
         let merged = full_merge(self.merger, self.user_key, existing, &operands)?;
         Ok(Some(merged.into()))
+    }
+}
+
+impl BasePart {
+    /// The value, for a look-up of `user_key`.
+    ///
+    /// # Errors
+    /// Errors of reading a blob.
+    #[cold]
+    fn value(self, user_key: &[u8], blobs: &dyn Blobs) -> Result<Bytes> {
+        if self.is_blob {
+            let key = self.own_key.as_deref().unwrap_or(user_key);
+            return blobs.read(key, &self.stored[self.range]);
+        }
+        Ok(self.stored.slice(self.range))
     }
 }
 

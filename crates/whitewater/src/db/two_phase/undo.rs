@@ -79,7 +79,7 @@ impl Engine {
             reads: spec.blobs(),
             ahead: None,
         };
-        let (stored, merges) = (ctx.take_entity(), ctx.has_operands());
+        let (stored, merges) = (ctx.entity(), ctx.has_operands());
         match (ctx.finish_with(&blobs)?, stored) {
             (None, _) => undo.push(cf.id, ValueType::Deletion, key, &[]),
             (Some(value), None) => undo.push(cf.id, ValueType::Value, key, &value),

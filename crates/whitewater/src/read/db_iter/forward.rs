@@ -2,7 +2,8 @@
 
 use super::versions::Visibility;
 use super::{
-    DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, is_past, out_of_order, set_target, upto,
+    DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, is_past, out_of_order, set_key, set_target,
+    upto,
 };
 use crate::entry::payload::{Payload, payload};
 use crate::operators::merge::{Merger, full_merge};
@@ -74,8 +75,7 @@ impl DbIter {
                 },
             };
             if !same_key {
-                self.key.clear();
-                self.key.extend_from_slice(entry.user_key);
+                set_key(&mut self.key, entry.user_key);
                 passed = 0;
                 sought = false;
             }
@@ -107,26 +107,34 @@ impl DbIter {
                 continue;
             }
             sought = true; // upholds I1
-            if run == Run::Older {
-                self.seek_past_key();
-            } else if visibility == Visibility::Undecided {
-                // A seek to the iterator's number would lead back.
-                self.source.next();
-            } else if self.versions.is_none() {
-                let mut upto = self.sequence;
-                planted!(ReseekTooOld => upto = upto.saturating_sub(1));
-                set_target(&mut self.target, &self.key, &[], upto, SEEK_TYPE);
-                self.source.seek(&self.target);
-            } else if visibility == Visibility::TooNew && !self.shows_all_versions() {
-                let key = self.comparator.without_timestamp(&self.key);
-                let upto = upto(&self.versions);
-                set_target(&mut self.target, key, upto, self.sequence, SEEK_TYPE);
-                self.source.seek(&self.target);
-            } else {
-                self.source.next();
-            }
+            self.skip_by_seek(run, visibility);
         }
         self.source_ended()
+    }
+
+    /// Moves the source on from a hidden entry of `self.key`, by a seek where there may be many
+    /// more of them. Kept out of the loop, whose registers it would need.
+    #[cold]
+    #[inline(never)]
+    fn skip_by_seek(&mut self, run: Run, visibility: Visibility) {
+        if run == Run::Older {
+            self.seek_past_key();
+        } else if visibility == Visibility::Undecided {
+            // A seek to the iterator's number would lead back.
+            self.source.next();
+        } else if self.versions.is_none() {
+            let mut upto = self.sequence;
+            planted!(ReseekTooOld => upto = upto.saturating_sub(1));
+            set_target(&mut self.target, &self.key, &[], upto, SEEK_TYPE);
+            self.source.seek(&self.target);
+        } else if visibility == Visibility::TooNew && !self.shows_all_versions() {
+            let key = self.comparator.without_timestamp(&self.key);
+            let upto = upto(&self.versions);
+            set_target(&mut self.target, key, upto, self.sequence, SEEK_TYPE);
+            self.source.seek(&self.target);
+        } else {
+            self.source.next();
+        }
     }
 
     /// Moves the source behind all but the last possible entry of `self.key`.

@@ -573,6 +573,18 @@ fn upto(versions: &Option<VersionRange>) -> &[u8] {
     versions.as_ref().map_or(&[], |range| &range.upto)
 }
 
+/// Sets `key` to `to`. Often all keys have one length, and then there is nothing to be made room
+/// for.
+#[inline(always)]
+fn set_key(key: &mut Vec<u8>, to: &[u8]) {
+    if key.len() == to.len() {
+        key.copy_from_slice(to);
+    } else {
+        key.clear();
+        key.extend_from_slice(to);
+    }
+}
+
 /// Sets `target` to the internal key of `key` and `timestamp`.
 fn set_target(target: &mut Vec<u8>, key: &[u8], timestamp: &[u8], seq: SequenceNumber, ty: u8) {
     target.clear();
@@ -628,9 +640,15 @@ impl SkipLimit {
     #[inline]
     fn look_at_clock(&self) -> Result<()> {
         if self.seen.is_multiple_of(KEYS_PER_CLOCK) {
-            self.time.check_deadline()?;
+            return self.check_deadline();
         }
         Ok(())
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn check_deadline(&self) -> Result<()> {
+        self.time.check_deadline()
     }
 
     /// Starts over for another call.
