@@ -367,13 +367,27 @@ fn chosen() -> Option<Bug> {
     bug
 }
 
-/// Whether this process has `bug`.
+/// Whether this process has been found to have no bug.
+/// Written by: [`chosen_is`] (relaxed), at most once. Read by: [`planted`](fn@planted). Publishes
+/// nothing.
 #[cfg(feature = "planted-bugs")]
-#[inline]
+static HAS_NONE: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+/// Whether this process has `bug`. Mostly it has none, which takes one load.
+#[cfg(feature = "planted-bugs")]
+#[inline(always)]
 #[must_use]
 pub fn planted(bug: Bug) -> bool {
+    !HAS_NONE.load(std::sync::atomic::Ordering::Relaxed) && chosen_is(bug)
+}
+
+#[cfg(feature = "planted-bugs")]
+#[cold]
+#[inline(never)]
+fn chosen_is(bug: Bug) -> bool {
     use std::sync::LazyLock;
     static CHOSEN: LazyLock<Option<Bug>> = LazyLock::new(chosen);
+    HAS_NONE.store(CHOSEN.is_none(), std::sync::atomic::Ordering::Relaxed);
     *CHOSEN == Some(bug)
 }
 

@@ -91,7 +91,10 @@ impl Art {
                 count += 1;
             }
             self.descend(&mut lanes[..count]);
-            lanes[..count].iter().for_each(&mut arrived);
+            // Not `for_each(&mut arrived)`, which may become a call for each.
+            for lane in &lanes[..count] {
+                arrived(lane);
+            }
             if count < LANES {
                 return;
             }

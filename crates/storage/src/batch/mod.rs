@@ -66,6 +66,9 @@ impl Default for Batch {
     }
 }
 
+/// The room that the first entry of a batch makes, if it needs no more. Bytes.
+const FIRST_ROOM: usize = 240;
+
 /// Whether an operation of type `ty` has a value in a batch.
 #[inline]
 pub fn has_value(ty: ValueType) -> bool {
@@ -123,14 +126,23 @@ impl Batch {
     /// # Errors
     /// `Corruption` if its bytes are no longer a batch.
     pub fn protect(&mut self) -> Result<()> {
-        if self.sums.is_none() {
-            let sums = entries(&self.rep).map(|entry| {
-                let (cf, ty, key, value) = entry?;
-                Ok(KvSum::of(key, value).in_batch(cf, ty))
-            });
-            self.sums = Some(sums.collect::<Result<_>>()?);
+        if self.sums.is_some() {
+            return Ok(());
         }
+        self.sums = Some(if self.rep.len() == HEADER_SIZE {
+            Vec::new()
+        } else {
+            self.sums_of_entries()?
+        });
         Ok(())
+    }
+
+    fn sums_of_entries(&self) -> Result<Vec<u64>> {
+        let sums = entries(&self.rep).map(|entry| {
+            let (cf, ty, key, value) = entry?;
+            Ok(KvSum::of(key, value).in_batch(cf, ty))
+        });
+        sums.collect()
     }
 
     /// Drops the checksums and keeps none from now on.
@@ -224,6 +236,10 @@ impl Batch {
             let value = if has_value { value } else { &[] };
             sums.push(KvSum::of(key, value).in_batch(cf, ty));
         }
+        let size = entry_size(cf, ty, key, value);
+        if size > self.rep.capacity() - self.rep.len() {
+            self.make_room(size);
+        }
         self.rep.push(tag_of(cf, ty));
         if cf != 0 {
             put_varint32(&mut self.rep, cf);
@@ -235,6 +251,14 @@ impl Batch {
         planted!(BatchChangesInMemory => if let Some(last) = self.rep.last_mut() { *last ^= 1 });
         let count = self.count() + 1;
         self.rep[8..HEADER_SIZE].copy_from_slice(&count.to_le_bytes());
+    }
+
+    /// Makes room for `bytes` more, and for some small entries: so that a batch of a few has grown
+    /// once or twice.
+    #[cold]
+    #[inline(never)]
+    fn make_room(&mut self, bytes: usize) {
+        self.rep.reserve(bytes.max(FIRST_ROOM));
     }
 
     /// Adds application bytes that go to the log only.
