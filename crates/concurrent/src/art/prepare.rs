@@ -15,10 +15,24 @@ use super::{Art, check_sizes};
 pub struct Prepared {
     /// The tree it belongs to.
     tree: u64,
-    leaf: Ref,
-    /// The version's offset, or 0 for the version inside the leaf. In both cases the
-    /// version belongs to this value.
-    version: u32,
+    /// The leaf's [`Ref`], and in the upper half the version's offset, or 0 for the version
+    /// inside the leaf. In both cases the version belongs to this value.
+    ///
+    /// One word, so that an entry is passed in two registers: memory that is written as two
+    /// words and read as one right after makes the processor wait.
+    place: u64,
+}
+
+impl Prepared {
+    #[inline]
+    fn leaf(&self) -> Ref {
+        Ref(self.place as u32)
+    }
+
+    #[inline]
+    fn version(&self) -> u32 {
+        (self.place >> 32) as u32
+    }
 }
 
 /// The skip pointer, still to be set, of an entry that was published as the newest of its
@@ -82,8 +96,7 @@ impl Art {
     fn prepared(&self, leaf: Leaf<'_>, version: u32) -> Prepared {
         Prepared {
             tree: self.id,
-            leaf: Ref::leaf(leaf),
-            version,
+            place: u64::from(Ref::leaf(leaf).0) | u64::from(version) << 32,
         }
     }
 
@@ -170,14 +183,15 @@ impl Art {
     #[inline]
     fn versions_of(&self, prepared: &Prepared) -> Versions<'_> {
         assert_eq!(prepared.tree, self.id, "an entry of another tree");
-        Versions::new(&self.memory, self.leaf(prepared.leaf))
+        Versions::new(&self.memory, self.leaf(prepared.leaf()))
     }
 
     /// The version of an entry of this tree, unless it is the one inside the leaf.
     #[inline]
     fn version_of(&self, prepared: &Prepared) -> Option<Version<'_>> {
+        let version = prepared.version();
         // SAFETY: made by `prepare` in this tree; what handed `prepared` to this thread
         // made the version visible.
-        (prepared.version != 0).then(|| unsafe { Version::at(&self.memory, prepared.version) })
+        (version != 0).then(|| unsafe { Version::at(&self.memory, version) })
     }
 }

@@ -61,6 +61,9 @@ pub(crate) struct CommitPath {
     ///
     /// Boxed, since its cache line changes with every such write.
     pub(super) undecided: Option<Box<Undecided>>,
+    /// Whether a write of one operation is committed without a batch: there is no leader that
+    /// would want one, and its record need not be the end of one.
+    pub(super) takes_single_ops: bool,
     /// Where writes meet transactions that commit, in a database with optimistic ones. Set
     /// before the first write.
     pub(super) validation: OnceLock<Arc<Validation>>,
@@ -108,6 +111,8 @@ impl CommitPath {
             large_batch_turn: Mutex::default(),
             generations: Generations::new(first),
             wal,
+            takes_single_ops: options.protocol() == CommitProtocol::Ordered
+                && !options.write_policy.inserts_undecided(),
             undecided: (options.write_policy.inserts_undecided()).then(Box::default),
             validation: OnceLock::new(),
             publication: Publication::new(last, policy),

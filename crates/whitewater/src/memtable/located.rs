@@ -96,6 +96,7 @@ impl LocatedBatch {
 }
 
 /// The only operation of `batch` that takes a number.
+#[inline]
 fn only_entry(batch: &Batch) -> Option<SingleOp<'_>> {
     batch.ops().find_map(|op| match op {
         Ok(Op::Entry { cf, ty, key, value }) => Some(SingleOp { cf, ty, key, value }),
@@ -117,7 +118,7 @@ impl LocatedEntry {
 
     /// Links the entry under `seq`, which was allocated after it was located, and counts
     /// it. The memtables are those it was located in. Returns whether to ask for a
-    /// switch, and what is left to do.
+    /// switch. What is left to do goes to `deferred`.
     ///
     /// # Errors
     /// As for [`Inserter::add`].
@@ -126,14 +127,16 @@ impl LocatedEntry {
         self,
         seq: SequenceNumber,
         memtable_of: impl Fn(u32) -> Option<&'m Arc<Memtable>>,
-    ) -> Result<(bool, Option<DeferredWork>)> {
+        deferred: &mut Option<DeferredWork>,
+    ) -> Result<bool> {
         let LocatedEntry { cf, ty, entry } = self;
         let Some(memtable) = memtable_of(cf) else {
-            return Ok((false, None));
+            return Ok(false);
         };
-        let link = memtable.link_newest(ty, entry, seq)?;
-        let full = memtable.count(1, u64::from(is_delete(ty)));
-        Ok((full, link.map(|link| DeferredWork { cf, link })))
+        if let Some(link) = memtable.link_newest(ty, entry, seq)? {
+            *deferred = Some(DeferredWork { cf, link });
+        }
+        Ok(memtable.count(1, u64::from(is_delete(ty))))
     }
 }
 

@@ -303,7 +303,7 @@ impl Memtable {
 
     /// Finds the leaf that an entry of type `ty` is going to be located in, and
     /// prefetches it.
-    #[inline]
+    #[inline(always)]
     pub fn find_leaf<'k>(&self, ty: ValueType, user_key: &'k [u8]) -> Option<LeafHint<'k>> {
         let two_phase = self.two_phase_for(ty)?;
         Some(two_phase.find_leaf(user_key))

@@ -129,8 +129,8 @@ pub(crate) trait MemtableEnv {
     type LeafHint<'k>;
     /// The entries of a write, located in the memtables of a generation.
     type Located;
-    /// What an insert leaves to be done after its write.
-    type Deferred;
+    /// What an insert leaves to be done after its write; by default nothing.
+    type Deferred: Default;
     /// Does the part of an insert that needs no sequence number. `hint` is of the only
     /// key.
     fn locate(
@@ -142,18 +142,20 @@ pub(crate) trait MemtableEnv {
     /// Inserts the operations of a write, the first of which gets the number `first`.
     /// `located`, if set, was located for them in the same generation, before `first`
     /// was allocated (V5 of `concurrent::art::versions`). If the write reads its own
-    /// prefix, everything before `first` is in the memtables (C7).
+    /// prefix, everything before `first` is in the memtables (C7). What it leaves to be done
+    /// goes to `deferred`, where it stays: later writes wait while it is moved.
     fn insert(
         &self,
         generation: &Generation,
         write: &Write<'_>,
         located: Option<Self::Located>,
         first: SequenceNumber,
-    ) -> Result<Self::Deferred>;
-    /// Does what an insert has left. Called by its writer when others wait for it no
-    /// longer, or only for the disk. If it is never called, reads are slower, not wrong.
-    /// An insert that was not located leaves nothing to be done.
-    fn run_deferred(&self, generation: &Generation, deferred: Self::Deferred);
+        deferred: &mut Self::Deferred,
+    ) -> Result<()>;
+    /// Does what an insert has left, and leaves nothing. Called by its writer when others wait
+    /// for it no longer, or only for the disk. If it is never called, reads are slower, not
+    /// wrong. An insert that was not located leaves nothing to be done.
+    fn run_deferred(&self, generation: &Generation, deferred: &mut Self::Deferred);
 }
 
 /// Is told about the progress of writes.
@@ -165,4 +167,8 @@ pub(crate) trait CommitObserver {
     fn hit(&self, _: Point, _: SequenceNumber) {}
     /// So many writes are committed together.
     fn record_group(&self, writes: usize);
+    /// A write of so many bytes was inserted and not logged. Called when others wait for it no
+    /// longer.
+    #[inline]
+    fn record_unlogged(&self, _bytes: usize) {}
 }

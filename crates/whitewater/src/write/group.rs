@@ -23,7 +23,7 @@ use super::env::CommitEnv;
 use super::generation::{Generation, MAX_COUNT, Reservation};
 use super::record::header;
 use super::request::WriteRequest;
-use super::steps::{Reserved, acknowledge, await_prefix, reserve};
+use super::steps::{Reserved, acknowledge, await_prefix, insert_unlocated, reserve};
 use crate::sync_points::Point;
 use arc_swap::Guard;
 use std::sync::Arc;
@@ -258,8 +258,7 @@ impl<E: CommitEnv> Steps for Grouped<'_, E> {
             // earlier groups are done.
             await_prefix(env, group.reservation.first)?;
         }
-        let inserted = env.insert(&group.generation, &request.write(), None, ticket);
-        let inserted = inserted.map(|deferred| env.run_deferred(&group.generation, deferred));
+        let inserted = insert_unlocated(env, &group.generation, &request.write(), ticket);
         planted!(FollowerErrorSwallowed => return Ok(()));
         inserted
     }

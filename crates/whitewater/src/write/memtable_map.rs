@@ -81,7 +81,7 @@ impl MemtableMap {
     }
 
     /// The memtable of column family `id`.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, id: u32) -> Option<&Arc<Memtable>> {
         self.position(id).map(|at| self.at(at))
     }

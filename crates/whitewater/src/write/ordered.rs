@@ -69,25 +69,32 @@ pub(crate) fn commit<E: CommitEnv>(
     env.hit(Point::Reserved, reservation.first);
     env.record_group(1);
 
-    let mut deferred = None;
+    let mut deferred = E::Deferred::default();
     guard.run(|| {
         append(env, &generation, &reservation, write, record.as_ref())?;
-        deferred = Some(insert(env, &generation, &reservation, write, located)?);
-        Ok(())
+        insert(
+            env,
+            &generation,
+            &reservation,
+            write,
+            located,
+            &mut deferred,
+        )
     })?;
 
     // Writers behind a synced write wait for the disk, not for this, and it should not
     // be put off for as long as a sync takes.
-    if let Some(deferred) = deferred.take_if(|_| sync) {
-        env.run_deferred(&generation, deferred);
+    if sync {
+        env.run_deferred(&generation, &mut deferred);
     }
     guard.publish(sync)?;
     drop(prefix_turn);
 
     acknowledge(env, reservation.last)?;
 
-    if let Some(deferred) = deferred {
-        env.run_deferred(&generation, deferred);
+    env.run_deferred(&generation, &mut deferred);
+    if write.flags.disable_wal {
+        env.record_unlogged(write.operations.size());
     }
     env.extend_wal_ahead(&generation, reservation.end);
     Ok(())

@@ -82,7 +82,7 @@ pub(super) fn locate_and_reserve<E: CommitEnv>(
     if payload.is_some() && generation.wal.lacks_room() {
         // The reservation may well be refused, and locating takes memory.
         drop(generation);
-        return reserve(env, count, payload);
+        return reserve_unlocated(env, count, payload);
     }
     let located = env.locate(&generation, write, hint)?;
     loop {
@@ -105,7 +105,28 @@ pub(super) fn locate_and_reserve<E: CommitEnv>(
         }
     }
     // Rare, so the located entries, perhaps of another generation, are abandoned (C6).
-    reserve(env, count, payload)
+    reserve_unlocated(env, count, payload)
+}
+
+/// [`reserve`], taken apart and put together: so that what is mostly reserved in
+/// [`locate_and_reserve`] need not be in the memory that `reserve` writes to. A processor waits for
+/// what is read in other pieces than it was written in, and later writes would wait with it.
+#[inline(always)]
+fn reserve_unlocated<E: CommitEnv>(
+    env: &E,
+    count: u64,
+    payload: Option<usize>,
+) -> Result<Reserved<E::Located>> {
+    let Reserved {
+        generation,
+        reservation,
+        ..
+    } = reserve(env, count, payload)?;
+    Ok(Reserved {
+        generation,
+        reservation,
+        located: None,
+    })
 }
 
 /// Makes a later attempt to reserve possible.
@@ -154,11 +175,27 @@ pub(super) fn insert<E: CommitEnv>(
     reservation: &Reservation,
     write: &Write<'_>,
     located: Option<E::Located>,
-) -> Result<E::Deferred> {
+    deferred: &mut E::Deferred,
+) -> Result<()> {
     if write.flags.reads_own_prefix {
         await_prefix(env, reservation.first)?; // upholds C7
     }
-    env.insert(generation, write, located, reservation.first)
+    env.insert(generation, write, located, reservation.first, deferred)
+}
+
+/// *Insert* for a leader or a member of its group, which locates nothing before and so leaves
+/// nothing to be done after.
+pub(super) fn insert_unlocated<E: CommitEnv>(
+    env: &E,
+    generation: &Generation,
+    write: &Write<'_>,
+    first: SequenceNumber,
+) -> Result<()> {
+    env.insert(generation, write, None, first, &mut E::Deferred::default())?;
+    if write.flags.disable_wal {
+        env.record_unlogged(write.operations.size());
+    }
+    Ok(())
 }
 
 /// Waits until everything before `first` is in the memtables. The write at `first` must not
@@ -217,7 +254,7 @@ impl<'a, E: CommitEnv> CommitGuard<'a, E> {
     /// *Publish*: the write is in the log and in the memtables. With `sync`, returns when
     /// it is durable, and so visible.
     #[inline]
-    pub fn publish(mut self, sync: bool) -> Result<()> {
+    pub fn publish(&mut self, sync: bool) -> Result<()> {
         debug_assert!(self.open, "a write that failed is never published");
         let (mut first, last) = (self.first, self.last);
         let publication = self.env.publication();

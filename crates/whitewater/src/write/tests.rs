@@ -414,7 +414,8 @@ impl MemtableEnv for FakeEnv {
         write: &Write<'_>,
         located: Option<SequenceNumber>,
         first: SequenceNumber,
-    ) -> Result<Option<(SequenceNumber, bool)>> {
+        deferred: &mut Option<(SequenceNumber, bool)>,
+    ) -> Result<()> {
         assert!(located.is_none_or(|base| base == generation.base()), "C6");
         self.unlocated
             .fetch_add(u64::from(located.is_none()), SeqCst);
@@ -422,10 +423,11 @@ impl MemtableEnv for FakeEnv {
         self.most_inserting.fetch_max(inserting, SeqCst);
         let inserted = self.insert_all(write, first);
         self.inserting.fetch_sub(1, SeqCst);
-        inserted.map(|()| located.map(|_| (first, write.flags.sync)))
+        *deferred = located.map(|_| (first, write.flags.sync));
+        inserted
     }
-    fn run_deferred(&self, _: &Generation, deferred: Option<(SequenceNumber, bool)>) {
-        if let Some((first, synced)) = deferred {
+    fn run_deferred(&self, _: &Generation, deferred: &mut Option<(SequenceNumber, bool)>) {
+        if let Some((first, synced)) = deferred.take() {
             assert_eq!(self.publication.visible() < first, synced, "who may wait?");
             self.deferred.fetch_add(1, SeqCst);
         }

@@ -34,7 +34,7 @@ use super::env::CommitEnv;
 use super::generation::Generation;
 use super::group::{Leader, WriteGroup, WriteQueue};
 use super::request::WriteRequest;
-use super::steps::panicked;
+use super::steps::{insert_unlocated, panicked};
 use whitewater_concurrent::group::{Members, Prepare};
 use whitewater_concurrent::undecided::{NumberRange, Undecided};
 use whitewater_storage::key::SequenceNumber;
@@ -73,9 +73,9 @@ pub(crate) fn commit<E: CommitEnv>(
     planted!(UnorderedDecidedEarly => if let Some(undecided) = env.undecided() {
         undecided.decide([first]);
     });
-    let inserted = env.insert(&group.generation, &write, None, first);
+    let inserted = insert_unlocated(env, &group.generation, &write, first);
     pending.end(inserted.as_ref().err());
-    inserted.map(|deferred| env.run_deferred(&group.generation, deferred))
+    inserted
 }
 
 impl<E: CommitEnv> Prepare for Unordered<'_, E> {

@@ -91,7 +91,7 @@ fn a_batch_that_changed_late_is_not_inserted() {
     let engine = db.engine();
     let generation = engine.commit.generations.load();
     let e = engine
-        .insert(&generation, &request.write(), None, 1)
+        .insert(&generation, &request.write(), None, 1, &mut None)
         .unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
     let memtable = engine.state.lock().cfs[&0].mem.clone();

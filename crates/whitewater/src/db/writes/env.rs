@@ -243,9 +243,10 @@ impl MemtableEnv for Engine {
         write: &Write<'_>,
         located: Option<Option<LocatedBatch>>,
         first: SequenceNumber,
-    ) -> Result<Option<DeferredWork>> {
+        deferred: &mut Option<DeferredWork>,
+    ) -> Result<()> {
         let inserted = caught(Guarded::Comparator("an insert"), || {
-            self.insert_into(generation, write, located.flatten(), first)
+            self.insert_into(generation, write, located.flatten(), first, deferred)
         });
         if inserted.is_ok() {
             self.hit(Point::Inserted, first);
@@ -254,8 +255,8 @@ impl MemtableEnv for Engine {
     }
 
     #[inline]
-    fn run_deferred(&self, generation: &Generation, deferred: Option<DeferredWork>) {
-        if let Some(deferred) = deferred {
+    fn run_deferred(&self, generation: &Generation, deferred: &mut Option<DeferredWork>) {
+        if let Some(deferred) = deferred.take() {
             deferred.run(|cf| generation.memtables.get(cf));
         }
     }
@@ -276,43 +277,40 @@ impl CommitObserver for Engine {
         self.tick(Ticker::WriteDoneBySelf, 1);
         self.tick(Ticker::WriteDoneByOther, writes as u64 - 1);
     }
+
+    fn record_unlogged(&self, bytes: usize) {
+        self.observers.stats.unlogged_bytes.add(0, bytes as u64);
+    }
 }
 
 impl Engine {
-    /// Records that a write of `bytes` is not in the log.
-    fn record_unlogged(&self, bytes: usize) {
-        self.observers.stats.unlogged_bytes.add(0, bytes as u64);
-        self.commit.note_unlogged();
-    }
-
     fn insert_into(
         &self,
         generation: &Generation,
         write: &Write<'_>,
         located: Option<LocatedBatch>,
         first: SequenceNumber,
-    ) -> Result<Option<DeferredWork>> {
+        deferred: &mut Option<DeferredWork>,
+    ) -> Result<()> {
         let _timer = self.step(Step::Insert);
         // The write may have waited for long, and was logged meanwhile.
         write.operations.verify()?;
         if write.flags.disable_wal {
-            self.record_unlogged(write.operations.size());
+            self.commit.note_unlogged();
         }
         let memtable_of = |cf| inserted_into(generation, write, cf);
         let entries = match located {
             Some(LocatedBatch::Single(entry)) => {
-                let (full, deferred) = entry.link(first, memtable_of)?;
-                if full {
+                if entry.link(first, memtable_of, deferred)? {
                     self.commit.ask_for_attention();
                 }
                 self.count_write(write, 1);
-                return Ok(deferred);
+                return Ok(());
             }
             Some(LocatedBatch::Many(entries)) => entries,
             None => LocatedEntries::default(),
         };
-        self.insert_many(generation, write, entries, first)?;
-        Ok(None)
+        self.insert_many(generation, write, entries, first)
     }
 
     // Not inlined: the inserter is large, and a single entry needs none.

@@ -44,14 +44,35 @@ impl Engine {
         };
         let op = SingleOp::new(cf, ty, key, value);
         let reads_own_prefix = self.check_op(&op, spec.ignore_missing_column_families)?;
-        let flags = flags(spec, reads_own_prefix)?;
+        check_sync(spec)?;
+        let flags = flags_of(spec, reads_own_prefix);
         let protected = has_checksums(spec.protection_bytes_per_key)?;
+        match self.commit.validation.get() {
+            None => self.write_checked(op, flags, protected),
+            Some(_) => self.write_checked_apart(op, flags, protected),
+        }
+    }
+
+    /// [`write_checked`](Self::write_checked) in a database with optimistic transactions. A
+    /// function of its own, so that other databases have nothing to drop.
+    #[inline(never)]
+    fn write_checked_apart(
+        &self,
+        op: SingleOp<'_>,
+        flags: WriteFlags,
+        protected: bool,
+    ) -> Result<()> {
         // Before a generation is held: a transaction may wait for a switch meanwhile.
         let _apart = self.keep_apart(&op);
+        self.write_checked(op, flags, protected)
+    }
+
+    /// Commits an operation that may be committed; with `protected`, with its checksum.
+    #[inline(always)]
+    fn write_checked(&self, op: SingleOp<'_>, flags: WriteFlags, protected: bool) -> Result<()> {
         let _timer = self.time(Histogram::DbWrite);
         let prefetched = self.prefetch(&op, &flags);
-        let ends_batch = self.ends_batches();
-        if self.commit.protocol == CommitProtocol::Ordered && !protected && !ends_batch {
+        if self.commit.takes_single_ops && !protected {
             let operations = Operations::Single(op);
             return ordered::commit(self, &Write { operations, flags }, prefetched);
         }
@@ -59,8 +80,8 @@ impl Engine {
         if protected {
             batch.protect()?;
         }
-        batch.push(cf, ty, key, value);
-        if ends_batch {
+        batch.push(op.cf, op.ty, op.key, op.value);
+        if self.ends_batches() {
             batch.push_noop();
         }
         let request = WriteRequest::new(batch, flags);
@@ -82,6 +103,15 @@ impl Engine {
             batch.protect()?;
         }
         let batch = self.stamp_batch(batch)?;
+        match self.commit.validation.get() {
+            None => self.write_stamped(batch, stamped, spec).1,
+            Some(_) => self.write_stamped_apart(batch, stamped, spec),
+        }
+    }
+
+    /// [`write_stamped`](Self::write_stamped) in a database with optimistic transactions.
+    #[inline(never)]
+    fn write_stamped_apart(&self, batch: Batch, stamped: &Stamped, spec: &WriteSpec) -> Result<()> {
         let keys = self.keys_to_keep_apart(&batch);
         let _apart = keys.as_ref().map(KeysApart::enter);
         self.write_stamped(batch, stamped, spec).1
@@ -138,9 +168,11 @@ impl Engine {
     /// (`Numbering::PerBatch`).
     #[inline]
     fn ends_batches(&self) -> bool {
-        let mut ends = self.commit.undecided.is_some();
-        planted!(BatchWithoutEnd => ends = false);
-        ends
+        if self.commit.undecided.is_none() {
+            return false;
+        }
+        planted!(BatchWithoutEnd => return false);
+        true
     }
 
     /// Whether single deletions are written as deletions. A key that was in a transaction that
@@ -157,7 +189,7 @@ impl Engine {
     /// Prefetches the leaf that the insert of `op` is going to wait for, before everything
     /// that can be done without it. Leaders insert for other writers, and a write that
     /// reads its own prefix waits for a turn, so neither has a use for it.
-    #[inline]
+    #[inline(always)]
     fn prefetch<'k>(&self, op: &SingleOp<'k>, flags: &WriteFlags) -> Option<Prefetched<'k, Self>> {
         if flags.reads_own_prefix || self.commit.protocol != CommitProtocol::Ordered {
             return None;
@@ -209,10 +241,23 @@ impl Engine {
 /// `InvalidArgument` if it wants a write durable that is not logged.
 #[inline]
 pub(super) fn flags(spec: &WriteSpec, reads_own_prefix: bool) -> Result<WriteFlags> {
+    check_sync(spec)?;
+    Ok(flags_of(spec, reads_own_prefix))
+}
+
+/// The check of [`flags`].
+#[inline]
+fn check_sync(spec: &WriteSpec) -> Result<()> {
     if spec.sync && spec.disable_wal {
         return Err(Error::invalid("Sync writes has to enable WAL."));
     }
-    Ok(WriteFlags {
+    Ok(())
+}
+
+/// [`flags`] after the check. By itself, so that they need not be in one word with an error.
+#[inline]
+fn flags_of(spec: &WriteSpec, reads_own_prefix: bool) -> WriteFlags {
+    WriteFlags {
         sync: spec.sync,
         disable_wal: spec.disable_wal,
         insert_hint: spec.insert_hint,
@@ -220,5 +265,5 @@ pub(super) fn flags(spec: &WriteSpec, reads_own_prefix: bool) -> Result<WriteFla
         low_pri: spec.low_pri,
         reads_own_prefix,
         takes_number: false,
-    })
+    }
 }
