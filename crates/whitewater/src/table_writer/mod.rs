@@ -115,7 +115,7 @@ pub(crate) struct OutputSpec<'a> {
     pub epoch_number: u64,
     /// The Unix time in seconds of the oldest ancestor; 0 is now.
     pub oldest_ancester_time: u64,
-    /// Values in blob files that are older than this one are written in place.
+    /// Values leave blob files that are older than this one.
     pub inline_below: u64,
     /// The files of the level below. Tables that overlap many of them end early.
     pub grandparents: &'a [Arc<TableFile>],

@@ -30,7 +30,7 @@ pub(crate) struct Rules<'a> {
     pub merge_operator: Option<&'a dyn MergeOperator>,
     /// Reads the values that entries refer to. Without it they are not read.
     pub blobs: Option<&'a dyn Blobs>,
-    /// Values in blob files that are older than this one are written in place.
+    /// Values leave blob files that are older than this one.
     pub inline_below: u64,
     /// Whether nothing older than the input exists in its key range.
     pub bottommost: bool,

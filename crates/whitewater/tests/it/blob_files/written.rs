@@ -4,7 +4,7 @@ use super::{
     FRAME, RECORD_HEADER, blob_files, compact, content, delete_range, large, open, options,
     property, state,
 };
-use crate::harness::{DIR, append, until};
+use crate::harness::{DIR, Db, append, until};
 use std::path::Path;
 use whitewater::backup::{BackupEngine, BackupEngineOptions, RestoreOptions};
 use whitewater::fs::Fs;
@@ -286,6 +286,25 @@ fn a_checkpoint_has_the_blob_files() {
     );
     let copy = whitewater::DB::open(&o, copy).unwrap();
     assert_eq!(copy.get("a"), Ok(Some(large(1, 300))));
+}
+
+/// A secondary instance reads the blob files that it learns of.
+#[test]
+fn a_secondary_instance_follows() {
+    let fs = MemFs::new();
+    let o = options(&fs);
+    let db = open(&o);
+    let secondary = Db::open_as_secondary(&o, DIR, "/data/own").unwrap();
+    for tag in 1..4 {
+        db.put("a", large(tag, 300)).unwrap();
+        db.flush().unwrap();
+        compact(&db);
+        secondary.try_catch_up_with_primary().unwrap();
+        assert_eq!(state(&secondary).0, 1);
+        assert!(secondary.get("a").unwrap() == Some(large(tag, 300)));
+    }
+    let e = secondary.put("a", "b").unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::NotSupported);
 }
 
 /// Backups share blob files, and keep those that the database has collected since.
