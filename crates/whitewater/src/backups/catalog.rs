@@ -28,14 +28,45 @@ impl Catalog {
     /// Errors of the file system. What is wrong with one backup is noted with it.
     pub fn load(fs: &dyn Fs, dir: &Path, most: usize) -> Result<Self> {
         let mut catalog = Catalog::default();
-        catalog.load_unknown(fs, dir, most)?;
+        catalog.load_unknown(fs, dir, ids_in(fs, dir)?, most)?;
         Ok(catalog)
     }
 
-    /// [`load`](Self::load) for backups that are not here yet.
-    pub fn load_unknown(&mut self, fs: &dyn Fs, dir: &Path, most: usize) -> Result<()> {
-        let found = fs.list(&dir.join(names::META))?;
-        let mut ids: Vec<u32> = found.iter().filter_map(|n| names::backup_id(n)).collect();
+    /// Notes what another engine has changed: backups that are there, gone, or others under the
+    /// same numbers.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub fn refresh(&mut self, fs: &dyn Fs, dir: &Path) -> Result<()> {
+        let ids = ids_in(fs, dir)?;
+        self.valid.retain(|id, _| ids.contains(id));
+        self.damaged.retain(|id, _| ids.contains(id));
+        for id in &ids {
+            let damaged = self.damaged.get(id).map(|damaged| damaged.meta.as_ref());
+            let Some(known) = damaged.or(self.valid.get(id).map(Some)) else {
+                continue;
+            };
+            let text = read_file(fs, &names::meta(dir, *id), meta::MAX_BYTES)?;
+            let is_same = match (Meta::decode(&text), known) {
+                (Ok(found), Some(known)) => say_the_same(&found, known),
+                (Err(_), None) => true,
+                _ => false,
+            };
+            if !is_same {
+                self.remove(*id);
+            }
+        }
+        self.load_unknown(fs, dir, ids, usize::MAX)
+    }
+
+    /// Reads those of the metadata that are not here yet.
+    fn load_unknown(
+        &mut self,
+        fs: &dyn Fs,
+        dir: &Path,
+        mut ids: Vec<u32>,
+        most: usize,
+    ) -> Result<()> {
         ids.retain(|id| !self.is_known(*id));
         ids.sort_unstable_by_key(|id| std::cmp::Reverse(*id));
         let mut sizes = Sizes {
@@ -130,6 +161,28 @@ impl Catalog {
             meta.files.iter().map(|f| f.path.as_str()).chain(excluded)
         });
         Some(files.collect())
+    }
+}
+
+/// The numbers of the backups in `dir`, damaged ones included.
+fn ids_in(fs: &dyn Fs, dir: &Path) -> Result<Vec<u32>> {
+    let found = fs.list(&dir.join(names::META))?;
+    Ok(found.iter().filter_map(|n| names::backup_id(n)).collect())
+}
+
+/// Whether two metadata are of one backup, whether or not the sizes of its files are known.
+fn say_the_same(one: &Meta, other: &Meta) -> bool {
+    let plain = |meta: &Meta| Meta {
+        files: meta.files.iter().map(without_size).collect(),
+        ..meta.clone()
+    };
+    plain(one) == plain(other)
+}
+
+fn without_size(file: &MetaFile) -> MetaFile {
+    MetaFile {
+        size: None,
+        ..file.clone()
     }
 }
 

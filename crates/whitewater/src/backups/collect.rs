@@ -14,13 +14,19 @@ impl Backups {
     /// `NotFound`; errors of the file system. Unless the first step failed, the backup is gone
     /// then, and what is left of it is deleted with the next change.
     pub fn delete(&mut self, id: u32) -> Result<()> {
-        self.check_writable()?;
+        self.refresh()?;
         if !self.catalog.is_known(id) {
             // The same error as for every other use of such a number.
             self.catalog.get(id)?;
         }
         self.delete_metadata(id)?;
-        self.collect()
+        self.sweep()
+    }
+
+    /// Begins a change with what is in the directory now.
+    pub(super) fn refresh(&mut self) -> Result<()> {
+        self.check_writable()?;
+        self.catalog.refresh(&*self.fs, &self.options.dir)
     }
 
     /// Deletes the oldest backups until `keep` are left, not counting damaged ones.
@@ -28,13 +34,13 @@ impl Backups {
     /// # Errors
     /// As [`delete`](Self::delete).
     pub fn purge(&mut self, keep: usize) -> Result<()> {
-        self.check_writable()?;
+        self.refresh()?;
         let valid = self.catalog.valid();
         let too_many = valid.len().saturating_sub(keep);
         let old: Vec<u32> = valid.keys().copied().take(too_many).collect();
         let deleted = old.into_iter().try_for_each(|id| self.delete_metadata(id));
-        let collected = self.collect();
-        deleted.and(collected)
+        let swept = self.sweep();
+        deleted.and(swept)
     }
 
     /// Deletes everything.
@@ -46,7 +52,7 @@ impl Backups {
             }
         }
         self.catalog = Catalog::default();
-        self.collect()
+        self.sweep()
     }
 
     fn delete_metadata(&mut self, id: u32) -> Result<()> {
@@ -68,11 +74,14 @@ impl Backups {
     /// # Errors
     /// The first error of the file system. What could be deleted is deleted even then.
     pub fn collect(&mut self) -> Result<()> {
-        self.check_writable()?;
+        self.refresh()?;
+        self.sweep()
+    }
+
+    /// [`collect`](Self::collect) if the catalog is that of the directory.
+    pub(super) fn sweep(&mut self) -> Result<()> {
         self.may_have_garbage = true;
         let dir = self.options.dir.clone();
-        // Another engine may have made backups since.
-        self.catalog.load_unknown(&*self.fs, &dir, usize::MAX)?;
         let mut is_synced = self.options.sync;
         planted!(BackupDeletionNotSynced => is_synced = false);
         if is_synced {

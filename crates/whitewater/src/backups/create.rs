@@ -53,8 +53,9 @@ impl Backups {
         if how.app_metadata.len() > meta::MAX_APP_METADATA {
             return Err(Error::invalid("App metadata too large"));
         }
+        self.refresh()?;
         if self.may_have_garbage {
-            self.collect()?;
+            self.sweep()?;
         }
         let id = self.next_id()?;
         self.may_have_garbage = true;
@@ -233,7 +234,7 @@ impl Backups {
             }
         }
         // The error that matters is known. What is left is deleted before the next backup.
-        let _ = self.collect();
+        let _ = self.sweep();
     }
 }
 

@@ -75,9 +75,9 @@ pub struct BackupFileInfo {
 
 /// A directory of backups.
 ///
-/// Several engines may read one directory at a time. While one of them changes it, no other may;
-/// what an engine knows of the directory is what was there when it was opened and what it has
-/// done since.
+/// Several engines may read one directory at a time. While one of them changes it, no other may.
+/// What an engine knows of the directory is what was there when it was opened or began its last
+/// change, and what it has done since.
 ///
 /// With [`BackupEngineOptions::set_sync`], which is the default, a power cut leaves a directory in
 /// which every backup is whole that was made, and from which nothing has vanished that was not to

@@ -275,6 +275,41 @@ fn backups_of_another_engine_are_not_garbage() {
     one.verify_backup_with_checksum(1).unwrap();
 }
 
+/// Engines that take turns see what the other one did, also under a number that was there before.
+#[test]
+fn engines_that_take_turns_lose_nothing() {
+    let fs = MemFs::new();
+    let options = tiny_on(fs.clone());
+    let db = open_all(&options, Path::new(DIR)).unwrap();
+    let (mut one, mut other) = (engine_on(&fs), engine_on(&fs));
+    let mut then = vec![Content::new()];
+    for round in 0..4 {
+        fill(&db, &options, round);
+        then.push(content(&db, &options));
+        let engine = if round % 2 == 0 { &mut one } else { &mut other };
+        engine.create_new_backup_flush(&db, true).unwrap();
+    }
+    assert_eq!(valid(&other), [1, 2, 3, 4]);
+    // Backup 4 is another one now, which `other` has not seen.
+    one.delete_backup(4).unwrap();
+    fill(&db, &options, 7);
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    then[4] = content(&db, &options);
+    one.create_new_backup_flush(&db, true).unwrap();
+    other.delete_backup(2).unwrap();
+    other.garbage_collect().unwrap();
+    for engine in [&mut one, &mut other, &mut engine_on(&fs)] {
+        for id in [1, 3, 4] {
+            engine.verify_backup_with_checksum(id).unwrap();
+            assert_eq!(restored(engine, &fs, id), then[id as usize], "backup {id}");
+        }
+    }
+    assert_eq!(files_in(&fs, BACKUPS), files_named(&other));
+    other.purge_old_backups(1).unwrap();
+    one.create_new_backup(&db).unwrap();
+    assert_eq!(valid(&one), [4, 5]);
+}
+
 /// Every single operation of a call fails once. Earlier backups are as before, and what failed
 /// can be done after that.
 fn fail_everywhere(call: impl Fn(&mut BackupEngine, &crate::harness::Db) -> bool) {
