@@ -233,8 +233,9 @@ fn field(line: &str) -> Result<(&str, &str)> {
 /// Passes over a field that is not known, or refuses it.
 fn check_unknown(name: &str, schema: Schema) -> Result<()> {
     if schema == Schema::One {
-        let what = format_args!("unknown field {name:?} in metadata of schema 1");
-        return Err(Error::corruption(what));
+        return Err(Error::corruption(format_args!(
+            "unknown field {name:?} in metadata of schema 1"
+        )));
     }
     if name.starts_with(NOT_IGNORABLE) {
         return Err(Error::not_supported(format_args!(

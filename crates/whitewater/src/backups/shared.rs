@@ -121,7 +121,7 @@ pub(super) fn described(path: String, crc: u32, size: u64) -> MetaFile {
 /// `Corruption` naming the file.
 pub(super) fn check_crc(found: u32, expected: u32, file: &Path) -> Result<()> {
     if found != expected {
-        let what = format_args!("the file's checksum is {found}, {expected} was expected");
+        let what = format!("the file's checksum is {found}, {expected} was expected");
         return Err(Error::corruption(what).in_file(file, None));
     }
     Ok(())

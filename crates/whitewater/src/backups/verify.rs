@@ -36,14 +36,14 @@ impl Backups {
             let path = self.options.dir.join(&file.path);
             let found = match self.fs.file_size(&path) {
                 Err(e) if e.is_missing_file() => {
-                    let what = format_args!("File missing: {}", path.display());
+                    let what = format!("File missing: {}", path.display());
                     return Err(Error::new(ErrorKind::NotFound, what));
                 }
                 size => size?,
             };
             if file.size.is_some_and(|size| size != found) {
                 let expected = file.size.unwrap_or_default();
-                let what = format_args!("{found} bytes instead of {expected}");
+                let what = format!("{found} bytes instead of {expected}");
                 return Err(Error::corruption(what).in_file(&path, None));
             }
         }

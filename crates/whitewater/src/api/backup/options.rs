@@ -130,7 +130,7 @@ impl BackupEngineOptions {
             1 => Schema::One,
             2 => Schema::Two,
             other => {
-                let what = format_args!("schema version {other} of backups");
+                let what = format!("schema version {other} of backups");
                 return Err(Error::invalid(what));
             }
         };
