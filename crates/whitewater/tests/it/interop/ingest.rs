@@ -66,12 +66,14 @@ fn what_rocksdb_makes_is_ingested_here() {
             db.put(format!("k{i:04}"), format!("theirs {i}")).unwrap();
         }
     }
-    // `write_extern_sst` reads entries from standard input; a shell gives it those of `scan`.
+    // `write_extern_sst` reads entries from standard input; a shell gives it those of `scan`, which
+    // is over by then: it reads a log that the other deletes.
     let command = format!(
-        "/usr/bin/ldb --db={0} scan | sed 's/ : / ==> /' | \
-         /usr/bin/ldb --db={0} write_extern_sst {1}",
+        "/usr/bin/ldb --db={0} scan | sed 's/ : / ==> /' >{2} && \
+         /usr/bin/ldb --db={0} write_extern_sst {1} <{2}",
         tools::path(&theirs),
-        tools::path(&file)
+        tools::path(&file),
+        tools::path(&dir.path().join("entries"))
     );
     tools::run("/bin/sh", &["-c", &command]);
     let db = DB::open(&o, &path).unwrap();
