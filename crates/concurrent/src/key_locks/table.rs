@@ -129,8 +129,8 @@ impl Shard {
         Attempt::Locked
     }
 
-    /// Makes `owner` a holder, whoever else holds the key and however many are locked. Returns
-    /// whether the family is there.
+    /// Makes `owner` a holder, beside other holders and beyond the limit. Returns whether the
+    /// family is there.
     pub fn restore(&mut self, place: Place<'_>, owner: &Arc<LockOwner>, limited: bool) -> bool {
         if let Some(entry) = self.get_mut(place) {
             entry.restore(owner);

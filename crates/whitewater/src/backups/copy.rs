@@ -29,7 +29,7 @@ impl Limit {
         (bytes_per_second > 0).then(|| Limit(Client::new(limiter(), None)))
     }
 
-    /// Limits nobody any more.
+    /// Removes the limit.
     pub fn let_through(&self) {
         self.0.close();
     }
@@ -48,8 +48,8 @@ pub(super) struct Copier<'a> {
     pub stop: Option<&'a Stop>,
     pub progress: Option<Progress<'a>>,
     pub sync: bool,
-    /// Bytes that were read and written so far. Written by: who copies. Read by: the same, and
-    /// whoever waits for all of them (relaxed). They publish nothing.
+    /// Bytes that were read and written so far. Written by: the copying threads. Read by: the same,
+    /// and the thread that waits for all of them (relaxed). They publish nothing.
     pub read: AtomicU64,
     pub written: AtomicU64,
 }

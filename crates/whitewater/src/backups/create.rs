@@ -11,6 +11,7 @@ use super::shared::{Sharable, described};
 use super::{Backups, sync_parent};
 use crate::db::Engine;
 use crate::db::live_files::LiveFiles;
+use crate::panics::{Guarded, caught};
 use crate::stats::Ticker;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -181,7 +182,8 @@ impl Backups {
         let path = filename::manifest(private, manifest);
         let name = name_of(&path)?;
         let size = self.fs.file_size(&path)?;
-        let read = copier.checksum(&*self.fs, &path, size)?;
+        let checksum = || copier.checksum(&*self.fs, &path, size);
+        let read = caught(Guarded::Job, checksum)?; // it tells of progress
         let current = format!("{name}\n");
         let to = filename::current(private);
         let written = copier.write(&*self.fs, &to, current.as_bytes())?;

@@ -58,7 +58,8 @@ pub(crate) struct Backups {
 #[derive(Clone)]
 pub(crate) struct Stop {
     limit: Option<Limit>,
-    /// Written by: whoever stops. Read by: who copies (relaxed). Publishes nothing.
+    /// Written by: the thread that stops. Read by: the copying threads (relaxed). Publishes
+    /// nothing.
     stopped: Arc<AtomicBool>,
 }
 

@@ -58,6 +58,23 @@ impl LiveFiles {
     }
 }
 
+/// No file is deleted while it lives. It ends after a panic of user code, too, such as the call
+/// that tells of progress.
+struct KeepingFiles<'a>(&'a Arc<Engine>);
+
+impl<'a> KeepingFiles<'a> {
+    fn begin(engine: &'a Arc<Engine>) -> Self {
+        engine.disable_file_deletions();
+        KeepingFiles(engine)
+    }
+}
+
+impl Drop for KeepingFiles<'_> {
+    fn drop(&mut self) {
+        self.0.enable_file_deletions();
+    }
+}
+
 impl Engine {
     /// The file system of the database.
     pub(crate) fn fs(&self) -> &Arc<dyn Fs> {
@@ -77,10 +94,8 @@ impl Engine {
         if self.commit.log_bytes() >= log_size_for_flush {
             self.flush_all(true)?;
         }
-        self.disable_file_deletions();
-        let copied = copy();
-        self.enable_file_deletions();
-        copied
+        let _keeping = KeepingFiles::begin(self);
+        copy()
     }
 
     /// Lists the files of this moment, and writes their manifest into the directory `dir` of

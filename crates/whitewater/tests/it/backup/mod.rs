@@ -371,6 +371,15 @@ fn progress_is_told_by_bytes() {
         let e = engine.create_new_backup_opt(&how, &db).unwrap_err();
         assert_eq!(e.kind(), ErrorKind::Aborted, "{e}");
         assert!(e.to_string().contains("enough"), "{e}");
+        // The last call comes while the manifest is read.
+        let left = AtomicU64::new(size / 5_000);
+        how.set_progress_callback(move || {
+            assert!(left.fetch_sub(1, Ordering::Relaxed) > 1, "at the end");
+        });
+        let e = engine.create_new_backup_opt(&how, &db).unwrap_err();
+        assert!(e.to_string().contains("at the end"), "{e}");
+        let enabled = db.property_int_value(whitewater::properties::IS_FILE_DELETIONS_ENABLED);
+        assert_eq!(enabled.unwrap(), Some(1), "{e}");
         assert_eq!(files_in(&fs, BACKUPS), files_named(&engine));
     }
     db.put("goes", "on").unwrap();
