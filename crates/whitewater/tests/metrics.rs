@@ -2,9 +2,9 @@
 
 use metrics_util::MetricKind;
 use metrics_util::debugging::{DebugValue, DebuggingRecorder, Snapshotter};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
-use whitewater::statistics::{Histogram, Ticker};
+use whitewater::statistics::{Histogram, StatsLevel, Ticker};
 use whitewater::{DB, Options};
 
 /// What a recorder got: value and unit by kind, name and labels.
@@ -87,10 +87,6 @@ fn tickers_are_counters_and_histograms_summaries() {
     assert_eq!(value(&first, &name("count")), 3.0);
     assert_eq!(first[&name("sum")].1, "Some(Microseconds)");
 
-    // All tickers that are counted, each under a name of its own.
-    let collected = Ticker::iter().filter(|t| t.is_collected()).count();
-    let totals = first.keys().filter(|name| name.contains("_total{"));
-    assert_eq!(totals.count(), collected);
     // Of histograms, only those that have entries.
     let held = Histogram::iter().filter(|h| opts.get_histogram_data(**h).count() > 0);
     let maxima = first.keys().filter(|name| name.contains("_max{"));
@@ -106,6 +102,44 @@ fn tickers_are_counters_and_histograms_summaries() {
         ),
         4.0
     );
+}
+
+#[test]
+fn names_are_told_apart_and_fit_prometheus_and_units_are_those_of_the_names() {
+    let dir = tempfile::tempdir().unwrap();
+    let opts = options();
+    opts.set_statistics_level(StatsLevel::All);
+    let db = DB::open(&opts, dir.path()).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.get(b"a").unwrap();
+    let seen = published(&db);
+    let unit = |name: &str| {
+        let of_name = |at: &&String| at.split(['{', ' ']).nth(1) == Some(name);
+        let at = seen.keys().find(of_name).expect(name);
+        seen[at].1.as_str()
+    };
+    assert_eq!(unit("whitewater_block_cache_hit_total"), "Some(Count)");
+    assert_eq!(unit("whitewater_memtable_hit_total"), "Some(Count)");
+    assert_eq!(unit("whitewater_bytes_written_total"), "Some(Bytes)");
+    assert_eq!(unit("whitewater_db_get_micros_sum"), "Some(Microseconds)");
+    assert_eq!(
+        unit("whitewater_write_append_nanos_sum"),
+        "Some(Nanoseconds)"
+    );
+    let names: BTreeSet<_> = (seen.keys().map(|at| at.split(['{', ' ']).nth(1)))
+        .map(|name| name.expect("a kind and a name"))
+        .collect();
+    for name in names {
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        assert!(
+            name.starts_with("whitewater_") && name.chars().all(fits),
+            "{name}"
+        );
+    }
+    // No two tickers have one name, or there would be fewer than are counted.
+    let collected = Ticker::iter().filter(|t| t.is_collected()).count();
+    let totals = seen.keys().filter(|name| name.contains("_total{"));
+    assert_eq!(totals.count(), collected);
 }
 
 #[test]

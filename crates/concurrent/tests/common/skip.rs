@@ -9,11 +9,24 @@ use std::io::Write;
 ///
 /// # Panics
 ///
-/// If `WHITEWATER_NO_SKIP` is 1: continuous integration sets it for tests whose
-/// tools it has installed.
+/// If `WHITEWATER_NO_SKIP` is 1.
 pub fn skip(reason: &str) {
-    let forbidden = std::env::var_os("WHITEWATER_NO_SKIP").is_some_and(|v| v == "1");
-    assert!(!forbidden, "skipped: {reason}");
+    skip_unless(&["1"], reason);
+}
+
+/// Like [`skip`], for want of a program that can be installed.
+///
+/// # Panics
+///
+/// If `WHITEWATER_NO_SKIP` is 1, or `tools`: continuous integration has installed them all.
+#[allow(dead_code, reason = "not every test program needs a tool")]
+pub fn skip_without(tool: &str) {
+    skip_unless(&["1", "tools"], &format!("no {tool}"));
+}
+
+fn skip_unless(forbidden: &[&str], reason: &str) {
+    let wanted = std::env::var("WHITEWATER_NO_SKIP").unwrap_or_default();
+    assert!(!forbidden.contains(&wanted.as_str()), "skipped: {reason}");
     let test = std::thread::current();
     let name = test.name().unwrap_or("a test");
     // One call, so that lines of parallel tests do not mix.

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use super::skip::skip;
+use super::skip::skip_without;
 use super::{made, output, prints, run_with};
 
 #[test]
@@ -97,7 +97,7 @@ fn logs_of_two_phase_commit_are_dumped_as_ldb_does() {
 fn ldb(db: &Path, line: &str) -> Option<String> {
     let ldb = Path::new("/usr/bin/ldb");
     if !ldb.exists() {
-        skip("no /usr/bin/ldb");
+        skip_without("/usr/bin/ldb");
         return None;
     }
     let output = Command::new(ldb)

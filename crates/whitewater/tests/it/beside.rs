@@ -5,7 +5,7 @@
 //! crash. What failed is nowhere, and no call hangs.
 
 use crate::harness::points::shake;
-use crate::harness::{DIR, Db, campaign, open_all, protocols, tiny, watched};
+use crate::harness::{DIR, Db, open_all, parallel_campaign, protocols, tiny, watched};
 use parking_lot::Mutex;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -383,7 +383,7 @@ fn round(seed: u64) {
 
 #[test]
 fn nothing_is_lost_and_nobody_hangs() {
-    campaign("nothing_is_lost_and_nobody_hangs", 1, 32, |seed| {
+    parallel_campaign("nothing_is_lost_and_nobody_hangs", 1, 32, |seed| {
         watched(&format!("everything, seed {seed}"), 120, move || {
             round(seed)
         });

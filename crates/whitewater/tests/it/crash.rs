@@ -8,7 +8,7 @@
 //! together is a prefix of what was written.
 
 use crate::harness::parallel::{self, NUMBERS, progress};
-use crate::harness::{campaign, open_all, open_named, points, protocols, tiny};
+use crate::harness::{open_all, open_named, parallel_campaign, points, protocols, tiny};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::fs::File;
@@ -182,7 +182,7 @@ fn campaign_on(protocol: CommitProtocol, dir: &Path, first_seed: u64, kills: u64
 /// Each round of the campaign is 20 kills of one database, with each protocol.
 #[test]
 fn killing_the_process_loses_nothing_acknowledged() {
-    campaign(
+    parallel_campaign(
         "killing_the_process_loses_nothing_acknowledged",
         1,
         10,

@@ -7,7 +7,7 @@
 use crate::harness::points::Trap;
 use crate::harness::script::{Driver, SharedJournal, reopen_and_check};
 use crate::harness::walk::collect;
-use crate::harness::{DIR, campaign, open_all, tiny, tiny_on, watched};
+use crate::harness::{DIR, open_all, parallel_campaign, tiny, tiny_on, watched};
 use std::path::Path;
 use std::sync::Arc;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
@@ -81,7 +81,7 @@ fn sweep(seed: u64, length: usize, ops: OpSet, fault: Fault, sticky: bool, strid
 /// An I/O error, a full disk from then on, half a write.
 #[test]
 fn any_changing_operation_may_fail() {
-    campaign("any_changing_operation_may_fail", 1, 2, |seed| {
+    parallel_campaign("any_changing_operation_may_fail", 1, 2, |seed| {
         let mut runs = 0;
         for (fault, sticky) in [
             (Fault::Eio, false),
@@ -96,7 +96,7 @@ fn any_changing_operation_may_fail() {
 
 #[test]
 fn any_sync_may_fail() {
-    campaign("any_sync_may_fail", 50, 2, |seed| {
+    parallel_campaign("any_sync_may_fail", 50, 2, |seed| {
         let syncs = OpSet::of(&[FaultOp::Sync, FaultOp::SyncDir]);
         let runs = sweep(seed, 80, syncs, Fault::Eio, false, 1);
         assert!(runs > 10, "only {runs} runs");

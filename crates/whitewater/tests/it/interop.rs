@@ -2,7 +2,7 @@
 //!
 //! RocksDB comes as Debian's package rocksdb-tools (ldb, sst_dump, db_bench), as the Python package
 //! rocksdict and as the Java package rocksdbjni, which is the newest. If they are missing, the
-//! tests are skipped with a line on standard error. They fail instead if `WHITEWATER_NO_SKIP` is 1.
+//! tests are skipped with a line on standard error. They fail instead if `WHITEWATER_NO_SKIP` is `tools`.
 
 mod alternate;
 mod backups;

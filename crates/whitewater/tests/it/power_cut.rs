@@ -8,7 +8,7 @@
 
 use crate::harness::points::Trap;
 use crate::harness::script::{Driver, Journal, SharedJournal, reopen_and_check};
-use crate::harness::{DIR, Db, campaign, open_all, open_named, tiny_on, watched};
+use crate::harness::{DIR, Db, open_all, open_named, parallel_campaign, tiny_on, watched};
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -185,7 +185,7 @@ fn cut_everywhere(seed: u64, length: usize) -> u64 {
 
 #[test]
 fn a_power_cut_at_any_sync_leaves_a_prefix() {
-    campaign("a_power_cut_at_any_sync_leaves_a_prefix", 1, 4, |seed| {
+    parallel_campaign("a_power_cut_at_any_sync_leaves_a_prefix", 1, 4, |seed| {
         let cuts = watched("power cuts", 300, move || cut_everywhere(seed, 120));
         assert!(cuts > 100, "only {cuts} cuts");
     });

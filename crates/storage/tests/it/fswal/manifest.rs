@@ -1,7 +1,7 @@
 //! Edits, manifests and `CURRENT`.
 
 use super::{content, fs_with, is_subsequence, p};
-use crate::skip::skip;
+use crate::skip::skip_without;
 use proptest::option::of;
 use proptest::prelude::*;
 use std::path::Path;
@@ -339,7 +339,7 @@ fn replacing_current_fails_or_crashes_to_old_or_new() {
 fn ldb_reads_a_manifest_written_here() {
     let ldb = "/usr/bin/ldb";
     if !Path::new(ldb).exists() {
-        skip(&format!("no {ldb}"));
+        skip_without(ldb);
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! The log format.
 
 use super::{fs_with, is_subsequence, log_of, p, read_bytes, read_log};
-use crate::skip::skip;
+use crate::skip::skip_without;
 use proptest::prelude::*;
 use std::process::Command;
 use std::sync::Arc;
@@ -486,7 +486,7 @@ fn plain_and_recyclable_records_do_not_mix() {
 fn ldb_reads_a_log_written_here() {
     let ldb = "/usr/bin/ldb";
     if !std::path::Path::new(ldb).exists() {
-        skip(&format!("no {ldb}"));
+        skip_without(ldb);
         return;
     }
     let dir = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 
 use super::files::*;
 use super::fixtures;
-use crate::skip::skip;
+use crate::skip::skip_without;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use whitewater_storage::checksum::ChecksumType;
@@ -21,7 +21,7 @@ fn tool() -> PathBuf {
 pub fn have_tool() -> bool {
     let have = tool().exists();
     if !have {
-        skip(&format!("no {}", tool().display()));
+        skip_without(&tool().display().to_string());
     }
     have
 }

@@ -13,6 +13,7 @@ pub mod script;
 pub mod seam;
 pub mod walk;
 
+use parking_lot::Mutex;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
@@ -47,13 +48,41 @@ pub fn seeds(default_seed: u64, default_rounds: u64) -> Range<u64> {
 /// Runs `round` for each seed of the campaign; a failure names its seed.
 pub fn campaign(name: &str, default_seed: u64, default_rounds: u64, round: impl Fn(u64)) {
     for seed in seeds(default_seed, default_rounds) {
-        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| round(seed))) {
-            eprintln!(
-                "{name} failed; replay with WHITEWATER_SEED={seed} WHITEWATER_ROUNDS=1 \
-                 cargo test -p whitewater --test it {name}"
-            );
-            resume_unwind(panic);
+        attempt(name, seed, &round);
+    }
+}
+
+/// Like [`campaign`], for rounds that take long and have nothing in common: one runs on each core.
+pub fn parallel_campaign(
+    name: &str,
+    default_seed: u64,
+    default_rounds: u64,
+    round: impl Fn(u64) + Sync,
+) {
+    let seeds = Mutex::new(seeds(default_seed, default_rounds));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let Some(seed) = seeds.lock().next() else {
+                        break;
+                    };
+                    attempt(name, seed, &round);
+                }
+            });
         }
+    });
+}
+
+/// Runs one round of a campaign.
+fn attempt(name: &str, seed: u64, round: impl Fn(u64)) {
+    if let Err(panic) = catch_unwind(AssertUnwindSafe(|| round(seed))) {
+        eprintln!(
+            "{name} failed; replay with WHITEWATER_SEED={seed} WHITEWATER_ROUNDS=1 \
+             cargo test -p whitewater --test it {name}"
+        );
+        resume_unwind(panic);
     }
 }
 

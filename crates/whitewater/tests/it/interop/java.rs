@@ -5,13 +5,13 @@
 use super::python::printed;
 use super::tools;
 use crate::content::Content;
-use crate::skip::skip;
+use crate::skip::skip_without;
 use std::path::Path;
 
 pub fn jar() -> Option<String> {
     let jar = std::env::var("WHITEWATER_ROCKSDBJNI").ok();
     if jar.is_none() {
-        skip("WHITEWATER_ROCKSDBJNI is not set");
+        skip_without("rocksdbjni (WHITEWATER_ROCKSDBJNI is not set)");
     }
     jar
 }

@@ -6,7 +6,7 @@ use super::tools;
 use super::workload::Workload;
 use super::written::compare;
 use crate::content::{self, Content, unhex};
-use crate::skip::skip;
+use crate::skip::skip_without;
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +17,7 @@ const FAMILIES: [&str; 2] = ["default", "one"];
 pub fn python() -> Option<String> {
     let python = std::env::var("WHITEWATER_PYTHON").ok();
     if python.is_none() {
-        skip("WHITEWATER_PYTHON is not set");
+        skip_without("rocksdict (WHITEWATER_PYTHON is not set)");
     }
     python
 }

@@ -1,7 +1,7 @@
 //! RocksDB's command line tools, and what they print.
 
 use crate::content::{self, Content, Pairs, copy_dir, unhex};
-use crate::skip::skip;
+use crate::skip::skip_without;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub fn available() -> bool {
     if missing.is_empty() {
         return true;
     }
-    skip(&format!("no rocksdb-tools ({})", missing.join(", ")));
+    skip_without(&format!("rocksdb-tools ({})", missing.join(", ")));
     false
 }
 
