@@ -125,6 +125,7 @@ struct Repr {
     io: Option<io::ErrorKind>,
     severity: Severity,
     memory_limit: bool,
+    space_limit: bool,
 }
 
 impl Error {
@@ -138,6 +139,7 @@ impl Error {
             io: None,
             severity: Severity::NoError,
             memory_limit: false,
+            space_limit: false,
         }))
     }
 
@@ -154,6 +156,7 @@ impl Error {
             io: None,
             severity: Severity::NoError,
             memory_limit: false,
+            space_limit: false,
         }))
     }
 
@@ -183,6 +186,17 @@ impl Error {
         e
     }
 
+    /// A limit on the space of files that is reached. The kind is `IOError`, and the message is
+    /// RocksDB's.
+    pub fn space_limit(what: impl fmt::Display) -> Self {
+        let mut e = Error::new(
+            ErrorKind::IOError,
+            format_args!("Space limit reached: {what}"),
+        );
+        Arc::make_mut(&mut e.0).space_limit = true;
+        e
+    }
+
     /// A failed file-system operation `op` (a verb phrase) on `path`.
     pub fn io(op: &str, path: &Path, source: &io::Error) -> Self {
         Error(Arc::new(Repr {
@@ -193,6 +207,7 @@ impl Error {
             io: Some(source.kind()),
             severity: Severity::NoError,
             memory_limit: false,
+            space_limit: false,
         }))
     }
 
@@ -249,6 +264,11 @@ impl Error {
     pub fn is_no_space(&self) -> bool {
         use io::ErrorKind::{QuotaExceeded, StorageFull};
         matches!(self.0.io, Some(StorageFull | QuotaExceeded))
+    }
+
+    /// Whether files took all the space that a limit allows them.
+    pub fn is_space_limit(&self) -> bool {
+        self.0.space_limit
     }
 
     /// Whether a memory limit left no room, such as that of a

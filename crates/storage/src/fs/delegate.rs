@@ -90,6 +90,21 @@ macro_rules! delegate_fs {
             $crate::delegate_fs!(@call self $inner $via rename(from, to))
         }
     };
+    (@method $inner:tt $via:tt truncate) => {
+        fn truncate(&self, path: &::std::path::Path, len: u64) -> $crate::Result<()> {
+            $crate::delegate_fs!(@call self $inner $via truncate(path, len))
+        }
+    };
+    (@method $inner:tt $via:tt num_links) => {
+        fn num_links(&self, path: &::std::path::Path) -> $crate::Result<u64> {
+            $crate::delegate_fs!(@call self $inner $via num_links(path))
+        }
+    };
+    (@method $inner:tt $via:tt free_space) => {
+        fn free_space(&self, path: &::std::path::Path) -> $crate::Result<u64> {
+            $crate::delegate_fs!(@call self $inner $via free_space(path))
+        }
+    };
     (@method $inner:tt $via:tt link) => {
         fn link(&self, from: &::std::path::Path, to: &::std::path::Path) -> $crate::Result<()> {
             $crate::delegate_fs!(@call self $inner $via link(from, to))

@@ -90,9 +90,10 @@ impl LatchFs {
 impl Fs for LatchFs {
     delegate_fs!(inner via writable: create, create_direct, open_append, reuse);
     delegate_fs!(inner via latching: rename, sync_dir, sync_open_dir);
-    delegate_fs!(inner via unless_latched: create_dir_all, remove, remove_dir, link);
+    delegate_fs!(inner via unless_latched: create_dir_all, remove, remove_dir, link, truncate);
     delegate_fs!(inner: open_random, open_random_direct, open_sequential);
     delegate_fs!(inner: exists, file_size, modified, list, open_dir, lock);
+    delegate_fs!(inner: num_links, free_space);
 
     fn open_shared(
         &self,

@@ -108,6 +108,27 @@ pub trait Fs: Debug + Send + Sync + 'static {
     fn remove_dir(&self, path: &Path) -> Result<()>;
     /// Atomically renames `from` to `to`, replacing it.
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+    /// Cuts the file `path` to `len` bytes, and makes its new length durable.
+    ///
+    /// # Errors
+    /// Errors of the file system; `NotSupported` from one that cannot.
+    fn truncate(&self, path: &Path, _len: u64) -> Result<()> {
+        Err(Error::not_supported("cutting files").in_file(path, None))
+    }
+    /// The number of names (hard links) that the file at `path` has.
+    ///
+    /// # Errors
+    /// Errors of the file system; `NotSupported` from one that does not know.
+    fn num_links(&self, path: &Path) -> Result<u64> {
+        Err(Error::not_supported("counting links").in_file(path, None))
+    }
+    /// The free space, in bytes, of the file system that the directory `path` is on.
+    ///
+    /// # Errors
+    /// Errors of the file system; `NotSupported` from one that does not know.
+    fn free_space(&self, path: &Path) -> Result<u64> {
+        Err(Error::not_supported("free space").in_file(path, None))
+    }
     /// Creates `to` as a second name (hard link) of `from`.
     fn link(&self, from: &Path, to: &Path) -> Result<()>;
     /// Makes the entries of the directory `path` durable.

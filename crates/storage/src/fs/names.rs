@@ -72,6 +72,7 @@ impl Fs for NamesFs {
     delegate_fs!(inner: open_random, open_random_direct, open_sequential);
     delegate_fs!(inner: exists, file_size, modified, list, lock);
     delegate_fs!(inner: create_dir_all, remove, remove_dir, rename, link);
+    delegate_fs!(inner: truncate, num_links, free_space);
 
     fn sync_dir(&self, path: &Path) -> Result<()> {
         let dir = self.dir(path);

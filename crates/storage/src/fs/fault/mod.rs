@@ -48,7 +48,7 @@ pub enum FaultOp {
     OpenSequential,
     /// [`Fs::exists`]
     Exists,
-    /// [`Fs::file_size`] and [`RandomAccessFile::len`]
+    /// [`Fs::file_size`], [`Fs::num_links`] and [`RandomAccessFile::len`]
     FileSize,
     /// [`Fs::list`]
     List,
@@ -300,6 +300,7 @@ struct State {
     injected: Vec<Injected>,
     observer: Option<Observer>,
     recorded: Option<Vec<Operation>>,
+    free_space: Option<u64>,
 }
 
 impl fmt::Debug for State {
@@ -360,6 +361,11 @@ impl FaultFs {
     /// Calls `observer` before each operation, on the thread of the operation.
     pub fn set_observer(&self, observer: Observer) {
         self.state.lock().observer = Some(observer);
+    }
+
+    /// Answers `bytes` when asked for the free space; `None` asks the wrapped file system.
+    pub fn set_free_space(&self, bytes: Option<u64>) {
+        self.state.lock().free_space = bytes;
     }
 
     /// How many operations of this kind there were, failed ones included.
@@ -522,6 +528,18 @@ impl Fs for FaultFs {
     fn rename(&self, from: &Path, to: &Path) -> Result<()> {
         self.gate(FaultOp::Rename, to)?;
         self.inner.rename(from, to)
+    }
+    fn truncate(&self, path: &Path, len: u64) -> Result<()> {
+        self.gate(FaultOp::Truncate, path)?;
+        self.inner.truncate(path, len)
+    }
+    fn num_links(&self, path: &Path) -> Result<u64> {
+        self.gate(FaultOp::FileSize, path)?;
+        self.inner.num_links(path)
+    }
+    fn free_space(&self, path: &Path) -> Result<u64> {
+        let set = self.state.lock().free_space;
+        set.map_or_else(|| self.inner.free_space(path), Ok)
     }
     fn link(&self, from: &Path, to: &Path) -> Result<()> {
         self.gate(FaultOp::Link, to)?;

@@ -184,6 +184,30 @@ impl Fs for OsFs {
         named(&op, from, fs::hard_link(from, to))
     }
 
+    fn truncate(&self, path: &Path, len: u64) -> Result<()> {
+        let cut = || -> io::Result<()> {
+            let file = OpenOptions::new().write(true).open(path)?;
+            file.set_len(len)?;
+            file.sync_all()
+        };
+        named("truncate a file", path, cut())
+    }
+
+    fn num_links(&self, path: &Path) -> Result<u64> {
+        let links = fs::metadata(path).map(|meta| platform::num_links(&meta));
+        let links = named("count the links of a file", path, links)?;
+        links.ok_or_else(|| Error::not_supported("counting links").in_file(path, None))
+    }
+
+    fn free_space(&self, path: &Path) -> Result<u64> {
+        let free = named(
+            "get the free space",
+            path,
+            platform::free_space(or_here(path)),
+        )?;
+        free.ok_or_else(|| Error::not_supported("free space").in_file(path, None))
+    }
+
     fn sync_dir(&self, path: &Path) -> Result<()> {
         let dir = or_here(path);
         named("fsync a directory", dir, platform::sync_dir(dir))

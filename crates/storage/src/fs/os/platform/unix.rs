@@ -28,6 +28,17 @@ pub(in crate::fs::os) fn file_id(meta: &Metadata) -> Option<FileId> {
     Some((meta.dev(), meta.ino()))
 }
 
+/// The number of names of the file that `meta` describes.
+pub(in crate::fs::os) fn num_links(meta: &Metadata) -> Option<u64> {
+    Some(meta.nlink())
+}
+
+/// The bytes that an unprivileged process may still write to the file system of `dir`.
+pub(in crate::fs::os) fn free_space(dir: &Path) -> io::Result<Option<u64>> {
+    let fs = rustix::fs::statvfs(dir)?;
+    Ok(Some(fs.f_bavail.saturating_mul(fs.f_frsize)))
+}
+
 /// Makes `options` open a FIFO or a device without waiting, or fail. Regular files are not
 /// affected.
 pub(in crate::fs::os) fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {

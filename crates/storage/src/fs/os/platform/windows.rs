@@ -22,6 +22,16 @@ pub(in crate::fs::os) fn file_id(_: &Metadata) -> Option<FileId> {
     None
 }
 
+/// The number of names of the file that `meta` describes: unknown.
+pub(in crate::fs::os) fn num_links(_: &Metadata) -> Option<u64> {
+    None
+}
+
+/// The free space of the file system of `dir`: unknown.
+pub(in crate::fs::os) fn free_space(_: &Path) -> io::Result<Option<u64>> {
+    Ok(None)
+}
+
 /// Changes nothing: opening never waits.
 pub(in crate::fs::os) fn without_waiting(options: &mut OpenOptions) -> &mut OpenOptions {
     options
