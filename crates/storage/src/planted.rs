@@ -150,6 +150,8 @@ bugs! {
         "CURRENT is replaced by a file that is not synced."
     CurrentNameNotSynced "current_name_not_synced"
         "The directory is not synced after CURRENT was replaced."
+    FailedEditForgotten "failed_edit_forgotten"
+        "A table that a failed manifest write names is deleted although the manifest may have it."
     TableNotSynced "table_not_synced"
         "A table is recorded in the manifest without a sync of it."
     FlushNameNotSynced "flush_name_not_synced"

@@ -64,13 +64,32 @@ type Call = std::sync::Arc<dyn Fn(Point, SequenceNumber) + Send + Sync>;
 pub(crate) struct SyncPointHook {
     #[cfg(feature = "failpoints")]
     call: Option<Call>,
+    /// Whether the database does not resume by itself, because a test looks at it meanwhile.
+    #[cfg(feature = "failpoints")]
+    stays_stopped: bool,
 }
 
 impl SyncPointHook {
     /// Calls `call` at each point.
     #[cfg(feature = "failpoints")]
-    pub fn new(call: Call) -> Self {
-        SyncPointHook { call: Some(call) }
+    pub fn set(&mut self, call: Call) {
+        self.call = Some(call);
+    }
+
+    /// Keeps the database from resuming by itself.
+    #[cfg(feature = "failpoints")]
+    pub fn stay_stopped(&mut self) {
+        self.stays_stopped = true;
+    }
+
+    /// Whether the database may resume by itself.
+    #[inline(always)]
+    pub fn may_resume(&self) -> bool {
+        #[cfg(feature = "failpoints")]
+        let may = !self.stays_stopped;
+        #[cfg(not(feature = "failpoints"))]
+        let may = true;
+        may
     }
 
     /// Calls the hook, if there is one, for a write or a switch that has reached `point`.

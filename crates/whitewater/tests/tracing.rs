@@ -90,6 +90,7 @@ fn options() -> Options {
     LazyLock::force(&COLLECTOR);
     let mut opts = Options::default();
     opts.create_if_missing(true);
+    opts.stay_stopped();
     opts.set_disable_auto_compactions(true);
     opts
 }

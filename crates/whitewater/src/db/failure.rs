@@ -4,14 +4,14 @@
 //! |---|---|---|---|---|
 //! | none | yes | yes | yes | - |
 //! | soft | yes | yes; none waits for work that keeps failing | retried with back-off | success |
-//! | hard | yes | no | no | [`Engine::resume`], or reopening |
+//! | hard | yes | no | no | a resumption, [by itself](super::auto_resume) after an I/O error, or reopening |
 //! | fatal | yes | no | no | reopening |
 //! | unrecoverable | yes | no | no | repairing what is damaged |
 //!
 //! [`severity`] has the table of which source and error give which severity. It is
 //! RocksDB's with `paranoid_checks`, where an I/O error of a file that is never written
-//! again counts as an error of that file alone, as in RocksDB: a failed log is replaced by
-//! a resumption; a failed table is deleted, and written again from inputs that were kept.
+//! again counts as an error of that file alone, as in RocksDB: a failed log or manifest is
+//! replaced by a resumption; a failed table is deleted, and written again from inputs that were kept.
 //! No file is synced again after a sync of it has failed.
 //!
 //! The most severe failure counts, and the first among equals. Refused writes report it.
@@ -25,6 +25,7 @@
 //!   sync of it has failed.
 
 use super::Engine;
+use super::auto_resume::AutoResume;
 use super::state::DbState;
 use crate::stats::{Histogram, Ticker};
 use std::fmt;
@@ -76,10 +77,8 @@ pub(crate) fn severity(
         ErrorKind::IOError => match source {
             Source::Flush | Source::Compaction => Severity::SoftError,
             Source::Log | Source::Write => Severity::HardError,
-            // What is on disk is unknown. If the disk is full, though, the next write
-            // begins another manifest.
-            Source::Manifest if error.is_no_space() => Severity::HardError,
-            Source::Manifest => Severity::FatalError,
+            // What is on disk is unknown, but the next write begins another manifest.
+            Source::Manifest => Severity::HardError,
         },
         // Mostly `Aborted`: user code (a compaction filter, a merge operator) panicked in a
         // job, and would panic again. Nothing is damaged, so reopening with other code
@@ -109,7 +108,7 @@ pub(crate) struct Retry {
 impl Retry {
     /// Notes a failure. The next try is due after a sixty-fourth of `interval` at first,
     /// then after twice as long each time, up to `interval`.
-    fn fail(&mut self, error: &Error, now: Instant, interval: Duration) {
+    pub fn fail(&mut self, error: &Error, now: Instant, interval: Duration) {
         let wait = interval.saturating_mul(1 << self.row.min(6)) / 64;
         self.row = self.row.saturating_add(1);
         self.total += 1;
@@ -118,7 +117,7 @@ impl Retry {
     }
 
     /// Notes a success; returns how many failures there were before it.
-    fn succeed(&mut self) -> u32 {
+    pub fn succeed(&mut self) -> u32 {
         (self.last, self.next) = (None, None);
         std::mem::take(&mut self.row)
     }
@@ -145,6 +144,11 @@ impl Retry {
         self.last.clone()
     }
 
+    /// The number of failures since the last success.
+    pub fn row(&self) -> u32 {
+        self.row
+    }
+
     fn lasting(&self) -> Option<Error> {
         self.last.clone().filter(|_| self.row >= LASTING)
     }
@@ -157,6 +161,8 @@ pub(crate) struct Failure {
     stop: Option<Error>,
     pub flush: Retry,
     pub compaction: Retry,
+    /// The tries to resume after `stop`.
+    pub auto: AutoResume,
     /// The number of background failures so far.
     pub count: u64,
 }
@@ -266,8 +272,12 @@ impl Engine {
                 severity = Severity::HardError;
             }
         }
+        let told = error.clone().with_severity(severity);
         if severity >= Severity::HardError && severity > state.failure.severity() {
-            state.failure.stop = Some(error.clone().with_severity(severity));
+            state.failure.stop = Some(told.clone());
+            if tried == 0 {
+                self.plan_to_resume(&mut state, source, &told);
+            }
         }
         self.recompute_stall(&mut state, []);
         let worst = state.failure.severity();
@@ -279,7 +289,6 @@ impl Engine {
         }
         // Noted while the mutex is held, too: before the thread that forgets the failure
         // reports its end.
-        let told = error.clone().with_severity(severity);
         self.observers.note_failure(source, &told);
         if tried == 1 && severity == Severity::SoftError {
             self.observers.note_recovery(Some(told), true);
@@ -432,7 +441,7 @@ mod tests {
             ),
             (
                 Manifest,
-                [FatalError, HardError, FatalError, FatalError, FatalError],
+                [HardError, HardError, FatalError, FatalError, FatalError],
             ),
         ] {
             let found = [&eio, &full, &dir, &damage, &panic].map(|e| of(source, e));

@@ -20,7 +20,7 @@
 //! * Column families, tables and options: `column_families`, [`ingest`], `checkpoint`,
 //!   [`live_files`] (what checkpoints and backups copy), `change` (options of an open
 //!   database), [`options_file`].
-//! * Failures: [`failure`], `resume`; [`integrity`] and [`scrub`] look for damage.
+//! * Failures: [`failure`], `resume`, `auto_resume`; [`integrity`] and [`scrub`] look for damage.
 //! * Files: [`obsolete_files`] (deleting files that nothing needs), `pending_outputs`
 //!   (keeping files that jobs write), [`archive`] (of logs), `direct_io`.
 //! * Introspection: [`inspect`], `properties`, [`internal_stats`], `stats_dump`,
@@ -32,6 +32,7 @@
 //! compactions on the threads of the environment. Lock order: `docs/locks.md`.
 
 pub(crate) mod archive;
+mod auto_resume;
 pub(crate) mod background;
 mod budget;
 mod change;

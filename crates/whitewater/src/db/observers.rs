@@ -95,12 +95,7 @@ impl Observers {
     pub fn note_failure(&self, source: Source, error: &Error) {
         self.note(|| {
             Happened::BackgroundError(BackgroundErrorInfo {
-                reason: match source {
-                    Source::Flush => BackgroundErrorReason::Flush,
-                    Source::Compaction => BackgroundErrorReason::Compaction,
-                    Source::Manifest => BackgroundErrorReason::ManifestWrite,
-                    Source::Log | Source::Write => BackgroundErrorReason::WriteCallback,
-                },
+                reason: source.into(),
                 error: error.clone(),
             })
         });
@@ -126,5 +121,16 @@ impl Observers {
                 auto_recovery,
             })
         });
+    }
+}
+
+impl From<Source> for BackgroundErrorReason {
+    fn from(source: Source) -> Self {
+        match source {
+            Source::Flush => BackgroundErrorReason::Flush,
+            Source::Compaction => BackgroundErrorReason::Compaction,
+            Source::Manifest => BackgroundErrorReason::ManifestWrite,
+            Source::Log | Source::Write => BackgroundErrorReason::WriteCallback,
+        }
     }
 }

@@ -45,13 +45,14 @@
 
 use super::Engine;
 use super::failure::Source;
-use super::generations::Generations;
+use super::generations::{Generations, Switching};
 use super::state::{CfState, DbState};
 use crate::db::background::flush::write_level0;
 use crate::memtable::Memtable;
 use crate::memtable::sections::Section;
 use crate::panics::{Guarded, caught};
 use crate::table_writer::Written;
+use crate::thread_pools::pool::Waiting;
 use crate::write::generation::{End, Generation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -145,15 +146,31 @@ impl Engine {
 
     fn try_resume(&self) -> Result<()> {
         let one_at_a_time = self.commit.generations.switching();
+        let state = self.lock_state();
+        match state.failure.severity() {
+            Severity::HardError => drop(state),
+            Severity::SoftError => {
+                drop(one_at_a_time); // flushes may wait for a switch
+                return self.try_again(state);
+            }
+            _ => return Self::check_healthy(&state),
+        }
+        self.end_hard_failure(&one_at_a_time)
+    }
+
+    /// Ends the failure that has stopped the database, unless it needs more than that or is over;
+    /// `None` then. For [`auto_resume`](super::auto_resume).
+    pub(super) fn resume_if_stopped(&self) -> Option<Result<()>> {
+        let one_at_a_time = self.commit.generations.switching();
+        let is_hard = self.lock_state().failure.severity() == Severity::HardError;
+        is_hard.then(|| self.end_hard_failure(&one_at_a_time))
+    }
+
+    fn end_hard_failure(&self, _: &Switching<'_>) -> Result<()> {
         {
             let mut state = self.lock_state();
-            match state.failure.severity() {
-                Severity::HardError if !state.closing => {}
-                Severity::SoftError => {
-                    drop(one_at_a_time); // flushes may wait for a switch
-                    return self.try_again(state);
-                }
-                _ => return Self::check_healthy(&state),
+            if state.closing {
+                return Self::check_healthy(&state);
             }
             while state.running_flushes > 0 {
                 self.background.wait_for_job(&mut state, None);
@@ -270,6 +287,8 @@ impl Engine {
 
     /// Waits until no thread writes in a retired generation.
     fn await_nobody(&self) -> Result<()> {
+        // The caller may be a background thread, whose pool the writers may need.
+        let mut waiting = None;
         loop {
             if !self.commit.generations.has_writers_before() {
                 // The counts were read relaxed. Acquire: pairs with the release with which
@@ -280,6 +299,7 @@ impl Engine {
             if self.lock_state().closing {
                 return Err(Self::shutdown_error());
             }
+            waiting.get_or_insert_with(Waiting::begin);
             system::sleep(LOOK);
         }
     }
@@ -445,6 +465,7 @@ impl Engine {
         if state.closing {
             return Err(Self::shutdown_error());
         }
+        self.end_tries_to_resume(state, None);
         state.failure.clear();
         // Whatever was asked for is done: the memtables and logs that it concerned are gone.
         // A failure that is not forgotten here was not counted yet, and asks for attention

@@ -55,10 +55,13 @@
 //! # Failures while the database is open
 //!
 //! When a write or a sync of the log fails, the database refuses further writes, and reads go
-//! on. [`Error::severity`](crate::Error::severity) says how much has stopped. Once the cause is
-//! gone, for example because the disk has room again, [`resume`](crate::DBCommon::resume) lets
-//! writes go on without reopening the database. The database itself retries flushes and
-//! compactions that failed with an I/O error.
+//! on. [`Error::severity`](crate::Error::severity) says how much has stopped. After an I/O error
+//! the database tries to resume by itself, and writes go on once the cause is gone, for example
+//! because the disk has room again:
+//! [`set_max_bgerror_resume_count`](crate::Options::set_max_bgerror_resume_count) says how often,
+//! and a [listener](crate::listener) may not allow it. What was acknowledged is kept, and what
+//! failed does not come back. [`resume`](crate::DBCommon::resume) does the same at once. Flushes
+//! and compactions that failed with an I/O error are tried again in the same way.
 //!
 //! # Copies
 //!

@@ -43,7 +43,12 @@ impl Happened {
             Happened::StallChanged(info) => listener.on_stall_conditions_changed(info),
             Happened::BackgroundError(info) => listener.on_background_error(info),
             Happened::RecoveryBegin(info) => listener.on_error_recovery_begin(info),
-            Happened::RecoveryEnd(info) => listener.on_error_recovery_end(info),
+            Happened::RecoveryEnd(info) => {
+                if info.new_bg_error.is_none() {
+                    listener.on_error_recovery_completed(info);
+                }
+                listener.on_error_recovery_end(info);
+            }
         }
     }
 }

@@ -264,6 +264,6 @@ pub struct BackgroundErrorRecoveryInfo {
     pub old_bg_error: Option<Error>,
     /// The error that remains; `None` when the recovery begins, and after it has succeeded.
     pub new_bg_error: Option<Error>,
-    /// Whether the database recovers by itself, by retrying a job.
+    /// Whether the database recovers by itself, by retrying a job or by resuming.
     pub auto_recovery: bool,
 }

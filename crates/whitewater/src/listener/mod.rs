@@ -110,9 +110,22 @@ pub trait EventListener: Send + Sync {
     /// Background work has failed, or a write that had already reserved its place.
     fn on_background_error(&self, _info: &BackgroundErrorInfo) {}
 
-    /// A recovery from a failure has begun: a job is retried, or
+    /// Whether the database may resume by itself after this failure, which has stopped writes:
+    /// RocksDB's `auto_recovery` of `OnErrorRecoveryBegin`. If a listener returns false, it does
+    /// not, and [`resume`](crate::DBCommon::resume) can be called. It is asked once for each such
+    /// failure, on the thread that is going to resume, which waits for the answer. Jobs that are
+    /// tried again are not asked for.
+    fn allows_auto_recovery(&self, _info: &BackgroundErrorInfo) -> bool {
+        true
+    }
+
+    /// A recovery from a failure has begun: a job is retried, the database resumes by itself, or
     /// [`resume`](crate::DBCommon::resume) was called.
     fn on_error_recovery_begin(&self, _info: &BackgroundErrorRecoveryInfo) {}
+
+    /// A recovery has ended well: the database goes on. Comes before
+    /// [`on_error_recovery_end`](Self::on_error_recovery_end).
+    fn on_error_recovery_completed(&self, _info: &BackgroundErrorRecoveryInfo) {}
 
     /// A recovery from a failure has ended: the database goes on, or the attempt has failed.
     fn on_error_recovery_end(&self, _info: &BackgroundErrorRecoveryInfo) {}

@@ -261,6 +261,7 @@ fn an_environment_in_memory_holds_databases() {
     env.set_background_threads(3);
     let mut o = Options::default();
     o.create_if_missing(true);
+    o.stay_stopped();
     o.set_env(&env);
     let db = Db::open(&o, "/nowhere/else").unwrap();
     db.put("k", "v").unwrap();

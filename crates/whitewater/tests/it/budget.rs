@@ -21,6 +21,7 @@ const FACTORIES: [MemtableFactory; 2] = [MemtableFactory::SkipList, MemtableFact
 fn options(factory: MemtableFactory) -> Options {
     let mut o = Options::default();
     o.create_if_missing(true);
+    o.stay_stopped();
     o.create_missing_column_families(true);
     set_protocol(&mut o);
     o.set_fs(Arc::new(MemFs::new()));
@@ -547,6 +548,7 @@ fn many_small_families_are_charged_what_they_take() {
         let manager = WriteBufferManager::new_write_buffer_manager(64 << 20, false);
         let mut o = Options::default();
         o.create_if_missing(true);
+        o.stay_stopped();
         o.create_missing_column_families(true);
         set_protocol(&mut o);
         o.set_fs(Arc::new(MemFs::new()));

@@ -86,6 +86,7 @@ impl EventListener for Notes {
 fn options(listener: Arc<dyn EventListener>) -> Options {
     let mut options = Options::default();
     options.create_if_missing(true);
+    options.stay_stopped();
     options.set_disable_auto_compactions(true);
     options.add_event_listener(listener);
     set_protocol(&mut options);

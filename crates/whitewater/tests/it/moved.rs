@@ -9,6 +9,7 @@ use whitewater::{CommitProtocol, DB, Options, WriteOptions};
 fn options(protocol: CommitProtocol) -> Options {
     let mut o = Options::default();
     o.create_if_missing(true);
+    o.stay_stopped();
     o.set_commit_protocol(protocol);
     o
 }

@@ -242,6 +242,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "power_cut::a_new_manifest_is_in_force_before_what_it_does_not_need_is_gone",
     ),
     (
+        Bug::FailedEditForgotten,
+        "resume::by_itself::a_table_that_a_failed_manifest_write_names_stays",
+    ),
+    (
         Bug::TableNotSynced,
         "power_cut::what_was_flushed_or_compacted_is_durable",
     ),

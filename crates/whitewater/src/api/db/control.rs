@@ -236,9 +236,9 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// compaction is tried at once. After `Ok`, no write fails with an error of
     /// before.
     ///
-    /// Not in the `rocksdb` crate; RocksDB's name. RocksDB also resumes by
-    /// itself after some failures of the log; here, only flushes and
-    /// compactions are tried again unasked.
+    /// After an I/O error, the database resumes by itself, too, a moment later; see
+    /// [`set_max_bgerror_resume_count`](crate::Options::set_max_bgerror_resume_count). A call of
+    /// `resume` does not wait for that moment. Not in the `rocksdb` crate; RocksDB's name.
     ///
     /// ```
     /// # fn main() -> Result<(), whitewater::Error> {
@@ -256,7 +256,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     ///
     /// # Errors
     /// The failure itself when it is fatal or unrecoverable
-    /// ([`Error::severity`]), as after a failed manifest write, the failed sync
+    /// ([`Error::severity`]), as after the failed sync
     /// of a directory, or damage to stored data, and, with
     /// [`CommitProtocol::Unordered`](crate::CommitProtocol::Unordered), after a
     /// comparator or prefix extractor panicked in an insert: the write was

@@ -281,7 +281,15 @@ impl Options {
     /// database is open.
     #[cfg(feature = "failpoints")]
     pub fn set_failpoints(&mut self, hook: impl Fn(crate::Point, u64) + Send + Sync + 'static) {
-        self.db.hook = crate::sync_points::SyncPointHook::new(Arc::new(hook));
+        self.db.hook.set(Arc::new(hook));
+    }
+
+    /// Keeps the database stopped after a failure that stopped writes, until it is
+    /// [resumed](crate::DBCommon::resume). For tests that look at it meanwhile. By default it
+    /// resumes by itself. Fixed while the database is open.
+    #[cfg(feature = "failpoints")]
+    pub fn stay_stopped(&mut self) {
+        self.db.hook.stay_stopped();
     }
 
     /// How long a waiting writer yields at most.
@@ -441,9 +449,10 @@ impl Options {
         self.db.delayed_write_rate = bytes_per_second;
     }
 
-    /// How often in a row a flush or compaction is tried again that failed with an I/O error, such
-    /// as a full disk; after that, writes are refused until [`resume`](crate::DBCommon::resume).
-    /// Not in the `rocksdb` crate; RocksDB's name.
+    /// How often in a row the database tries by itself to go on after an I/O error, such as a full
+    /// disk: to repeat a flush or compaction, or to [resume](crate::DBCommon::resume) after an
+    /// error that stopped writes. After that, writes are refused until `resume` is called. With 0,
+    /// it never tries. Not in the `rocksdb` crate; RocksDB's name.
     ///
     /// **Option `max_bgerror_resume_count`**: default 2147483647; fixed while the database is open.
     pub fn set_max_bgerror_resume_count(&mut self, count: i32) {
@@ -451,7 +460,7 @@ impl Options {
         self.db.max_bgerror_resume_count = u32::try_from(count).unwrap_or(0);
     }
 
-    /// How long to wait before such a retry, at most: the first comes after a sixty-fourth of it,
+    /// How long to wait before such a try, at most: the first comes after a sixty-fourth of it,
     /// and each one after that waits twice as long. Not in the `rocksdb` crate; RocksDB's name.
     ///
     /// **Option `bgerror_resume_retry_interval`**: microseconds, default 1000000; fixed while the

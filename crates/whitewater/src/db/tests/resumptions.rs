@@ -27,6 +27,7 @@ fn with_held_flush(atomic: bool) -> (Arc<DB>, MemFs, impl Fn()) {
     let fs = MemFs::new();
     let mut options = Options::default();
     options.create_if_missing(true);
+    options.stay_stopped();
     options.set_fs(Arc::new(fs.clone()));
     options.set_commit_protocol(CommitProtocol::Ordered);
     options.set_wal_ttl_seconds(1_000_000);
@@ -140,6 +141,7 @@ fn flush_threads_leave_it_to_an_ingestion_what_to_flush() {
 fn a_view_pinned_before_a_failure_does_not_show_it() {
     let mut options = Options::default();
     options.create_if_missing(true);
+    options.stay_stopped();
     options.set_fs(Arc::new(MemFs::new()));
     options.set_commit_protocol(CommitProtocol::Ordered);
     let armed = Arc::new(AtomicBool::new(false));
@@ -199,6 +201,7 @@ fn a_failure_that_is_over_leaves_nothing_behind() {
     for protocol in [CommitProtocol::Ordered, CommitProtocol::Pipelined] {
         let mut options = Options::default();
         options.create_if_missing(true);
+        options.stay_stopped();
         options.set_fs(Arc::new(MemFs::new()));
         options.set_commit_protocol(protocol);
         options.set_write_buffer_size(64 << 10);

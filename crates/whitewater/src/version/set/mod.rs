@@ -389,13 +389,14 @@ impl VersionSet {
         let manifest = &mut *guard;
         let new_files = edits.iter().flat_map(|e| &e.new_files);
         let new_blobs = edits.iter().flat_map(|e| &e.blob_files);
-        let holds: Vec<FileHold> = (new_files.map(|(_, f)| self.obsolete.hold(f.number)))
+        let mut holds: Vec<FileHold> = (new_files.map(|(_, f)| self.obsolete.hold(f.number)))
             .chain(new_blobs.map(|b| self.obsolete.hold_blob(b.number)))
             .collect();
         let change = self.prepare(manifest, edits, last_sequence, new_cf)?;
         if let Err(e) = self.record(manifest, &change.edits) {
             manifest.writer = None;
-            manifest.quarantine.extend(holds);
+            planted!(FailedEditForgotten => holds.clear());
+            manifest.quarantine.append(&mut holds);
             return Err(e);
         }
         let installed = self.adopt(manifest, change);

@@ -16,6 +16,7 @@ use whitewater::{
 pub fn options() -> Options {
     let mut o = Options::default();
     o.create_if_missing(true);
+    o.stay_stopped();
     o.create_missing_column_families(true);
     o.set_write_buffer_size(64 << 10);
     o.set_arena_block_size(4 << 10);

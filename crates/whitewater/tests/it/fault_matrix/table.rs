@@ -15,7 +15,7 @@ pub enum Outcome {
     Retried,
     /// The call failed, but the next one does not.
     Error,
-    /// Writes are refused until [`whitewater::DB::resume`], which helped.
+    /// Writes are refused until a resumption, which helped.
     StopsUntilResumed,
     /// Writes are refused until the database is reopened.
     StopsUntilOpened,

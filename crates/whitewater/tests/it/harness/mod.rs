@@ -124,7 +124,16 @@ pub fn until(what: &str, condition: impl Fn() -> bool) {
 /// WHITEWATER_MEMTABLE_BLOOM the size of its Bloom filter (per cent of the buffer),
 /// WHITEWATER_PROTECTION the size of its checksums (bytes), and WHITEWATER_PROTOCOL the commit
 /// protocol.
+///
+/// After a failure that stopped writes, the database stays as it is until the test resumes it.
 pub fn tiny() -> Options {
+    let mut o = tiny_unattended();
+    o.stay_stopped();
+    o
+}
+
+/// The same for a database that resumes by itself.
+pub fn tiny_unattended() -> Options {
     let mut o = Options::default();
     o.create_if_missing(true);
     o.create_missing_column_families(true);

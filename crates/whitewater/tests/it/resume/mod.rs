@@ -4,13 +4,14 @@
 //! whose write failed is nowhere: not before a resumption, not after it, and not at the next open.
 //! One that was acknowledged is everywhere.
 
+mod by_itself;
 mod failed_logs;
 mod retries;
 mod steps;
 mod updates;
 mod views;
 
-use crate::harness::{DIR, Db, open_all, tiny};
+use crate::harness::{DIR, Db, open_all, tiny, tiny_unattended};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -22,7 +23,15 @@ const FAMILIES: [&str; 3] = ["default", "one", "two"];
 const WRITERS: usize = 16;
 
 fn options(fs: Arc<FaultFs>, protocol: CommitProtocol) -> Options {
-    let mut options = tiny();
+    with(tiny(), fs, protocol)
+}
+
+/// The same for a database that resumes by itself.
+fn unattended(fs: Arc<FaultFs>, protocol: CommitProtocol) -> Options {
+    with(tiny_unattended(), fs, protocol)
+}
+
+fn with(mut options: Options, fs: Arc<FaultFs>, protocol: CommitProtocol) -> Options {
     options.set_fs(fs);
     options.set_commit_protocol(protocol);
     options.set_bgerror_resume_retry_interval(64);

@@ -110,8 +110,8 @@ fn what_is_not_safe_is_refused_with_the_reason() {
     db.resume().unwrap();
     told.write(&db, false).unwrap();
     faulty.add_rule(Rule {
-        ops: OpSet::of(&[FaultOp::Sync]),
-        path: PathMatch::Contains("MANIFEST".into()),
+        ops: OpSet::of(&[FaultOp::SyncDir]),
+        path: PathMatch::Any,
         when: When::Nth(1),
         fault: Fault::Eio,
         sticky: false,
@@ -119,7 +119,7 @@ fn what_is_not_safe_is_refused_with_the_reason() {
     assert!(db.flush().is_err());
     let e = db.resume().unwrap_err();
     assert_eq!(e.severity(), Severity::FatalError);
-    assert!(e.to_string().contains("MANIFEST"), "{e}");
+    assert!(e.to_string().contains(DIR), "{e}");
     assert!(told.write(&db, false).is_err());
     told.check(&db, "refused");
     drop(db);

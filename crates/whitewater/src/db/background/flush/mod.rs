@@ -453,15 +453,18 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
             return Found::Job;
         }
         let not_before = state.failure.flush.not_before(system::now());
-        let may_start = state.failure.stop().is_none();
-        let picked = if may_start && not_before.is_none() {
+        if state.failure.stop().is_some() {
+            drop(state);
+            return engine.resume_when_due();
+        }
+        let picked = if not_before.is_none() {
             pick(&mut state, engine.options.atomic_flush)
         } else {
             None
         };
         match picked {
             Some(jobs) => jobs,
-            None if may_start && engine.budget_asks(&mut state) => {
+            None if engine.budget_asks(&mut state) => {
                 drop(state);
                 engine.flush_for_budget();
                 return Found::Job;

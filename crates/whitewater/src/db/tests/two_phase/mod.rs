@@ -43,6 +43,7 @@ const PROTOCOLS: [CommitProtocol; 3] = [
 fn options(fs: &MemFs, protocol: CommitProtocol) -> Options {
     let mut options = Options::default();
     options.create_if_missing(true);
+    options.stay_stopped();
     options.create_missing_column_families(true);
     options.set_fs(Arc::new(fs.clone()));
     options.set_commit_protocol(protocol);

@@ -77,6 +77,7 @@ fn open_with(fs: &MemFs, policy: WritePolicy, change: impl Fn(&mut Options)) -> 
     let mut options = Options::default();
     options.set_write_policy(policy);
     options.create_if_missing(true);
+    options.stay_stopped();
     options.create_missing_column_families(true);
     options.set_fs(Arc::new(fs.clone()));
     options.set_commit_protocol(CommitProtocol::Unordered);
