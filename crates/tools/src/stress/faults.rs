@@ -2,8 +2,9 @@
 //!
 //! A round opens a database in memory several times. While threads work on it, file system
 //! operations fail or are slow at random. Calls may fail, but must not return wrong
-//! results. When failures stop, reads must work again on the same database. The next
-//! opening must find all acknowledged writes, and every other write completely or not at
+//! results. When failures stop, reads must work again on the same database, and it must resume by
+//! itself unless its options or the failure exclude that. In half of the lives no thread resumes
+//! it meanwhile. The next opening must find all acknowledged writes, and every other write completely or not at
 //! all.
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
+use whitewater::{ErrorKind, Severity, WriteBatch};
 use whitewater_concurrent::system;
 
 use super::args::Args;
@@ -27,12 +29,15 @@ use super::script;
 use super::simulate;
 use super::store::{self, Db};
 use super::transient_families::TransientFamilies;
-use super::worker::{Context, Log, Stop, Worker, WorkerResult, run_threads};
+use super::worker::{Context, Log, Operation, Stop, Worker, WorkerResult, run_threads};
 
 /// How often one database is opened and killed.
 const LIVES: u64 = 4;
 /// How many attempts to open the database may fail.
 const OPENINGS: usize = 5;
+/// How long the database may take to resume, and how long to wait before looking again.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// Runs one round. Returns how many failures were injected.
 ///
@@ -93,6 +98,10 @@ impl Life {
         } else {
             Log::Always
         };
+        let mut without = args.without.clone();
+        if rng.random_bool(0.5) {
+            without.push(Operation::Resume);
+        }
         let context = |faulty| Context {
             db: &db,
             dir: Path::new(store::DIR),
@@ -104,9 +113,12 @@ impl Life {
             faulty,
             ingests: true,
             log,
-            without: &args.without,
+            without: &without,
         };
         let left = self.work(args, &context(true), &context(false), &faults, seed)?;
+        if options.resumes() {
+            await_resumption(&db)?;
+        }
         let injected = faults.injected().len() as u64;
         // The process dies, and with it everything that only the process had.
         self.memory = self.memory.after_kill();
@@ -179,6 +191,24 @@ impl Life {
         });
         ended.collect()
     }
+}
+
+/// Waits until the database takes writes again, if a resumption is enough for that.
+fn await_resumption(db: &Db) -> Result<(), String> {
+    let mut left = PATIENCE;
+    // A batch of nothing, which leaves the content as it is.
+    while let Err(e) = db.write(WriteBatch::default()) {
+        let severity = e.severity();
+        if severity > Severity::HardError || e.kind() != ErrorKind::IOError {
+            return Ok(());
+        }
+        left = left.saturating_sub(PAUSE);
+        if left.is_zero() {
+            return Err(format!("it does not resume by itself: {e}, {severity}"));
+        }
+        system::sleep(PAUSE);
+    }
+    Ok(())
 }
 
 /// Operations that are slow at random.

@@ -73,7 +73,7 @@ const DATABASE_CHOICES: Choices = &[
     ("max_background_compactions", Values(&["1", "3"])),
     ("max_background_flushes", Values(&["1", "2"])),
     ("max_background_jobs", Values(&["1", "4"])),
-    ("max_bgerror_resume_count", Values(&["3"])),
+    ("max_bgerror_resume_count", Values(&["0", "3"])),
     ("max_file_opening_threads", HINT),
     ("max_log_file_size", Values(&["20000"])),
     ("max_manifest_file_size", Values(&["2000"])),

@@ -88,6 +88,11 @@ impl RandomOptions {
         self.database.contains("atomic_flush=true")
     }
 
+    /// Whether the database resumes by itself however often that fails.
+    pub fn resumes(&self) -> bool {
+        !self.database.contains("max_bgerror_resume_count=")
+    }
+
     /// An option of a column family and a value to change it to at run time.
     pub fn family_change(&self, rng: &mut impl Rng) -> (&'static str, String) {
         let family = self.changed(&FAMILY).map(|option| (option, false));
