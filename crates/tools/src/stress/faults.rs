@@ -2,10 +2,10 @@
 //!
 //! A round opens a database in memory several times. While threads work on it, file system
 //! operations fail or are slow at random. Calls may fail, but must not return wrong
-//! results. When failures stop, reads must work again on the same database, and it must resume by
-//! itself unless its options or the failure exclude that. In half of the lives no thread resumes
-//! it meanwhile. The next opening must find all acknowledged writes, and every other write completely or not at
-//! all.
+//! results. When failures stop, reads must work again on the same database, and it must resume
+//! by itself unless its options or the failure exclude that. In half of the lives no thread
+//! resumes it meanwhile. The next opening must find all acknowledged writes, and every other write
+//! completely or not at all.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -93,15 +93,9 @@ impl Life {
         }
         let seed = rng.random();
         let transient = TransientFamilies::new(self.shape, &self.content, self.next);
-        let log = if rng.random_bool(0.3) {
-            Log::Mostly
-        } else {
-            Log::Always
-        };
+        let log = draw_log(rng);
         let mut without = args.without.clone();
-        if rng.random_bool(0.5) {
-            without.push(Operation::Resume);
-        }
+        without.extend(rng.random_bool(0.5).then_some(Operation::Resume));
         let context = |faulty| Context {
             db: &db,
             dir: Path::new(store::DIR),
@@ -209,6 +203,15 @@ fn await_resumption(db: &Db) -> Result<(), String> {
         system::sleep(PAUSE);
     }
     Ok(())
+}
+
+/// How much of the writes is logged.
+fn draw_log(rng: &mut StdRng) -> Log {
+    if rng.random_bool(0.3) {
+        Log::Mostly
+    } else {
+        Log::Always
+    }
 }
 
 /// Operations that are slow at random.

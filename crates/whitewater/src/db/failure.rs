@@ -4,7 +4,7 @@
 //! |---|---|---|---|---|
 //! | none | yes | yes | yes | - |
 //! | soft | yes | yes; none waits for work that keeps failing | retried with back-off | success |
-//! | hard | yes | no | no | a resumption, [by itself](super::auto_resume) after an I/O error, or reopening |
+//! | hard | yes | no | no | a resumption, perhaps [by itself](super::auto_resume) |
 //! | fatal | yes | no | no | reopening |
 //! | unrecoverable | yes | no | no | repairing what is damaged |
 //!
