@@ -14,6 +14,7 @@ use super::node::{Kind, Node, Parts, Prefix, Ref, common_len};
 use super::versions::{Unlinked, Versions};
 use super::{Art, check_sizes};
 use crate::sync::Ordering;
+use smallvec::{SmallVec, smallvec};
 
 /// The owner of the slot that leads to a position in the tree.
 #[derive(Clone, Copy)]
@@ -274,7 +275,7 @@ impl Art {
             kind: Kind::N4,
             prefix: Prefix::of(old, depth, common),
             terminal: Ref::NONE,
-            children: Vec::with_capacity(2),
+            children: SmallVec::new(),
         };
         for leaf in [old, leaf] {
             match leaf.key().get(depth + common) {
@@ -317,7 +318,7 @@ impl Art {
             kind: Kind::N4,
             prefix: before,
             terminal: Ref::NONE,
-            children: vec![(byte, rest)],
+            children: smallvec![(byte, rest)],
         };
         match new.key.get(depth + common) {
             Some(&byte) => fork.children.push((byte, Ref::leaf(leaf))),

@@ -24,6 +24,7 @@
 //!   complete before the `Ref` was stored with Release (or covered by N2's Release).
 //! * N5: kind and prefix are set at creation and never changed.
 
+use smallvec::SmallVec;
 use std::hint::black_box;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -299,7 +300,7 @@ pub(super) struct Parts {
     pub(super) prefix: Prefix,
     pub(super) terminal: Ref,
     /// Bytes and their children, at most as many as the kind has room for.
-    pub(super) children: Vec<(u8, Ref)>,
+    pub(super) children: SmallVec<[(u8, Ref); 4]>,
 }
 
 impl<'t> Node<'t> {
@@ -603,7 +604,7 @@ fn append<const WORDS: usize>(bytes: &Bytes<WORDS>, count: usize, byte: u8) {
     word.store(new, Ordering::Relaxed);
 }
 
-fn pairs(words: &[u64], children: &[Slot]) -> Vec<(u8, Ref)> {
+fn pairs(words: &[u64], children: &[Slot]) -> SmallVec<[(u8, Ref); 4]> {
     let byte = |i: usize| (words[i / 8] >> (i % 8 * 8)) as u8;
     let child = |slot: &Slot| Ref(slot.load(Ordering::Relaxed));
     let each = children.iter().enumerate();

@@ -10,6 +10,7 @@ use std::io::Write;
 /// # Panics
 ///
 /// If `WHITEWATER_NO_SKIP` is 1.
+#[allow(dead_code, reason = "some test programs need tools only")]
 pub fn skip(reason: &str) {
     skip_unless(&["1"], reason);
 }

@@ -61,7 +61,7 @@ struct Slot {
 }
 
 /// Consecutive entries of one memtable, as `(user key, value)`.
-type Run<'b> = SmallVec<[(&'b [u8], &'b [u8]); 1]>;
+type Run<'b> = SmallVec<[(&'b [u8], &'b [u8]); 4]>;
 
 impl LocatedBatch {
     /// Locates `operations` in the memtables that `memtable_of` finds by column family.

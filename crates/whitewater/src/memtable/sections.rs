@@ -20,7 +20,7 @@ use whitewater_storage::{Result, planted};
 #[derive(Debug)]
 pub(crate) struct Section {
     /// Name of the transaction.
-    pub name: Box<[u8]>,
+    pub name: Arc<[u8]>,
     /// The operations, with the markers.
     pub batch: Batch,
     /// What the log has of it, each record with its first number, if these are several: RocksDB

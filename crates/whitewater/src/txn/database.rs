@@ -12,13 +12,13 @@
 //!   decided, whether somebody has it or not.
 
 use super::errors::{not_locked, written_in_parts};
+use super::names::Names;
 use super::options::TransactionDbSpec;
 use super::tracker::{Tracker, Use};
 use crate::db::Engine;
 use crate::db::two_phase::PreparedSection;
 use crate::options::DbOptions;
 use crate::perf_context::{self, PerfMetric};
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -39,7 +39,7 @@ pub(crate) struct TransactionDb {
     /// Written by: threads that make an owner. Publishes nothing (relaxed).
     last_id: AtomicU64,
     /// The names of live transactions.
-    names: Mutex<HashSet<Vec<u8>>>,
+    names: Names,
     /// Prepared transactions that nobody has: recovery has found them, or they were dropped.
     undecided: Mutex<Vec<UndecidedTransaction>>,
 }
@@ -85,9 +85,12 @@ impl TransactionDb {
             locks.add_family(cf.id);
         }
         let sections = engine.prepared_sections();
-        let names = sections.iter().map(|section| section.name().to_vec());
+        let names = Names::default();
+        for section in &sections {
+            names.insert(section.name().into());
+        }
         let made = TransactionDb {
-            names: Mutex::new(names.collect()),
+            names,
             undecided: Mutex::new(Vec::new()),
             engine,
             locks,
@@ -185,9 +188,9 @@ impl TransactionDb {
     }
 
     /// Takes `name` for a live transaction. Returns whether it was free.
-    pub(super) fn take_name(&self, name: &[u8]) -> bool {
+    pub(super) fn take_name(&self, name: &Arc<[u8]>) -> bool {
         planted!(NameGivenTwice => return true);
-        self.names.lock().insert(name.to_vec())
+        self.names.insert(name.clone())
     }
 
     /// Keeps a prepared transaction that is dropped.
@@ -204,7 +207,7 @@ impl TransactionDb {
 
     /// Gives `name` back.
     pub(super) fn free_name(&self, name: &[u8]) {
-        self.names.lock().remove(name);
+        self.names.remove(name);
     }
 }
 

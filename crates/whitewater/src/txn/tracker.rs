@@ -1,5 +1,6 @@
 //! The keys that a transaction has read for update or written.
 
+use smallvec::SmallVec;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use whitewater_concurrent::key_hash::KeyHasher;
@@ -41,6 +42,10 @@ pub(crate) enum TakenBack {
 /// Up to so many keys are compared one after the other.
 const FEW: usize = 8;
 
+/// Up to so many keys, with so many bytes together, take no allocation.
+const INLINE_KEYS: usize = 4;
+const INLINE_BYTES: usize = 96;
+
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
 
@@ -69,9 +74,9 @@ impl Entry {
 /// in which they were first used, which a simulation repeats, in one piece of memory.
 #[derive(Debug, Default)]
 pub(crate) struct Tracker {
-    entries: Vec<Entry>,
+    entries: SmallVec<[Entry; INLINE_KEYS]>,
     /// The bytes of the keys.
-    bytes: Vec<u8>,
+    bytes: SmallVec<[u8; INLINE_BYTES]>,
     /// For each hash the newest entry with it, once there are more than a few.
     index: Option<Index>,
 }

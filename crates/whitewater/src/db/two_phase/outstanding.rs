@@ -28,7 +28,7 @@ pub(crate) struct OutstandingSections {
 
 #[derive(Debug, Default)]
 struct List {
-    by_name: BTreeMap<Box<[u8]>, Outstanding>,
+    by_name: BTreeMap<Arc<[u8]>, Outstanding>,
     /// Whether there ever was a section.
     any: bool,
     /// For logs with decisions on sections in older logs: the oldest log with such a section. It is

@@ -4,12 +4,16 @@ use super::look_up::{InBatch, Onto};
 use super::sorted::{Place, Sorted};
 use crate::entry::check_lengths;
 use crate::panics::{Guarded, caught};
+use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::sync::Arc;
 use whitewater_storage::batch::{self, Batch, Mark, has_value};
 use whitewater_storage::coding::varint_len;
 use whitewater_storage::key::{UserComparator, ValueType};
 use whitewater_storage::{Error, Result, planted};
+
+/// Up to so many operations take no allocation.
+const INLINE_OPERATIONS: usize = 8;
 
 /// Says that an operation is the first one on its key.
 const NONE: u32 = u32::MAX;
@@ -40,8 +44,8 @@ pub(super) struct Family {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Contents {
     pub batch: Batch,
-    operations: Vec<Operation>,
-    pub families: Vec<Family>,
+    operations: SmallVec<[Operation; INLINE_OPERATIONS]>,
+    pub families: SmallVec<[Family; 1]>,
 }
 
 /// The end of the contents at one moment.

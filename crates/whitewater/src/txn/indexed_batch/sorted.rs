@@ -3,17 +3,21 @@
 //! A sorted array in pieces: a search is two binary searches, and an insert moves the operations
 //! of one piece. The order is the caller's; here are numbers only.
 
+use smallvec::{SmallVec, smallvec};
 use std::cmp::Ordering;
 
 /// The number of operations at which a piece is split.
 const PIECE: usize = 256;
+
+/// Consecutive operations. A few take no allocation.
+type Piece = SmallVec<[u32; 8]>;
 
 /// The newest operation of each key, in the order of the keys.
 ///
 /// Invariant: no piece is empty.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Sorted {
-    pieces: Vec<Vec<u32>>,
+    pieces: SmallVec<[Piece; 1]>,
 }
 
 /// Where an operation is in [`Sorted`].
@@ -27,7 +31,7 @@ impl Sorted {
     /// Where the key is that `order` compares operations with: `Err` has the place of the first
     /// greater key, or that behind the last one of a piece.
     pub fn search(&self, mut order: impl FnMut(u32) -> Ordering) -> Result<Place, Place> {
-        let after = |piece: &Vec<u32>| piece.first().is_some_and(|&first| order(first).is_le());
+        let after = |piece: &Piece| piece.first().is_some_and(|&first| order(first).is_le());
         let piece = self.pieces.partition_point(after).saturating_sub(1);
         let Some(entries) = self.pieces.get(piece) else {
             return Err(Place { piece: 0, at: 0 });
@@ -53,14 +57,16 @@ impl Sorted {
     /// Inserts an operation at a place that a search returned as `Err`.
     pub fn insert(&mut self, place: Place, operation: u32) {
         let Some(piece) = self.pieces.get_mut(place.piece) else {
-            self.pieces.push(vec![operation]);
+            self.pieces.push(smallvec![operation]);
             return;
         };
         piece.insert(place.at, operation);
         if piece.len() > PIECE {
             // Keys that arrive in order fill whole pieces.
             let at_end = place.at + 1 == piece.len();
-            let tail = piece.split_off(if at_end { PIECE } else { PIECE / 2 });
+            let tail = piece
+                .drain(if at_end { PIECE } else { PIECE / 2 }..)
+                .collect();
             self.pieces.insert(place.piece + 1, tail);
         }
     }

@@ -26,11 +26,11 @@ impl Transaction {
                 "Two phase commit not supported for optimistic transactions.",
             ));
         };
-        if inner.name.is_empty() {
+        let Some(name) = &inner.name else {
             return Err(Error::invalid(
                 "Cannot prepare a transaction that has not been named.",
             ));
-        }
+        };
         let ended = match inner.state {
             State::Started => None,
             State::Prepared => Some("prepared"),
@@ -47,7 +47,7 @@ impl Transaction {
             return Err(expired());
         }
         let batch = inner.batch.batch();
-        match (self.engine).prepare_section(&inner.name, batch, &self.write_spec) {
+        match (self.engine).prepare_section(name, batch, &self.write_spec) {
             Ok(section) => {
                 inner.section = Some(section);
                 inner.state = State::Prepared;
@@ -204,9 +204,9 @@ impl Transaction {
 
     fn free_name(&self, inner: &Inner) {
         if let Some(this) = self.policy.pessimistic()
-            && !inner.name.is_empty()
+            && let Some(name) = &inner.name
         {
-            this.db.free_name(&inner.name);
+            this.db.free_name(name);
         }
     }
 }

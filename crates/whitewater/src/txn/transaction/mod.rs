@@ -60,8 +60,8 @@ pub(crate) struct Transaction {
 #[derive(Debug)]
 struct Inner {
     state: State,
-    /// Empty until it has one.
-    name: Vec<u8>,
+    /// Given once at most.
+    name: Option<Arc<[u8]>>,
     batch: IndexedBatch,
     /// What was prepared, if the state is that.
     section: Option<PreparedSection>,
@@ -127,7 +127,7 @@ impl Transaction {
         let mut inner = made.inner.borrow_mut();
         inner.state = State::Prepared;
         inner.tracker = keys;
-        inner.name = section.name().to_vec();
+        inner.name = Some(section.name().into());
         for op in section.batch().ops() {
             // What cannot be read back is not shown; the section is committed as it is.
             if let Ok(Op::Entry { cf, ty, key, value }) = op
@@ -156,7 +156,7 @@ impl Transaction {
             in_parts: spec.write_batch_flush_threshold > 0,
             inner: RefCell::new(Inner {
                 state: State::Started,
-                name: Vec::new(),
+                name: None,
                 batch: IndexedBatch::of_transaction(),
                 section: None,
                 commit_time: Batch::default(),
@@ -224,7 +224,12 @@ impl Transaction {
 
     /// The name; empty until it has one.
     pub fn name(&self) -> Vec<u8> {
-        self.inner.borrow().name.clone()
+        self.inner
+            .borrow()
+            .name
+            .as_deref()
+            .unwrap_or_default()
+            .to_vec()
     }
 
     /// Gives the transaction a name, which it needs to be prepared.
@@ -240,7 +245,7 @@ impl Transaction {
         if inner.state != State::Started || this.is_robbed() {
             return Err(Error::invalid("Transaction is beyond state for naming."));
         }
-        if !inner.name.is_empty() {
+        if inner.name.is_some() {
             return Err(Error::invalid("Transaction has already been named."));
         }
         if name.is_empty() || name.len() > LONGEST_NAME {
@@ -248,13 +253,14 @@ impl Transaction {
                 "Transaction name length must be between 1 and {LONGEST_NAME} chars."
             )));
         }
-        if !this.db.take_name(name) {
+        let name = Arc::from(name);
+        if !this.db.take_name(&name) {
             return Err(Error::invalid(format_args!(
                 "Duplicate txn name {}",
                 name.escape_ascii()
             )));
         }
-        inner.name = name.to_vec();
+        inner.name = Some(name);
         Ok(())
     }
 }
