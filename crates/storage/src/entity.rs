@@ -50,10 +50,114 @@ pub fn columns(entity: &[u8]) -> Result<Vec<Column<'_>>> {
     if columns.windows(2).all(|w| w[0].name < w[1].name) {
         Ok(columns)
     } else {
-        Err(Error::corruption(
-            "columns of a wide-column entity out of order",
-        ))
+        Err(out_of_order())
     }
+}
+
+/// A column of a wide-column entity: its name and its value, borrowed. The column without a name is
+/// the default column, the one that plain reads return.
+///
+/// Pairs are columns, too: what takes columns takes `("name", "value")`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct WideColumn<'a> {
+    /// The name; empty for the default column.
+    pub name: &'a [u8],
+    /// The value.
+    pub value: &'a [u8],
+}
+
+/// The name of the default column, which is empty.
+pub const DEFAULT_WIDE_COLUMN_NAME: &[u8] = b"";
+
+impl<'a> WideColumn<'a> {
+    /// A column.
+    pub fn new<N, V>(name: &'a N, value: &'a V) -> Self
+    where
+        N: AsRef<[u8]> + ?Sized,
+        V: AsRef<[u8]> + ?Sized,
+    {
+        WideColumn {
+            name: name.as_ref(),
+            value: value.as_ref(),
+        }
+    }
+}
+
+impl<'a, N, V> From<(&'a N, &'a V)> for WideColumn<'a>
+where
+    N: AsRef<[u8]> + ?Sized,
+    V: AsRef<[u8]> + ?Sized,
+{
+    fn from((name, value): (&'a N, &'a V)) -> Self {
+        WideColumn::new(name, value)
+    }
+}
+
+impl<'a, N: AsRef<[u8]>, V: AsRef<[u8]>> From<&'a (N, V)> for WideColumn<'a> {
+    fn from((name, value): &'a (N, V)) -> Self {
+        WideColumn::new(name, value)
+    }
+}
+
+impl<'a> From<&WideColumn<'a>> for WideColumn<'a> {
+    fn from(column: &WideColumn<'a>) -> Self {
+        *column
+    }
+}
+
+/// What is known of an entity once all of it was looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shape {
+    /// The value of the default column, if there is one.
+    pub default: Option<ColumnValue>,
+    /// Whether a column is in a blob file.
+    pub has_blobs: bool,
+}
+
+/// Checks all of an entity, without collecting its columns.
+///
+/// # Errors
+/// As [`columns`].
+pub fn shape(entity: &[u8]) -> Result<Shape> {
+    let (mut default, mut has_blobs) = (None, false);
+    let mut last: Option<&[u8]> = None;
+    for column in Columns::new(entity)? {
+        let Column { name, value } = column?;
+        if last.is_some_and(|last| last >= name) {
+            return Err(out_of_order());
+        }
+        last = Some(name);
+        has_blobs |= matches!(value, ColumnValue::Blob(_));
+        if name.is_empty() {
+            default = Some(value);
+        }
+    }
+    Ok(Shape { default, has_blobs })
+}
+
+/// Encodes an entity of version 1 from columns in any order.
+///
+/// # Errors
+/// RocksDB's: `Corruption` for two columns of one name, `InvalidArgument` for more columns or
+/// bytes than the format has room for.
+pub fn encode_sorted(mut columns: Vec<(&[u8], &[u8])>) -> Result<Vec<u8>> {
+    let limit = u32::MAX as usize;
+    if columns.len() > limit {
+        return Err(Error::invalid("Too many wide columns"));
+    }
+    columns.sort_unstable_by_key(|(name, _)| *name);
+    if columns.windows(2).any(|w| w[0].0 == w[1].0) {
+        return Err(out_of_order());
+    }
+    for (name, value) in &columns {
+        if name.len() > limit {
+            return Err(Error::invalid("Wide column name too long"));
+        }
+        if value.len() > limit {
+            return Err(Error::invalid("Wide column value too long"));
+        }
+    }
+    Ok(encode(&columns))
 }
 
 /// Encodes an entity of version 1. The columns must be sorted by name.
@@ -196,6 +300,11 @@ fn bad() -> Error {
     Error::corruption("malformed wide-column entity")
 }
 
+/// RocksDB's text.
+fn out_of_order() -> Error {
+    Error::corruption("Wide columns out of order")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,6 +371,39 @@ mod tests {
         assert_eq!(&entity[range], b"index");
         assert!(default_column(&v2(&[(b"", 0x12, b"index")])).is_err());
         assert!(columns(&v2_inline(&[(b"b", b""), (b"a", b"")])).is_err());
+    }
+
+    #[test]
+    fn columns_are_sorted_and_a_name_counts_once() {
+        let some: Vec<(&[u8], &[u8])> = vec![(b"b", b"2"), (b"", b"0"), (b"a", b"1")];
+        let sorted: &[(&[u8], &[u8])] = &[(b"", b"0"), (b"a", b"1"), (b"b", b"2")];
+        assert_eq!(encode_sorted(some).unwrap(), encode(sorted));
+        assert_eq!(encode_sorted(Vec::new()).unwrap(), encode(&[]));
+        let twice = encode_sorted(vec![(b"a", b"1"), (b"b", b""), (b"a", b"2")]).unwrap_err();
+        assert_eq!(twice.kind(), ErrorKind::Corruption);
+        assert_eq!(twice.to_string(), "Corruption: Wide columns out of order");
+    }
+
+    #[test]
+    fn the_shape_of_an_entity_is_that_of_its_columns() {
+        for entity in [
+            encode(&[]),
+            encode(&[(b"", b"v"), (b"a", b"x")]),
+            v2_inline(&[(b"a", b"x"), (b"b", b"")]),
+            v2(&[(b"", 0x11, b"index"), (b"a", 1, b"x")]),
+            v2(&[(b"", 1, b"v"), (b"a", 0x11, b"index")]),
+        ] {
+            let found = shape(&entity).unwrap();
+            assert_eq!(found.default, default_column(&entity).unwrap());
+            let columns = columns(&entity).unwrap();
+            let mut all = columns.iter();
+            let has_blobs = all.any(|c| matches!(c.value, ColumnValue::Blob(_)));
+            assert_eq!(found.has_blobs, has_blobs);
+            for len in 0..entity.len() {
+                assert!(shape(&entity[..len]).is_err(), "{len}");
+            }
+        }
+        assert!(shape(&v2_inline(&[(b"b", b""), (b"a", b"")])).is_err());
     }
 
     #[test]

@@ -40,6 +40,7 @@
 //! | know what survives a crash | the guide on [durability](guide::durability) |
 //! | write faster | the guide on [tuning writes](guide::tuning_writes) |
 //! | limit memory | the guide on [memory](guide::memory) |
+//! | keep several named values under a key | [`DB::put_entity`](DBCommon::put_entity), [`WideColumns`] |
 //! | update a value without reading it | [merge operators](merge_operator) |
 //! | load sorted data | [`SstFileWriter`], [`DB::ingest_external_file`](DBCommon::ingest_external_file) |
 //! | write what others must not change meanwhile | the guide on [transactions](guide::transactions), [`TransactionDB`], [`OptimisticTransactionDB`] |
@@ -78,7 +79,8 @@
 //! * Transactions differ in the points that their
 //!   [guide](guide::transactions#differences-from-rocksdb) lists.
 //! * An [`Error`] has its kind, the file and the offset, besides the text.
-//! * Additions: [`Options::set_fs`] and the [`fs`] module, [`WriteBatchWithIndex`],
+//! * Additions: [`Options::set_fs`] and the [`fs`] module, [`WriteBatchWithIndex`], wide columns
+//!   ([`DBCommon::put_entity`]),
 //!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,
 //!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], calls on
 //!   transactions that RocksDB has only in C++ ([`Transaction::pop_savepoint`] and others), and
@@ -157,23 +159,25 @@ pub use api::{
 };
 
 pub use api::{
-    AsColumnFamilyRef, BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier,
-    BottommostLevelCompaction, BoundColumnFamily, CStrLike, Cache, ChecksumType, ColumnFamily,
-    ColumnFamilyDescriptor, ColumnFamilyHandle, ColumnFamilyMetaData, ColumnFamilyRef,
-    ColumnFamilyTtl, CompactOptions, CompactionDecision, CompactionPri, DB, DBAccess, DBCommon,
-    DBCompactionStyle, DBCompressionType, DBIterator, DBIteratorWithThreadMode, DBPinnableSlice,
-    DBRawIterator, DBRawIteratorWithThreadMode, DBRecoveryMode, DBWALIterator, DBWithThreadMode,
-    DEFAULT_COLUMN_FAMILY_NAME, DataBlockIndexType, DeadlockPath, DeadlockStep, Direction, Env,
-    FifoCompactOptions, FileChecksum, FlushOptions, IndexedOperation, InfoLogger,
-    IngestExternalFileOptions, IterateBounds, IteratorMode, LiveFile, LockMode, LockStatus,
-    LogLevel, LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded,
-    OptimisticTransactionDB, OptimisticTransactionOptions, Options, PrefixRange,
-    PrepopulateBlockCache, Range, ReadOptions, ReadTier, ScrubProgress, SingleThreaded,
-    SliceTransform, Snapshot, SnapshotWithThreadMode, SstFileWriter, ThreadMode, Transaction,
-    TransactionDB, TransactionDBOptions, TransactionOptions, UniversalCompactOptions,
-    UniversalCompactionStopStyle, WaitForCompactOptions, WaitingFor, WalAccess, WriteBatch,
-    WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithIndex, WriteBatchWithIndexIterator,
-    WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
+    AsColumnFamilyRef, AttributeGroup, BlockBasedIndexType, BlockBasedOptions,
+    BlockBasedTablePinningTier, BottommostLevelCompaction, BoundColumnFamily, CStrLike, Cache,
+    ChecksumType, ColumnFamily, ColumnFamilyDescriptor, ColumnFamilyHandle, ColumnFamilyMetaData,
+    ColumnFamilyRef, ColumnFamilyTtl, CompactOptions, CompactionDecision, CompactionPri, DB,
+    DBAccess, DBCommon, DBCompactionStyle, DBCompressionType, DBIterator, DBIteratorWithThreadMode,
+    DBPinnableSlice, DBRawIterator, DBRawIteratorWithThreadMode, DBRecoveryMode, DBWALIterator,
+    DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME, DEFAULT_WIDE_COLUMN_NAME, DataBlockIndexType,
+    DeadlockPath, DeadlockStep, Direction, Env, FifoCompactOptions, FileChecksum, FlushOptions,
+    IndexedOperation, InfoLogger, IngestExternalFileOptions,
+    IterateBounds, IteratorMode, LiveFile, LockMode, LockStatus, LogLevel, LruCacheOptions,
+    MemtableFactory, MergeOperands, MultiThreaded, OptimisticTransactionDB,
+    OptimisticTransactionOptions, Options, PinnableWideColumns, PrefixRange, PrepopulateBlockCache,
+    Range, ReadOptions, ReadTier, ScrubProgress, SingleThreaded, SliceTransform, Snapshot,
+    SnapshotWithThreadMode, SstFileWriter, ThreadMode, Transaction, TransactionDB,
+    TransactionDBOptions, TransactionOptions, UniversalCompactOptions,
+    UniversalCompactionStopStyle, WaitForCompactOptions, WaitingFor, WalAccess, WideColumn,
+    WideColumns, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
+    WriteBatchWithIndex, WriteBatchWithIndexIterator, WriteBatchWithTransaction,
+    WriteBufferManager, WriteOptions,
 };
 
 /// The allocator jemalloc (cargo feature `jemalloc`). The program chooses it; this crate does

@@ -29,8 +29,10 @@
 //!
 //! Which entries are asked about:
 //! * the newest entry of a key among those that are compacted together, if it
-//!   is a plain value. Merge operands are kept; what they are merged to is asked
-//!   about the next time it is compacted;
+//!   is a plain value or a wide-column entity. Entities are kept, unless
+//!   [`filter_entity`](CompactionFilter::filter_entity) is written. Merge operands
+//!   are kept; what they are merged to is asked about the next time it is
+//!   compacted;
 //! * **snapshots do not hold a filter back**: it may remove or change a value
 //!   that a snapshot still reads;
 //! * flushes do not ask, so a key is seen once it is compacted out of level 0,
@@ -62,13 +64,14 @@
 //! be at once; with the same filter it will fail again as soon as the entries are
 //! compacted.
 
-pub use crate::operators::compaction_filter::Decision;
+pub use crate::operators::compaction_filter::{Decision, EntityDecision};
 
 use crate::operators::compaction_filter::{
     CompactionFilterContext, EntryFilter, FilterSource, Verdict,
 };
 use std::ffi::{CStr, CString};
 use whitewater_concurrent::system::Mutex;
+use whitewater_storage::entity::WideColumn;
 
 /// Decides about values while they are compacted; see the
 /// [module](self)'s documentation, also for what a panic of it does. Made by a
@@ -76,6 +79,17 @@ use whitewater_concurrent::system::Mutex;
 pub trait CompactionFilter {
     /// What to do with the value of `key`, which is compacted from `level`.
     fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Decision;
+
+    /// What to do with the wide-column entity of `key`, whose columns are in the order of their
+    /// names: kept by default, as RocksDB's `FilterV3` does. Not in the `rocksdb` crate.
+    fn filter_entity(
+        &mut self,
+        _level: u32,
+        _key: &[u8],
+        _columns: &[WideColumn<'_>],
+    ) -> EntityDecision {
+        EntityDecision::Keep
+    }
 
     /// The filter's name.
     fn name(&self) -> &CStr;
@@ -127,5 +141,13 @@ impl<C: CompactionFilter + Send> FilterSource for SharedFilter<C> {
 impl<C: CompactionFilter> EntryFilter for &Mutex<C> {
     fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Verdict {
         self.lock().filter(level, key, value).into()
+    }
+    fn filter_entity(
+        &mut self,
+        level: u32,
+        key: &[u8],
+        columns: &[WideColumn<'_>],
+    ) -> EntityDecision {
+        self.lock().filter_entity(level, key, columns)
     }
 }

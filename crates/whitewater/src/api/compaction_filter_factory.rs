@@ -55,9 +55,10 @@
 pub use crate::operators::compaction_filter::CompactionFilterContext;
 
 use crate::api::compaction_filter::CompactionFilter;
-use crate::operators::compaction_filter::{EntryFilter, FilterSource, Verdict};
+use crate::operators::compaction_filter::{EntityDecision, EntryFilter, FilterSource, Verdict};
 use std::ffi::CStr;
 use whitewater_concurrent::system::Mutex;
+use whitewater_storage::entity::WideColumn;
 
 /// Makes compaction filters. Threads that compact at the same time take turns
 /// in asking for one; each filter is used by one thread.
@@ -93,5 +94,13 @@ struct Made<C>(C);
 impl<C: CompactionFilter> EntryFilter for Made<C> {
     fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Verdict {
         self.0.filter(level, key, value).into()
+    }
+    fn filter_entity(
+        &mut self,
+        level: u32,
+        key: &[u8],
+        columns: &[WideColumn<'_>],
+    ) -> EntityDecision {
+        self.0.filter_entity(level, key, columns)
     }
 }

@@ -4,6 +4,7 @@ use super::column_family::ColumnFamilyHandle;
 use super::db::{DB, DBAccess};
 use super::iterator_handle::IteratorHandle;
 use super::options::ReadOptions;
+use crate::entry::columns::WideColumn;
 use crate::read::db_iter::DbIter;
 use crate::txn::indexed_batch::cursor::BatchCursor;
 use whitewater_storage::Error;
@@ -234,7 +235,28 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         self.inner.key()
     }
 
-    /// The value, when valid.
+    /// The columns, when valid, in the order of their names. A plain value is one column, the
+    /// default one. Not in the `rocksdb` crate.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::WideColumn;
+    ///
+    /// db.put_entity("7", [("name", "ada"), ("", "row 7")])?;
+    /// let mut iterator = db.raw_iterator();
+    /// iterator.seek_to_first();
+    /// assert_eq!(iterator.value(), Some(&b"row 7"[..]));
+    /// let columns = iterator.columns().expect("it stands on a key");
+    /// assert_eq!(columns[1], WideColumn::new("name", "ada"));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn columns(&self) -> Option<Vec<WideColumn<'_>>> {
+        self.inner.columns()
+    }
+
+    /// The value, when valid; of an entity, the default column.
     pub fn value(&self) -> Option<&[u8]> {
         self.inner.value()
     }

@@ -1,5 +1,6 @@
 //! What a public iterator stands for.
 
+use crate::entry::columns::WideColumn;
 use crate::read::db_iter::DbIter;
 use crate::txn::indexed_batch::cursor::BatchCursor;
 use crate::txn::indexed_batch::over_db::BatchOverDb;
@@ -129,6 +130,11 @@ impl IteratorHandle {
     #[inline]
     pub(super) fn value(&self) -> Option<&[u8]> {
         call!(&self.0, inner => inner.value())
+    }
+
+    /// The columns, when valid.
+    pub(super) fn columns(&self) -> Option<Vec<WideColumn<'_>>> {
+        call!(&self.0, inner => inner.columns())
     }
 
     /// Key and value, when valid.

@@ -6,8 +6,9 @@
 //!
 //! * `db`: the handle, [`options`]: what it is opened with, `env`: threads it shares;
 //!   `column_family`, `snapshot`, `iterator`, `iterator_handle`, `iter_range`, `wal_iterator`,
-//!   `pinnable`, `write_batch`, `write_batch_with_index`, `sst_file_writer`, [`checkpoint`],
-//!   [`backup`]: what one gets from it or gives it.
+//!   `pinnable`, `wide_columns`, `write_batch`,
+//!   `write_batch_with_index`, `sst_file_writer`, [`checkpoint`], [`backup`]: what one gets from it
+//!   or gives it.
 //! * [`compaction_filter`], [`compaction_filter_factory`], [`merge_operator`],
 //!   `slice_transform`: user code.
 //! * `transactions`: transactions, and databases with them.
@@ -38,10 +39,12 @@ pub(crate) mod sst_file_writer;
 pub mod statistics;
 pub(crate) mod transactions;
 pub(crate) mod wal_iterator;
+pub(crate) mod wide_columns;
 pub(crate) mod write_batch;
 pub(crate) mod write_batch_with_index;
 
 pub use crate::db::scrub::ScrubProgress;
+pub use crate::entry::columns::{DEFAULT_WIDE_COLUMN_NAME, WideColumn, WideColumns};
 pub use crate::logger::LogLevel;
 pub use c_str::CStrLike;
 pub use column_family::{
@@ -78,6 +81,7 @@ pub use transactions::{
     TransactionOptions, WaitingFor,
 };
 pub use wal_iterator::DBWALIterator;
+pub use wide_columns::{AttributeGroup, PinnableWideColumns};
 pub use write_batch::{
     WriteBatch, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithTransaction,
 };

@@ -1,6 +1,7 @@
 //! Making tables outside a database.
 
 use super::options::Options;
+use crate::entry::columns::{WideColumn, encode_columns};
 use crate::external::writer::{ExternalTable, not_open};
 use std::path::Path;
 use whitewater_concurrent::system::Mutex;
@@ -115,6 +116,38 @@ impl<'a> SstFileWriter<'a> {
         V: AsRef<[u8]>,
     {
         self.add(ValueType::Value, key.as_ref(), value.as_ref())
+    }
+
+    /// Adds a key and its columns: a wide-column entity, as
+    /// [`put_entity`](crate::DBCommon::put_entity) writes it. Not in the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// As [`put`](Self::put), and `Corruption` for two columns of one name.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path().join("table.sst");
+    /// use whitewater::{DB, Options, SstFileWriter};
+    ///
+    /// let options = Options::default();
+    /// let mut writer = SstFileWriter::create(&options);
+    /// writer.open(&path)?;
+    /// writer.put_entity("7", [("name", "ada")])?;
+    /// writer.finish()?;
+    /// let db = DB::open_default(dir.path().join("db"))?;
+    /// db.ingest_external_file(vec![&path])?;
+    /// assert_eq!(db.get_entity("7")?.expect("ingested").get("name"), Some(&b"ada"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn put_entity<'c, K, I>(&mut self, key: K, columns: I) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        I: IntoIterator,
+        I::Item: Into<WideColumn<'c>>,
+    {
+        let entity = encode_columns(columns)?;
+        self.add(ValueType::WideColumnEntity, key.as_ref(), &entity)
     }
 
     /// Adds the version `ts` of a key. Versions of a key come newest first.

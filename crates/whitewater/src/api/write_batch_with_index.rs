@@ -6,6 +6,8 @@ use super::iterator::DBRawIteratorWithThreadMode;
 use super::options::ReadOptions;
 use super::write_batch::WriteBatch;
 use crate::column_family::{ColumnFamilyData, no_timestamp};
+use crate::entry::answer::Answer;
+use crate::entry::columns::{WideColumn, WideColumns, encode_columns};
 use crate::options::read::has_checksums;
 use crate::txn::indexed_batch::IndexedBatch;
 use crate::txn::indexed_batch::entries::Entries;
@@ -172,6 +174,45 @@ impl WriteBatchWithIndex {
         self.note(pushed);
     }
 
+    /// Sets `key` to a wide-column entity, as [`put_entity`](DBCommon::put_entity) tells.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::{ReadOptions, WriteBatchWithIndex};
+    ///
+    /// let mut batch = WriteBatchWithIndex::default();
+    /// batch.put_entity("7", [("name", "ada")]);
+    /// let columns = batch.get_entity_from_batch_and_db(&db, &ReadOptions::default(), "7")?;
+    /// assert_eq!(columns.expect("just put").get("name"), Some(&b"ada"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn put_entity<'c, K, I>(&mut self, key: K, columns: I)
+    where
+        K: AsRef<[u8]>,
+        I: IntoIterator,
+        I::Item: Into<WideColumn<'c>>,
+    {
+        match encode_columns(columns) {
+            Ok(entity) => self.push(ValueType::WideColumnEntity, key.as_ref(), &entity),
+            Err(e) => self.note(Err(e)),
+        }
+    }
+
+    /// Sets `key` of `cf` to a wide-column entity.
+    pub fn put_entity_cf<'c, K, I>(&mut self, cf: &impl AsColumnFamilyRef, key: K, columns: I)
+    where
+        K: AsRef<[u8]>,
+        I: IntoIterator,
+        I::Item: Into<WideColumn<'c>>,
+    {
+        let cf = cf.inner().data();
+        let pushed = encode_columns(columns)
+            .and_then(|entity| self.inner.put_entity(cf, key.as_ref(), &entity));
+        self.note(pushed);
+    }
+
     /// Merges `value` into `key`.
     pub fn merge<K: AsRef<[u8]>, V: AsRef<[u8]>>(&mut self, key: K, value: V) {
         self.push(ValueType::Merge, key.as_ref(), value.as_ref());
@@ -302,7 +343,32 @@ impl WriteBatchWithIndex {
         self.check()?;
         let key = key.as_ref();
         let found = (self.inner).look_up_in(DEFAULT_CF, &self.comparator, key)?;
-        copied(found.without_operator())
+        copied(found.without_operator(key))
+    }
+
+    /// The columns of `key` in the batch, of which a plain value is one; `None` when the batch
+    /// deletes it or does not know it.
+    ///
+    /// # Errors
+    /// As [`get_from_batch`](Self::get_from_batch).
+    pub fn get_entity_from_batch<K: AsRef<[u8]>>(&self, key: K) -> Result<Option<WideColumns>> {
+        self.check()?;
+        let key = key.as_ref();
+        let found = (self.inner).look_up_in(DEFAULT_CF, &self.comparator, key)?;
+        found.without_operator(key)
+    }
+
+    /// The columns of `key` of `cf` in the batch, with the merges in it.
+    ///
+    /// # Errors
+    /// As [`get_from_batch_cf`](Self::get_from_batch_cf).
+    pub fn get_entity_from_batch_cf<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+    ) -> Result<Option<WideColumns>> {
+        self.check()?;
+        self.inner.get(cf.inner().data(), key.as_ref())
     }
 
     /// The value of `key` of `cf` in the batch, with the merges in it; `None` when the batch
@@ -369,13 +435,44 @@ impl WriteBatchWithIndex {
         copied(self.get_over(db, cf.inner().data(), readopts, key.as_ref()))
     }
 
-    fn get_over<T: ThreadMode, D: DBInner>(
+    /// The columns that `key` will have when the batch is written to `db`.
+    ///
+    /// # Errors
+    /// As [`get_from_batch_and_db`](Self::get_from_batch_and_db).
+    pub fn get_entity_from_batch_and_db<T: ThreadMode, D: DBInner, K: AsRef<[u8]>>(
+        &self,
+        db: &DBCommon<T, D>,
+        readopts: &ReadOptions,
+        key: K,
+    ) -> Result<Option<WideColumns>> {
+        let cf = db.engine().default_cf();
+        let found = self.get_over::<_, _, WideColumns>(db, cf, readopts, key.as_ref())?;
+        Ok(found.map(|columns| columns.copied()))
+    }
+
+    /// The columns that `key` of `cf` will have when the batch is written to `db`.
+    ///
+    /// # Errors
+    /// As [`get_from_batch_and_db`](Self::get_from_batch_and_db).
+    pub fn get_entity_from_batch_and_db_cf<T: ThreadMode, D: DBInner, K: AsRef<[u8]>>(
+        &self,
+        db: &DBCommon<T, D>,
+        readopts: &ReadOptions,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+    ) -> Result<Option<WideColumns>> {
+        let cf = cf.inner().data();
+        let found = self.get_over::<_, _, WideColumns>(db, cf, readopts, key.as_ref())?;
+        Ok(found.map(|columns| columns.copied()))
+    }
+
+    fn get_over<T: ThreadMode, D: DBInner, A: Answer>(
         &self,
         db: &DBCommon<T, D>,
         cf: &Arc<ColumnFamilyData>,
         readopts: &ReadOptions,
         key: &[u8],
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<A>> {
         self.check()?;
         let engine = db.engine();
         (self.inner).get_over(cf, key, || engine.get(cf, key, &readopts.spec))
@@ -449,6 +546,13 @@ pub enum IndexedOperation<'a> {
         key: &'a [u8],
         /// Its value.
         value: &'a [u8],
+    },
+    /// Sets a key to a wide-column entity.
+    PutEntity {
+        /// The key.
+        key: &'a [u8],
+        /// The entity, for [`WideColumns::deserialize`].
+        entity: &'a [u8],
     },
     /// Merges into a key.
     Merge {
@@ -526,6 +630,7 @@ impl WriteBatchWithIndexIterator {
     pub fn operation(&self) -> Option<IndexedOperation<'_>> {
         let (ty, key, value) = self.entries.entry()?;
         Some(match ty {
+            ValueType::WideColumnEntity => IndexedOperation::PutEntity { key, entity: value },
             ValueType::Merge => IndexedOperation::Merge { key, value },
             ValueType::Deletion => IndexedOperation::Delete { key },
             ValueType::SingleDeletion => IndexedOperation::SingleDelete { key },

@@ -15,7 +15,9 @@
 
 use super::Engine;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
+use crate::entry::blobs::NoBlobs;
 use crate::entry::check_lengths;
+use crate::entry::columns::WideColumns;
 use crate::entry::get_context::GetContext;
 use crate::memtable::{Fold, Memtable};
 use crate::read::estimate;
@@ -23,6 +25,7 @@ use crate::write::MemtableMap;
 use bytes::Bytes;
 use std::ptr;
 use std::sync::Arc;
+use whitewater_storage::Result;
 use whitewater_storage::key::{SequenceNumber, ValueType};
 
 /// Folds merges into the memtables of one generation.
@@ -53,7 +56,7 @@ impl Fold for Folding<'_> {
         user_key: &[u8],
         operand: &[u8],
         seq: SequenceNumber,
-    ) -> Option<Bytes> {
+    ) -> Option<(ValueType, Bytes)> {
         let family = self.family(memtable)?;
         let view = family.pin();
         let operator = view.options.merge_operator.as_deref()?;
@@ -80,10 +83,23 @@ impl Fold for Folding<'_> {
             }
         }
         // The write has reserved its place, so flushes wait for it.
-        let value = self.engine.on_own_thread(|| ctx.finish()).ok()??;
+        let ty = match ctx.has_entity() {
+            true => ValueType::WideColumnEntity,
+            false => ValueType::Value,
+        };
+        let value = self.engine.on_own_thread(|| folded(ctx)).ok()??;
         check_lengths(user_key, &value).ok()?;
-        Some(value)
+        Some((ty, value))
     }
+}
+
+/// What is stored for the key of `ctx`: its value, or its entity with the merged default column.
+fn folded(mut ctx: GetContext<'_>) -> Result<Option<Bytes>> {
+    if !ctx.has_entity() {
+        return ctx.finish();
+    }
+    let columns = ctx.finish_with::<WideColumns>(&NoBlobs)?;
+    Ok(columns.map(|columns| columns.encode().into()))
 }
 
 /// Whether `memtable` is a memtable of the view.

@@ -13,8 +13,8 @@
 //!   stored as values), [`timestamps`]; `switch` (new memtables, a new log, a new
 //!   generation), `switch_guard` (the time in which no generation is open); `stalls`,
 //!   `budget` (a shared limit on the memory of memtables).
-//! * Reading: [`reads`], `views` (what reads begin with), [`updates`] (the logs, as batches),
-//!   `conflicts` (whether a key has changed).
+//! * Reading: [`reads`], `views` (what reads begin with), [`updates`] (the
+//!   logs, as batches), `conflicts` (whether a key has changed).
 //! * Flushes and compactions: [`background`] runs them; `flush_request` and `manual`
 //!   request them; `scheduled_work` finds what is due by time.
 //! * Column families, tables and options: `column_families`, [`ingest`], `checkpoint`,

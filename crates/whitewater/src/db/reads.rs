@@ -3,6 +3,7 @@
 use super::Engine;
 use super::ttl::{TIMESTAMP, unstamped};
 use crate::column_family::{ColumnFamilyData, SuperVersion, check_timestamp, no_timestamp};
+use crate::entry::answer::Answer;
 use crate::entry::get_context::GetContext;
 use crate::memtable::Memtable;
 use crate::options::CfOptions;
@@ -25,7 +26,7 @@ use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use whitewater_concurrent::system;
 use whitewater_storage::internal_iterator::BoxedIterator;
-use whitewater_storage::key::lookup_key;
+use whitewater_storage::key::{SequenceNumber, lookup_key};
 use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
@@ -40,51 +41,51 @@ struct Sources {
 }
 
 impl Engine {
-    /// Returns the newest value of `key` that is visible to `spec`.
-    pub fn get(
+    /// Returns the newest value, or the newest columns, of `key` that are visible to `spec`.
+    pub fn get<A: Answer>(
         &self,
         cf: &Arc<ColumnFamilyData>,
         key: &[u8],
         spec: &ReadSpec,
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<A>> {
         let _timer = self.time(Histogram::DbGet);
         let _activity = self.reads_for(Activity::Get);
         let choosing = perf_context::timer(PerfMetric::GetSnapshotTime);
-        let found = match &self.commit.undecided {
+        let found: Option<A> = match &self.commit.undecided {
             None => {
                 let view = cf.pin();
                 self.check_spec(cf, &view, spec)?;
                 let at = ReadAt::from(self.sequence_in(&view, spec));
                 choosing.stop();
-                self.get_in(cf, &view, key, at, spec)
+                self.get_in(cf, &view, key, at, spec)?
             }
             // Apart, so that the usual look-up has no point that would have to be dropped.
             Some(undecided) => {
                 let (view, point) = self.view_beside_undecided::<Guard<_>>(undecided, cf, spec);
                 self.check_spec(cf, &view, spec)?;
                 choosing.stop();
-                self.get_in(cf, &view, key, point.at(), spec)
+                self.get_in(cf, &view, key, point.at(), spec)?
             }
         };
-        if let Ok(Some(value)) = &found {
-            let bytes = value.len() as u64;
+        if let Some(value) = &found {
+            let bytes = value.size() as u64;
             perf_context::count(PerfMetric::GetReadBytes, bytes);
             if let Some(statistics) = self.statistics() {
                 statistics.record(Histogram::BytesPerRead, bytes);
             }
         }
-        found
+        Ok(found)
     }
 
     /// Looks `key` up in `view`. Panics of user code become errors.
-    pub(super) fn get_in(
+    pub(super) fn get_in<A: Answer>(
         &self,
         cf: &ColumnFamilyData,
         view: &SuperVersion,
         key: &[u8],
         at: ReadAt<'_>,
         spec: &ReadSpec,
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<A>> {
         if runs_user_code(view) {
             self.look_up_beside_user_code(cf, view, key, at, spec)
         } else {
@@ -95,69 +96,33 @@ impl Engine {
     /// [`look_up_in`](Self::look_up_in) if a comparator or a prefix extractor may panic. A
     /// function of its own, so that the usual look-up has no second copy.
     #[cold]
-    fn look_up_beside_user_code(
+    fn look_up_beside_user_code<A: Answer>(
         &self,
         cf: &ColumnFamilyData,
         view: &SuperVersion,
         key: &[u8],
         at: ReadAt<'_>,
         spec: &ReadSpec,
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<A>> {
         caught(Guarded::Comparator("a read"), || {
             self.look_up_in(cf, view, key, at, spec)
         })
     }
 
-    // Long: the path of a look-up through all sources, which is kept in one function for speed.
     #[inline]
-    fn look_up_in(
+    fn look_up_in<A: Answer>(
         &self,
         cf: &ColumnFamilyData,
         view: &SuperVersion,
         key: &[u8],
         at: ReadAt<'_>,
         spec: &ReadSpec,
-    ) -> Result<Option<Bytes>> {
-        let seq = at.sequence;
-        let version = spec.timestamp.as_ref().map(|time| [key, time].concat());
-        let version = version.as_deref();
+    ) -> Result<Option<A>> {
         let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref())
             .of_family(&cf.name)
             .ignoring_tombstones(spec.ignore_range_deletions)
             .passing_over(at.undecided);
-        if !self.passes_over_memtables(spec) {
-            let asking = perf_context::timer(PerfMetric::GetFromMemtableTime);
-            let mut asked = 1;
-            let look_up = |mem: &Memtable, ctx: &mut GetContext<'_>| match version {
-                None => mem.get(key, seq, ctx),
-                Some(version) => mem.get_version(version, seq, ctx),
-            };
-            look_up(&view.mem, &mut ctx)?;
-            for mem in &view.imm {
-                if ctx.done() {
-                    break;
-                }
-                asked += 1;
-                look_up(mem, &mut ctx)?;
-            }
-            asking.stop();
-            perf_context::count(PerfMetric::GetFromMemtableCount, asked);
-        }
-        let in_memory = ctx.done();
-        if !in_memory && spec.tier != ReadTier::Memtable {
-            let _timer = perf_context::timer(PerfMetric::GetFromOutputFilesTime);
-            let key = version.unwrap_or(key);
-            let lookup = lookup_key(key, seq);
-            level::get(
-                &view.version,
-                &self.files.tables,
-                &cf.comparator,
-                key,
-                &lookup,
-                spec.table(),
-                &mut ctx,
-            )?;
-        }
+        let in_memory = self.gather_in(cf, view, key, at.sequence, spec, &mut ctx)?;
         let _timer = perf_context::timer(PerfMetric::GetPostProcessTime);
         let (level, operands) = (ctx.level(), ctx.num_operands());
         let blobs = BorrowedBlobs {
@@ -170,7 +135,7 @@ impl Engine {
             0 => ctx.finish_with(&blobs),
             _ => self.count_merge(operands, || ctx.finish_with(&blobs)),
         };
-        let found = unstamped(&view.options, finished?)?;
+        let found: Option<A> = unstamped(&view.options, finished?)?;
         if let Some(statistics) = self.statistics() {
             let at = match level {
                 Some(0) => Some(Ticker::GetHitL0),
@@ -190,10 +155,60 @@ impl Engine {
             statistics.add(Ticker::NumberKeysRead, 1);
             statistics.add(
                 Ticker::BytesRead,
-                found.as_ref().map_or(0, |v| v.len() as u64),
+                found.as_ref().map_or(0, |v| v.size() as u64),
             );
         }
         Ok(found)
+    }
+
+    /// Asks the sources of `view` for `key`, until `ctx` wants no more. Returns whether memtables
+    /// had the answer.
+    #[inline(always)]
+    pub(super) fn gather_in(
+        &self,
+        cf: &ColumnFamilyData,
+        view: &SuperVersion,
+        key: &[u8],
+        seq: SequenceNumber,
+        spec: &ReadSpec,
+        ctx: &mut GetContext<'_>,
+    ) -> Result<bool> {
+        let version = spec.timestamp.as_ref().map(|time| [key, time].concat());
+        let version = version.as_deref();
+        if !self.passes_over_memtables(spec) {
+            let asking = perf_context::timer(PerfMetric::GetFromMemtableTime);
+            let mut asked = 1;
+            let look_up = |mem: &Memtable, ctx: &mut GetContext<'_>| match version {
+                None => mem.get(key, seq, ctx),
+                Some(version) => mem.get_version(version, seq, ctx),
+            };
+            look_up(&view.mem, ctx)?;
+            for mem in &view.imm {
+                if ctx.done() {
+                    break;
+                }
+                asked += 1;
+                look_up(mem, ctx)?;
+            }
+            asking.stop();
+            perf_context::count(PerfMetric::GetFromMemtableCount, asked);
+        }
+        let in_memory = ctx.done();
+        if !in_memory && spec.tier != ReadTier::Memtable {
+            let _timer = perf_context::timer(PerfMetric::GetFromOutputFilesTime);
+            let key = version.unwrap_or(key);
+            let lookup = lookup_key(key, seq);
+            level::get(
+                &view.version,
+                &self.files.tables,
+                &cf.comparator,
+                key,
+                &lookup,
+                spec.table(),
+                ctx,
+            )?;
+        }
+        Ok(in_memory)
     }
 
     /// Whether a look-up skips memtables, because their entries may be lost.
@@ -202,11 +217,11 @@ impl Engine {
     }
 
     /// Looks up all keys in one consistent view, whatever their column families.
-    pub fn multi_get(
+    pub fn multi_get<A: Answer>(
         &self,
         keys: &[(&Arc<ColumnFamilyData>, &[u8])],
         spec: &ReadSpec,
-    ) -> Vec<Result<Option<Bytes>>> {
+    ) -> Vec<Result<Option<A>>> {
         let _timer = self.time(Histogram::DbMultiget);
         let _activity = self.reads_for(Activity::MultiGet);
         let mut cfs: Vec<&Arc<ColumnFamilyData>> = keys.iter().map(|(cf, _)| *cf).collect();
@@ -232,7 +247,7 @@ impl Engine {
         views.extend(cfs[views.len()..].iter().map(|cf| cf.pin_owned()));
         drop(one_age);
         cfs.iter().for_each(|cf| cf.pass_over_hidden(&mut point));
-        let found: Vec<Result<Option<Bytes>>> = keys
+        let found: Vec<Result<Option<A>>> = keys
             .iter()
             .map(|(cf, key)| {
                 let mut at = cfs.partition_point(|c| c.id < cf.id);
@@ -245,7 +260,7 @@ impl Engine {
             })
             .collect();
         let values = found.iter().flatten().flatten();
-        let bytes = values.map(|value| value.len() as u64).sum();
+        let bytes = values.map(|value| value.size() as u64).sum();
         perf_context::count(PerfMetric::MultigetReadBytes, bytes);
         if let Some(statistics) = self.statistics() {
             statistics.record(Histogram::BytesPerMultiget, bytes);
@@ -309,7 +324,7 @@ impl Engine {
         if spec.timestamp.is_some() {
             let mut cached = spec.clone();
             cached.tier = ReadTier::BlockCache;
-            return match self.get_in(cf, view, key, at, &cached) {
+            return match self.get_in::<Bytes>(cf, view, key, at, &cached) {
                 Ok(found) => (found.is_some(), found),
                 Err(_) => (true, None),
             };
@@ -500,7 +515,7 @@ impl Engine {
     /// # Errors
     /// Errors of `check_snapshot`; `InvalidArgument` when a timestamp is missing, has the
     /// wrong size or is below the limit of the history.
-    fn check_spec(
+    pub(super) fn check_spec(
         &self,
         cf: &ColumnFamilyData,
         view: &SuperVersion,
@@ -576,7 +591,7 @@ impl Engine {
 
 /// Whether a read of `view` runs user code.
 #[inline]
-fn runs_user_code(view: &SuperVersion) -> bool {
+pub(super) fn runs_user_code(view: &SuperVersion) -> bool {
     view.options.runs_user_code() || view.version.open_with.runs_user_code
 }
 

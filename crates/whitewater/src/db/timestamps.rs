@@ -73,6 +73,9 @@ impl Stamped {
             if size == 0 {
                 continue;
             }
+            if ty == ValueType::WideColumnEntity {
+                return memtables.check_unstamped(cf); // there are none with a timestamp
+            }
             check_type(ty)?;
             if key.len() < size {
                 return memtables.check_unstamped(cf);

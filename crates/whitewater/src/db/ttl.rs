@@ -7,14 +7,16 @@
 
 use super::Engine;
 use crate::clock::Clock;
+use crate::entry::answer::Answer;
 use crate::operators::compaction_filter::{
-    CompactionFilterContext, EntryFilter, FilterSource, Verdict,
+    CompactionFilterContext, EntityDecision, EntryFilter, FilterSource, Verdict,
 };
 use crate::operators::merge::MergeOperator;
 use crate::options::CfOptions;
 use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::batch::{Batch, Op};
+use whitewater_storage::entity::WideColumn;
 use whitewater_storage::key::ValueType;
 use whitewater_storage::{Error, Result};
 
@@ -97,6 +99,19 @@ impl EntryFilter for TtlFilter<'_> {
             verdict => verdict,
         }
     }
+
+    /// Entities have no time: they were written without a time to live.
+    fn filter_entity(
+        &mut self,
+        level: u32,
+        key: &[u8],
+        columns: &[WideColumn<'_>],
+    ) -> EntityDecision {
+        match &mut self.inner {
+            Some(inner) => inner.filter_entity(level, key, columns),
+            None => EntityDecision::Keep,
+        }
+    }
 }
 
 /// The current time as it is stored.
@@ -109,7 +124,7 @@ fn timestamp(clock: &Clock) -> [u8; TIMESTAMP] {
 ///
 /// # Errors
 /// `Corruption` for a value that has no timestamp, or one that is too old to be one.
-pub(crate) fn strip(value: &Bytes) -> Result<Bytes> {
+fn strip(value: &Bytes) -> Result<Bytes> {
     let Some((content, written)) = value.split_last_chunk::<TIMESTAMP>() else {
         return Err(Error::corruption(
             "Error: value's length less than timestamp's",
@@ -206,9 +221,9 @@ impl Engine {
 /// # Errors
 /// Errors of [`strip`].
 #[inline]
-pub(super) fn unstamped(options: &CfOptions, found: Option<Bytes>) -> Result<Option<Bytes>> {
+pub(super) fn unstamped<A: Answer>(options: &CfOptions, found: Option<A>) -> Result<Option<A>> {
     match found {
-        Some(value) if options.values_have_times => strip(&value).map(Some),
+        Some(value) if options.values_have_times => value.map_plain(strip).map(Some),
         found => Ok(found),
     }
 }

@@ -6,6 +6,7 @@
 //! number (the context does not know that number). Entries whose writes were undecided are
 //! passed over here, so that no source need know of them.
 
+use super::answer::Answer;
 use super::blobs::{Blobs, NoBlobs};
 use super::payload::{Payload, payload};
 use crate::operators::merge::{MergeOperator, Merger, full_merge};
@@ -195,7 +196,7 @@ impl<'a> GetContext<'a> {
     pub fn parsed(&mut self, key: ParsedKey<'_>, value: Bytes) -> Result<bool> {
         let more = self.entry(key.seq, key.ty, || value)?;
         if let Some(Base::Part(part)) = &mut self.base
-            && part.is_blob
+            && (part.is_blob || part.is_entity)
             && part.own_key.is_none()
             && key.user_key != self.user_key
         {
@@ -209,12 +210,9 @@ impl<'a> GetContext<'a> {
         self.base.is_some() || (!self.operands.is_empty() && self.merger.operator.is_none())
     }
 
-    /// The stored bytes of the wide-column entity that lies below the operands, if one does.
-    pub fn entity(&self) -> Option<Bytes> {
-        match &self.base {
-            Some(Base::Part(part)) if part.is_entity => Some(part.stored.clone()),
-            _ => None,
-        }
+    /// Whether a wide-column entity lies below the operands.
+    pub fn has_entity(&self) -> bool {
+        matches!(&self.base, Some(Base::Part(part)) if part.is_entity)
     }
 
     /// Whether merge operands were found, so that the key exists in some form.
@@ -235,39 +233,56 @@ impl<'a> GetContext<'a> {
     ///
     /// # Errors
     /// Errors of the merge (see [`full_merge`]) and of reading a blob.
-    pub fn finish_with(&mut self, blobs: &dyn Blobs) -> Result<Option<Bytes>> {
+    #[inline]
+    pub fn finish_with<A: Answer>(&mut self, blobs: &dyn Blobs) -> Result<Option<A>> {
         if !self.operands.is_empty() && self.merger.operator.is_none() {
             // Nothing is read for a merge that is going to fail.
-            return full_merge(self.merger, self.user_key, None, &[]).map(|v| Some(v.into()));
+            let merged = full_merge(self.merger, self.user_key, None, &[])?;
+            return Ok(Some(A::of_value(merged.into())));
         }
-        let existing = match self.base.take() {
-            Some(Base::Value(value)) => Some(value),
-            Some(Base::Part(part)) => Some(part.value(self.user_key, blobs)?),
-            Some(Base::Deleted) | None => None,
-        };
+        let existing = self.take_base(blobs)?;
         if self.operands.is_empty() {
             return Ok(existing);
         }
         let mut operands: Vec<&[u8]> = self.operands.iter().rev().map(|o| &o[..]).collect();
         planted!(OperandsReversed => operands.reverse());
-        let existing = existing.as_deref();
-        let merged = full_merge(self.merger, self.user_key, existing, &operands)?;
-        Ok(Some(merged.into()))
+        let base = existing.as_ref().map(A::merge_base);
+        let merged = full_merge(self.merger, self.user_key, base, &operands)?;
+        Ok(Some(match &existing {
+            Some(existing) => existing.with_merged(merged),
+            None => A::of_value(merged.into()),
+        }))
+    }
+
+    /// What lies below the operands.
+    ///
+    /// # Errors
+    /// Errors of reading a blob.
+    #[inline]
+    fn take_base<A: Answer>(&mut self, blobs: &dyn Blobs) -> Result<Option<A>> {
+        Ok(match self.base.take() {
+            Some(Base::Value(value)) => Some(A::of_value(value)),
+            Some(Base::Part(part)) => Some(part.answer(self.user_key, blobs)?),
+            Some(Base::Deleted) | None => None,
+        })
     }
 }
 
 impl BasePart {
-    /// The value, for a look-up of `user_key`.
+    /// The answer that the base is, for a look-up of `user_key`.
     ///
     /// # Errors
     /// Errors of reading a blob.
     #[cold]
-    fn value(self, user_key: &[u8], blobs: &dyn Blobs) -> Result<Bytes> {
-        if self.is_blob {
-            let key = self.own_key.as_deref().unwrap_or(user_key);
-            return blobs.read(key, &self.stored[self.range]);
+    fn answer<A: Answer>(self, user_key: &[u8], blobs: &dyn Blobs) -> Result<A> {
+        let key = self.own_key.as_deref().unwrap_or(user_key);
+        if self.is_entity {
+            return A::of_entity(key, self.stored, blobs);
         }
-        Ok(self.stored.slice(self.range))
+        Ok(A::of_value(match self.is_blob {
+            true => blobs.read(key, &self.stored[self.range])?,
+            false => self.stored.slice(self.range),
+        }))
     }
 }
 
@@ -370,7 +385,8 @@ mod tests {
                 ctx.entry(seq, ty, || Bytes::copy_from_slice(value))
                     .unwrap();
             }
-            ctx.finish_with(&Known).map(|v| v.map(|v| v.to_vec()))
+            ctx.finish_with::<Bytes>(&Known)
+                .map(|v| v.map(|v| v.to_vec()))
         };
         assert_eq!(get(&[(5, BlobIndex, b"#1")]), Ok(Some(b"one".to_vec())));
         let merged = get(&[(6, Merge, b"m"), (5, BlobIndex, b"#1")]);

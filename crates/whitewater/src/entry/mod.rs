@@ -1,11 +1,14 @@
 //! What a stored entry means, for code that reads, merges or rewrites it.
 //!
 //! * [`payload`]: what an entry's type and bytes say about its key.
+//! * [`columns`]: wide columns. [`answer`]: a look-up answers with a value or with columns.
 //! * [`blobs`]: following references to values in blob files.
 //! * [`get_context`]: the state of one point look-up, fed entry by entry.
 //! * [`range_tombstones`]: range tombstones, fragmented for look-ups.
 
+pub(crate) mod answer;
 pub(crate) mod blobs;
+pub(crate) mod columns;
 pub(crate) mod get_context;
 pub(crate) mod payload;
 pub(crate) mod range_tombstones;

@@ -14,16 +14,16 @@ use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, ValueType, pack_tag};
 
 /// Computes the value that a merge results in.
 pub(crate) trait Fold {
-    /// The value of `user_key` once `operand` is applied with the number `seq`, to be stored
-    /// in `memtable`. `None` if it cannot be computed or stored; the operand is then
-    /// stored as such.
+    /// What `user_key` is, as type and stored bytes of a value or of a wide-column entity, once
+    /// `operand` is applied with the number `seq`, to be stored in `memtable`. `None` if it cannot
+    /// be computed or stored; the operand is then stored as such.
     fn fold(
         &self,
         memtable: &Memtable,
         user_key: &[u8],
         operand: &[u8],
         seq: SequenceNumber,
-    ) -> Option<Bytes>;
+    ) -> Option<(ValueType, Bytes)>;
 }
 
 impl Memtable {

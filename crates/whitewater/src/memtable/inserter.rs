@@ -147,12 +147,12 @@ impl<'m, 'e> Inserter<'m, 'e> {
             ty => ty,
         };
         if ty == ValueType::Merge
-            && let Some(merged) = self.folded(memtable, user_key, value, sum, seq)?
+            && let Some((ty, merged)) = self.folded(memtable, user_key, value, sum, seq)?
         {
-            return self.add_value(memtable, user_key, &merged, None, seq);
+            return self.add_value(memtable, ty, (user_key, &merged), None, seq);
         }
         if ty == ValueType::Value && memtable.values.is_some() {
-            return self.add_value(memtable, user_key, value, sum, seq);
+            return self.add_value(memtable, ty, (user_key, value), sum, seq);
         }
         let entry = Entry {
             user_key,
@@ -178,7 +178,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         operand: &[u8],
         sum: Option<KvSum>,
         seq: SequenceNumber,
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<(ValueType, Bytes)>> {
         let Some(fold) = self.fold.filter(|_| memtable.max_successive_merges > 0) else {
             return Ok(None);
         };
@@ -194,20 +194,20 @@ impl<'m, 'e> Inserter<'m, 'e> {
         Ok(fold.fold(memtable, user_key, operand, seq))
     }
 
-    /// Inserts a value after all pending entries, or updates the key's newest entry in
-    /// place.
+    /// Inserts a value, or an entity, after all pending entries, or updates the key's newest entry
+    /// in place by a value.
     fn add_value(
         &mut self,
         memtable: &Memtable,
-        user_key: &[u8],
-        value: &[u8],
+        ty: ValueType,
+        (user_key, value): (&[u8], &[u8]),
         sum: Option<KvSum>,
         seq: SequenceNumber,
     ) -> Result<()> {
         self.flush(memtable)?;
         let mut entry = Entry {
             user_key,
-            tag: pack_tag(seq, ValueType::Value as u8),
+            tag: pack_tag(seq, ty as u8),
             value,
         };
         let mut protected = Vec::new();
@@ -216,7 +216,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
             entry.value = &protected;
         }
         let handle: Handle;
-        if let Some(values) = &memtable.values {
+        if let Some(values) = memtable.values.as_ref().filter(|_| ty == ValueType::Value) {
             if memtable.overwrite(values, user_key, value, sum, seq) {
                 self.entries -= 1; // no entry was added
                 self.updated += 1;

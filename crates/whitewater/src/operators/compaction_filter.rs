@@ -2,8 +2,8 @@
 //!
 //! RocksDB's rules:
 //! * The filter is asked about the newest entry of a user key among those compacted, if it is a
-//!   plain value: no merge operand, no tombstone, nothing under a newer entry or a range
-//!   tombstone. Neither older levels nor newer ones are consulted.
+//!   plain value or a wide-column entity: no merge operand, no tombstone, nothing under a newer
+//!   entry or a range tombstone. Neither older levels nor newer ones are consulted.
 //! * Snapshots do not hold a filter back: a value that a snapshot still reads may be removed or
 //!   changed. (This is only the newest entry, so a value that was overwritten since the
 //!   snapshot was taken stays.)
@@ -19,6 +19,7 @@ use crate::panics::text_of;
 use std::any::Any;
 use std::borrow::Cow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use whitewater_storage::entity::{self, WideColumn};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// What to do with an entry.
@@ -33,12 +34,28 @@ pub enum Decision {
     Change(&'static [u8]),
 }
 
+/// What to do with a wide-column entity.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum EntityDecision {
+    /// Keep the entity.
+    Keep,
+    /// Remove the key.
+    Remove,
+    /// Replace the entity by a plain value.
+    ChangeValue(Vec<u8>),
+    /// Replace the columns by these pairs of names and values, in any order. Two of one name fail
+    /// the compaction with `Corruption`.
+    ChangeEntity(Vec<(Vec<u8>, Vec<u8>)>),
+}
+
 /// What to do with an entry, as used within the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Keep,
     Remove,
     Change(Cow<'static, [u8]>),
+    /// Replace what is stored by this entity.
+    Entity(Vec<u8>),
 }
 
 impl From<Decision> for Verdict {
@@ -72,6 +89,16 @@ pub(crate) trait FilterSource: Send + Sync {
 pub(crate) trait EntryFilter {
     /// Decides about a value that is compacted from `level`.
     fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Verdict;
+
+    /// Decides about a wide-column entity.
+    fn filter_entity(
+        &mut self,
+        _level: u32,
+        _key: &[u8],
+        _columns: &[WideColumn<'_>],
+    ) -> EntityDecision {
+        EntityDecision::Keep
+    }
 }
 
 /// The filter of a running job.
@@ -112,6 +139,27 @@ impl<'a> ActiveFilter<'a> {
             .map_err(|panic| panicked(self.source, &*panic))?;
         self.removed += u64::from(verdict == Verdict::Remove);
         Ok(verdict)
+    }
+
+    /// Decides what to do with a wide-column entity.
+    ///
+    /// # Errors
+    /// `Aborted` if the filter panics; `Corruption` if it wants two columns of one name.
+    pub fn decide_entity(&mut self, key: &[u8], columns: &[WideColumn<'_>]) -> Result<Verdict> {
+        let (filter, level) = (&mut self.filter, self.level);
+        let decide = || filter.filter_entity(level, key, columns);
+        let decision = catch_unwind(AssertUnwindSafe(decide))
+            .map_err(|panic| panicked(self.source, &*panic))?;
+        self.removed += u64::from(decision == EntityDecision::Remove);
+        Ok(match decision {
+            EntityDecision::Keep => Verdict::Keep,
+            EntityDecision::Remove => Verdict::Remove,
+            EntityDecision::ChangeValue(value) => Verdict::Change(Cow::Owned(value)),
+            EntityDecision::ChangeEntity(columns) => {
+                let columns = columns.iter().map(|(n, v)| (&n[..], &v[..]));
+                Verdict::Entity(entity::encode_sorted(columns.collect())?)
+            }
+        })
     }
 
     /// The number of entries removed so far.

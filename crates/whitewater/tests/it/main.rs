@@ -21,6 +21,7 @@ mod concurrency;
 mod content;
 mod corruption;
 mod crash;
+mod entities;
 mod fault_matrix;
 mod faults;
 mod fixtures;

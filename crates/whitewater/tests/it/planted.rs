@@ -410,6 +410,14 @@ const FINDERS: &[(Bug, &str)] = &[
         "api::single_threaded::merges_combine_operands",
     ),
     (
+        Bug::ColumnsLostInMerge,
+        "entities::a_merge_changes_the_default_column_and_keeps_the_others",
+    ),
+    (
+        Bug::ColumnsUnseenBackward,
+        "entities::entities_are_read_from_logs_memtables_and_tables",
+    ),
+    (
         Bug::SavepointLeavesIndex,
         "indexed_batch::cases::savepoints_take_the_index_back",
     ),

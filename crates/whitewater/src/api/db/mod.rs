@@ -1,16 +1,17 @@
 //! The database handle.
 //!
 //! [`DBCommon`] converts types and keeps lifetimes; the work is done by
-//! `Engine`. Its methods by file: `open` (opening, listing, destroying),
-//! `read_only`, `secondary` and `ttl` (other ways to open), `reads`, `writes`, `iterators`,
-//! `families` (creating and dropping column families in both thread modes), `control`
-//! (flushes, compactions), `ingest` (tables from outside) and `inspect` (properties, files).
+//! `Engine`. Its methods by file: `open` (opening, listing, destroying), `read_only`, `secondary`
+//! and `ttl` (other ways to open), `reads`, `writes`, `entities`, `iterators`, `families` (creating
+//! and dropping column families in both thread modes), `control` (flushes, compactions), `ingest`
+//! (tables from outside) and `inspect` (properties, files).
 //!
 //! Invariant A1: whatever borrows from the database (iterators, snapshots,
 //! pinned values, column family handles) is gone before the engine is closed;
 //! the borrow checker sees to it.
 
 mod control;
+mod entities;
 mod families;
 mod ingest;
 mod inspect;

@@ -2,6 +2,7 @@
 
 use crate::db::Engine;
 use crate::{DB, IngestExternalFileOptions, Options, SstFileWriter};
+use bytes::Bytes;
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::Arc;
@@ -54,7 +55,9 @@ fn no_compaction_begins_before_an_ingested_table_is_visible() {
         ..Default::default()
     };
     let engine = db.engine();
-    let found = engine.get(engine.default_cf(), b"k", &spec).unwrap();
+    let found = engine
+        .get::<Bytes>(engine.default_cf(), b"k", &spec)
+        .unwrap();
     assert_eq!(found.as_deref(), Some(&b"old"[..]));
     assert_eq!(db.get("k").unwrap().as_deref(), Some(&b"new"[..]));
 }

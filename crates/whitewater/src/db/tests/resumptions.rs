@@ -10,6 +10,7 @@ use crate::sync_points::Point;
 use crate::write::stall::rate::DelayRate;
 use crate::write::stall::{Demand, Pressure};
 use crate::{CommitProtocol, DB, FlushOptions, Options, SstFileWriter};
+use bytes::Bytes;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -185,7 +186,7 @@ fn a_view_pinned_before_a_failure_does_not_show_it() {
     assert_eq!(seq, frozen);
     let point = ReadPoint::from(seq);
     let get = |key: &str| {
-        let found = engine.get_in(family, &view, key.as_bytes(), point.at(), &spec);
+        let found = engine.get_in::<Bytes>(family, &view, key.as_bytes(), point.at(), &spec);
         found.unwrap().is_some()
     };
     let found = ["before", "panics", "behind", "later 3"].map(get);

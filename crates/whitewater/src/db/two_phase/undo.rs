@@ -2,25 +2,23 @@
 //!
 //! Each key of the section gets again what a reader finds, who passes over the section's undecided
 //! numbers: its value, or a deletion. So tables are right without knowing that the section was
-//! rolled back. Merge operands are written back as the value that they come to. A wide-column
-//! entity, which only RocksDB writes, is written back with all of its columns, though a reader
-//! finds only one of them.
+//! rolled back. Merge operands are written back as the value that they come to, and a wide-column
+//! entity with all of its columns.
 
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::db::Engine;
-use crate::entry::blobs::Blobs;
+use crate::entry::columns::WideColumns;
 use crate::entry::get_context::GetContext;
 use crate::memtable::sections::Section;
 use crate::options::read::{ReadSpec, WriteSpec, has_checksums};
 use crate::panics::{Guarded, caught};
 use crate::read::blob::BorrowedBlobs;
 use crate::read::level;
-use std::borrow::Cow;
+use bytes::Bytes;
 use std::collections::{BTreeMap, HashSet};
 use std::iter;
 use std::sync::Arc;
 use whitewater_storage::batch::{Batch, Op};
-use whitewater_storage::entity::{self, ColumnValue};
 use whitewater_storage::key::{ValueType, lookup_key};
 use whitewater_storage::{Result, planted};
 
@@ -79,42 +77,17 @@ impl Engine {
             reads: spec.blobs(),
             ahead: None,
         };
-        let (stored, merges) = (ctx.entity(), ctx.has_operands());
-        match (ctx.finish_with(&blobs)?, stored) {
-            (None, _) => undo.push(cf.id, ValueType::Deletion, key, &[]),
-            (Some(value), None) => undo.push(cf.id, ValueType::Value, key, &value),
-            (Some(value), Some(stored)) => {
-                let merged = merges.then_some(&value[..]);
-                let restored = with_default_column(key, &stored, merged, &blobs)?;
-                undo.push(cf.id, ValueType::WideColumnEntity, key, &restored);
+        if ctx.has_entity() {
+            // With all of its columns, though a reader of values sees only one of them.
+            if let Some(columns) = ctx.finish_with::<WideColumns>(&blobs)? {
+                undo.push(cf.id, ValueType::WideColumnEntity, key, &columns.encode());
             }
+            return Ok(());
+        }
+        match ctx.finish_with::<Bytes>(&blobs)? {
+            None => undo.push(cf.id, ValueType::Deletion, key, &[]),
+            Some(value) => undo.push(cf.id, ValueType::Value, key, &value),
         }
         Ok(())
     }
-}
-
-/// The entity `stored` of `key`, with `merged` as its default column, if that is set.
-fn with_default_column(
-    key: &[u8],
-    stored: &[u8],
-    merged: Option<&[u8]>,
-    blobs: &dyn Blobs,
-) -> Result<Vec<u8>> {
-    let mut columns: Vec<(&[u8], Cow<'_, [u8]>)> = Vec::new();
-    columns.extend(merged.map(|value| (&[][..], value.into())));
-    for column in entity::columns(stored)? {
-        if merged.is_some() && column.name.is_empty() {
-            continue;
-        }
-        let value = match column.value {
-            ColumnValue::Inline(range) => stored[range].into(),
-            ColumnValue::Blob(range) => blobs.read(key, &stored[range])?.to_vec().into(),
-        };
-        columns.push((column.name, value));
-    }
-    let columns: Vec<_> = columns
-        .iter()
-        .map(|(name, value)| (*name, &value[..]))
-        .collect();
-    Ok(entity::encode(&columns))
 }

@@ -4,6 +4,7 @@ use super::super::Engine;
 use super::super::timestamps::Stamped;
 use crate::column_family::{ColumnFamilyData, no_timestamp};
 use crate::entry::check_lengths;
+use crate::entry::columns::check_entity;
 use crate::memtable::operations::SingleOp;
 use crate::panics::{Guarded, caught};
 use crate::write::generation::Generation;
@@ -33,12 +34,27 @@ impl Engine {
                 check_family(&generation, op.cf)?;
             }
         }
-        if op.ty != ValueType::Merge {
-            return Ok(false);
+        match op.ty {
+            ValueType::Merge => {
+                let generation = self.commit.generations.load();
+                self.check_merge(&generation, op.cf)?;
+                Ok(generation.memtables.folds(op.cf))
+            }
+            ValueType::WideColumnEntity => self.check_columns(op.value).map(|()| false),
+            _ => Ok(false),
         }
-        let generation = self.commit.generations.load();
-        self.check_merge(&generation, op.cf)?;
-        Ok(generation.memtables.folds(op.cf))
+    }
+
+    /// Refuses an entity that could not be read again. (RocksDB writes entities without a time
+    /// beside values with one, and cannot read them as values then.)
+    #[cold]
+    fn check_columns(&self, entity: &[u8]) -> Result<()> {
+        if self.options.stamps_values {
+            return Err(Error::not_supported(
+                "wide-column entities in a database with a time to live",
+            ));
+        }
+        check_entity(entity)
     }
 
     /// Checks a batch. Returns whether its insert reads its own prefix: it has merges that
@@ -75,6 +91,9 @@ impl Engine {
                 return Err(Error::not_supported(format_args!(
                     "writing entries of type {ty:?}"
                 )));
+            }
+            if ty == ValueType::WideColumnEntity {
+                self.check_columns(value)?;
             }
             if ty == ValueType::Merge {
                 if !takes_merges(&generation, cf) {
@@ -202,6 +221,7 @@ fn is_writable(ty: ValueType) -> bool {
     matches!(
         ty,
         ValueType::Value
+            | ValueType::WideColumnEntity
             | ValueType::Deletion
             | ValueType::SingleDeletion
             | ValueType::Merge

@@ -5,9 +5,11 @@ use super::{
     DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, is_past, out_of_order, set_key, set_target,
     upto,
 };
+use crate::entry::columns::WideColumns;
 use crate::entry::payload::{Payload, payload};
 use crate::operators::merge::{Merger, full_merge};
 use crate::perf_context::{self, PerfMetric};
+use bytes::Bytes;
 use std::cmp::Ordering;
 use whitewater_storage::Result;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, ValueType, parse_internal_key};
@@ -165,6 +167,9 @@ impl DbIter {
 
     /// [`DbIter::show_from_here`] for an entry that is not covered and not a plain value.
     fn show_payload(&mut self, ty: ValueType, covered_below: SequenceNumber) -> Result<Position> {
+        if ty == ValueType::WideColumnEntity {
+            return self.show_entity().map(|()| Position::OnEntry);
+        }
         match payload(ty, self.source.value())? {
             Payload::Deletion if self.shows_all_versions() => {
                 self.buffer.clear();
@@ -194,6 +199,7 @@ impl DbIter {
         self.operands.push(self.source.value());
         let blob;
         let mut base = None;
+        let mut columns = None;
         loop {
             self.source.next();
             if !self.source.valid() {
@@ -206,6 +212,11 @@ impl DbIter {
             }
             if self.visibility(entry.user_key, entry.seq) != Visibility::Visible {
                 continue;
+            }
+            if entry.ty == ValueType::WideColumnEntity {
+                let stored = Bytes::copy_from_slice(self.source.value());
+                columns = Some(WideColumns::decode(entry.user_key, stored, &*self.blobs)?);
+                break;
             }
             match payload(entry.ty, self.source.value())? {
                 Payload::Operand => {
@@ -221,6 +232,12 @@ impl DbIter {
                 Payload::Deletion => {}
             }
             break;
+        }
+        if let Some(columns) = columns {
+            let operands = std::mem::take(&mut self.operands);
+            let shown = self.show_merged(&columns, &operands.reversed());
+            self.operands = operands;
+            return shown;
         }
         let operands = self.operands.reversed();
         let merger = Merger {

@@ -15,9 +15,9 @@
 //! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside it, and sources
 //!   are asked to keep to the prefix only while the iterator does.
 //!
-//! `jump` skips what range tombstones delete; `versions` handles keys with timestamps;
-//! `measure` counts and times what calls do; `beneath` serves iterators that show more than the
-//! database.
+//! `jump` skips what range tombstones delete; `versions` handles keys with timestamps; `wide` shows
+//! wide columns; `measure` counts and times what calls do; `beneath` serves iterators that show
+//! more than the database.
 
 mod beneath;
 mod forward;
@@ -28,6 +28,7 @@ mod reverse;
 #[cfg(test)]
 mod tests;
 mod versions;
+mod wide;
 
 pub(crate) use beneath::Manner;
 pub(crate) use prefix::PrefixMode;
@@ -114,6 +115,10 @@ enum ValueAt {
     PartOfSource(Range<usize>),
     /// The value is in `DbIter::buffer`.
     Buffer,
+    /// The source's value is a wide-column entity; this part of it is the default column.
+    EntityOfSource(Range<usize>),
+    /// `DbIter::buffer` has a wide-column entity; this part of it is the default column.
+    EntityInBuffer(Range<usize>),
 }
 
 /// The iterator behind the public ones. It shows visible user keys with the newest version of
@@ -462,8 +467,11 @@ impl DbIter {
     fn whole_value(&self) -> &[u8] {
         match &self.value {
             ValueAt::Source => self.source.value(),
-            ValueAt::PartOfSource(range) => &self.source.value()[range.clone()],
+            ValueAt::PartOfSource(range) | ValueAt::EntityOfSource(range) => {
+                &self.source.value()[range.clone()]
+            }
             ValueAt::Buffer => &self.buffer,
+            ValueAt::EntityInBuffer(range) => &self.buffer[range.clone()],
         }
     }
 

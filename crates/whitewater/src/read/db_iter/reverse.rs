@@ -7,8 +7,11 @@ use crate::entry::payload::{Payload, payload};
 use crate::operators::merge::{Merger, full_merge};
 use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
+use std::ops::Range;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, KeyCursor};
-use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, pack_tag, parse_internal_key, user_key};
+use whitewater_storage::key::{
+    SEEK_TYPE, SequenceNumber, ValueType, pack_tag, parse_internal_key, user_key,
+};
 use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
@@ -19,6 +22,8 @@ enum Base {
     Value,
     /// A value in a blob file, stored under this user key; the buffer has its index.
     Blob(Vec<u8>),
+    /// A wide-column entity, stored under this user key; the buffer has its bytes.
+    Entity(Vec<u8>),
     /// A deletion, if deletions are shown, too.
     Tombstone,
     /// An entry that cannot be read. Reading fails unless a newer entry replaces it.
@@ -57,7 +62,6 @@ impl DbIter {
             }
             // Leaves the source before the key: upholds I1.
             if self.read_key_backward(covered_below)? {
-                self.value = ValueAt::Buffer;
                 return Ok(Position::BeforeKey);
             }
             planted!(PrevSkipsKey => if self.source.valid() { self.source.prev() });
@@ -164,7 +168,7 @@ impl DbIter {
         self.source.status()
     }
 
-    /// Reads the entries of `self.key`, puts the value that they make into the buffer, and returns
+    /// Reads the entries of `self.key`, shows the value that they make from the buffer, and returns
     /// whether there is one. The source stands on the oldest entry at first, and before the key at
     /// the end.
     fn read_key_backward(&mut self, covered_below: SequenceNumber) -> Result<bool> {
@@ -210,30 +214,36 @@ impl DbIter {
                 self.operands.push(stored);
             } else {
                 self.operands.clear();
-                base = match payload {
-                    Ok(Payload::Value(range)) => {
-                        self.buffer.clear();
-                        self.buffer.extend_from_slice(&stored[range]);
-                        Base::Value
-                    }
-                    Ok(Payload::Blob(range)) => {
-                        let entry_key = user_key(self.source.key()).to_vec();
-                        self.buffer.clear();
-                        self.buffer.extend_from_slice(&stored[range]);
-                        Base::Blob(entry_key)
-                    }
-                    Ok(Payload::Deletion) if self.shows_all_versions() => Base::Tombstone,
-                    Ok(_) => Base::Nothing,
-                    Err(e) => Base::Unreadable(e),
-                };
+                base = self.base_of(ty, payload);
             }
             self.source.prev();
         }
         self.combine(base)
     }
 
-    /// Combines `base` and the operands into a value in the buffer.
+    /// The base that the source's entry, of type `ty`, is. Puts what is needed of it into the
+    /// buffer.
+    fn base_of(&mut self, ty: ValueType, payload: Result<Payload>) -> Base {
+        let stored = self.source.value();
+        let entry_key = || user_key(self.source.key()).to_vec();
+        let (part, base) = match payload {
+            Ok(Payload::Value(_) | Payload::Blob(_)) if ty == ValueType::WideColumnEntity => {
+                (stored, Base::Entity(entry_key()))
+            }
+            Ok(Payload::Value(range)) => (&stored[range], Base::Value),
+            Ok(Payload::Blob(range)) => (&stored[range], Base::Blob(entry_key())),
+            Ok(Payload::Deletion) if self.shows_all_versions() => return Base::Tombstone,
+            Ok(_) => return Base::Nothing,
+            Err(e) => return Base::Unreadable(e),
+        };
+        self.buffer.clear();
+        self.buffer.extend_from_slice(part);
+        base
+    }
+
+    /// Combines `base` and the operands into what is shown from the buffer.
     fn combine(&mut self, base: Base) -> Result<bool> {
+        self.value = ValueAt::Buffer;
         let exists = match base {
             Base::Unreadable(e) => return Err(e),
             Base::Nothing => false,
@@ -243,6 +253,7 @@ impl DbIter {
             }
             Base::Tombstone => false,
             Base::Value => true,
+            Base::Entity(key) => return self.combine_entity(&key).map(|()| true),
             Base::Blob(key) => {
                 let value = self.blobs.read(&key, &self.buffer)?;
                 self.buffer.clear();
@@ -287,20 +298,25 @@ impl DbIter {
         let position = self.show_from_here(seq, ty, covered_below)?;
         if position == Position::OnEntry {
             match &self.value {
-                ValueAt::Source => {
-                    self.buffer.clear();
-                    self.buffer.extend_from_slice(self.source.value());
+                ValueAt::Source => self.show_copy(0..self.source.value().len()),
+                ValueAt::PartOfSource(range) => self.show_copy(range.clone()),
+                ValueAt::EntityOfSource(range) => {
+                    let default = range.clone();
+                    self.show_copy(0..self.source.value().len());
+                    self.value = ValueAt::EntityInBuffer(default);
                 }
-                ValueAt::PartOfSource(range) => {
-                    self.buffer.clear();
-                    self.buffer
-                        .extend_from_slice(&self.source.value()[range.clone()]);
-                }
-                ValueAt::Buffer => {}
+                ValueAt::Buffer | ValueAt::EntityInBuffer(_) => {}
             }
         }
         self.seek_before_key()?;
         Ok(position != Position::Nowhere)
+    }
+
+    /// Shows a copy of a part of the source's value.
+    fn show_copy(&mut self, part: Range<usize>) {
+        self.buffer.clear();
+        self.buffer.extend_from_slice(&self.source.value()[part]);
+        self.value = ValueAt::Buffer;
     }
 
     /// Skips the entries of `self.key` that are too new to be visible.

@@ -1,11 +1,10 @@
 //! Garbage collection of blob files: values move out of old ones.
 
 use super::CompactionIter;
-use crate::entry::blobs::Blobs;
+use crate::entry::columns::in_place;
 use crate::stats::Ticker;
 use whitewater_storage::Result;
 use whitewater_storage::blob::{for_each_reference, may_refer};
-use whitewater_storage::entity::{self, ColumnValue};
 use whitewater_storage::key::{ValueType, user_key};
 
 impl CompactionIter<'_> {
@@ -40,22 +39,7 @@ impl CompactionIter<'_> {
         Ok(Some(if ty == ValueType::BlobIndex {
             (ValueType::Value, blobs.read(key, stored)?.into())
         } else {
-            (ty, in_place(blobs, key, stored)?)
+            (ty, in_place(key, stored, blobs)?)
         }))
     }
-}
-
-/// The entity `stored` of `key` with all its columns in place.
-fn in_place(blobs: &dyn Blobs, key: &[u8], stored: &[u8]) -> Result<Vec<u8>> {
-    let columns = entity::columns(stored)?;
-    let mut values = Vec::with_capacity(columns.len());
-    for column in &columns {
-        values.push(match &column.value {
-            ColumnValue::Inline(range) => stored[range.clone()].to_vec(),
-            ColumnValue::Blob(range) => blobs.read(key, &stored[range.clone()])?.into(),
-        });
-    }
-    let pairs = columns.iter().zip(&values);
-    let pairs: Vec<(&[u8], &[u8])> = pairs.map(|(c, v)| (c.name, &v[..])).collect();
-    Ok(entity::encode(&pairs))
 }

@@ -68,10 +68,12 @@ pub(crate) use rules::{Drops, Rules, Tombstones};
 
 use super::blob_flow::BlobFlow;
 use super::source::Source;
+use crate::entry::columns::{columns_of, in_place};
 use crate::operators::compaction_filter::{ActiveFilter, Verdict};
 use crate::stats::{StatsLevel, Ticker};
 use std::collections::VecDeque;
 use whitewater_concurrent::system;
+use whitewater_storage::entity;
 use whitewater_storage::key::{
     SequenceNumber, ValueType, append_internal_key, internal_key, parse_internal_key,
 };
@@ -277,7 +279,10 @@ impl<'a> CompactionIter<'a> {
     /// whether it is the next to return. Otherwise it was consumed, or something was put before it
     /// in `ready`.
     fn decide(&mut self, seq: SequenceNumber, ty: ValueType, stripe: usize) -> Result<bool> {
-        let asks = matches!(ty, ValueType::Value | ValueType::BlobIndex);
+        let asks = matches!(
+            ty,
+            ValueType::Value | ValueType::BlobIndex | ValueType::WideColumnEntity
+        );
         if asks && self.first && self.filtered(seq, ty, stripe)? {
             return Ok(false);
         }
@@ -346,23 +351,8 @@ impl<'a> CompactionIter<'a> {
     /// Asks the filter about the source's value, which is the newest entry of its key. Returns
     /// whether it was consumed.
     fn filtered(&mut self, seq: SequenceNumber, ty: ValueType, stripe: usize) -> Result<bool> {
-        let Some(filter) = &mut self.filter else {
-            return Ok(false);
-        };
+        let verdict = self.verdict(ty)?;
         let user_key = self.user_key.as_deref().unwrap_or_default();
-        let stored = self.source.value();
-        let in_blob_file = match (ty, self.rules.blobs) {
-            (ValueType::BlobIndex, None) => return Ok(false),
-            (ValueType::BlobIndex, Some(blobs)) => Some(blobs.read(user_key, stored)?),
-            _ => None,
-        };
-        let timed = (self.rules.statistics).filter(|s| s.includes(StatsLevel::ExceptTimeForMutex));
-        let start = timed.map(|_| system::now());
-        let verdict = filter.decide(user_key, in_blob_file.as_deref().unwrap_or(stored))?;
-        if let (Some(statistics), Some(start)) = (timed, start) {
-            let nanos = u64::try_from(system::since(start).as_nanos()).unwrap_or(u64::MAX);
-            statistics.add(Ticker::FilterOperationTotalTime, nanos);
-        }
         match verdict {
             Verdict::Keep => return Ok(false),
             Verdict::Remove => {
@@ -388,10 +378,45 @@ impl<'a> CompactionIter<'a> {
                     value.to_vec(),
                 );
             }
+            Verdict::Entity(entity) => {
+                let seq = if self.can_zero(stripe, seq) { 0 } else { seq };
+                let key = internal_key(self.current_key(), seq, ValueType::WideColumnEntity);
+                self.give(key, entity);
+            }
         }
         self.settled = Some(stripe);
         self.consume();
         Ok(true)
+    }
+
+    /// Asks the filter, if there is one, about the source's entry, of type `ty`. What is in a blob
+    /// file that is not read stays.
+    fn verdict(&mut self, ty: ValueType) -> Result<Verdict> {
+        let Some(filter) = &mut self.filter else {
+            return Ok(Verdict::Keep);
+        };
+        let user_key = self.user_key.as_deref().unwrap_or_default();
+        let stored = self.source.value();
+        let is_entity = ty == ValueType::WideColumnEntity;
+        let elsewhere = ty == ValueType::BlobIndex || is_entity && entity::shape(stored)?.has_blobs;
+        let read = match self.rules.blobs {
+            _ if !elsewhere => None,
+            None => return Ok(Verdict::Keep),
+            Some(blobs) if is_entity => Some(in_place(user_key, stored, blobs)?.into()),
+            Some(blobs) => Some(blobs.read(user_key, stored)?),
+        };
+        let value = read.as_deref().unwrap_or(stored);
+        let timed = (self.rules.statistics).filter(|s| s.includes(StatsLevel::ExceptTimeForMutex));
+        let start = timed.map(|_| system::now());
+        let verdict = match is_entity {
+            true => filter.decide_entity(user_key, &columns_of(value)),
+            false => filter.decide(user_key, value),
+        }?;
+        if let (Some(statistics), Some(start)) = (timed, start) {
+            let nanos = u64::try_from(system::since(start).as_nanos()).unwrap_or(u64::MAX);
+            statistics.add(Ticker::FilterOperationTotalTime, nanos);
+        }
+        Ok(verdict)
     }
 
     /// Whether a value with the number `seq`, in `stripe`, is the only one of its key and will stay

@@ -275,12 +275,14 @@ impl Contents {
                     continue;
                 }
                 ValueType::Value => onto = Onto::Value(self.value(operation)),
+                ValueType::WideColumnEntity => onto = Onto::Entity(self.value(operation)),
                 _ => onto = Onto::Nothing,
             }
             break;
         }
         match onto {
             Onto::Value(value) if operands.is_empty() => InBatch::Value(value),
+            Onto::Entity(entity) if operands.is_empty() => InBatch::Entity(entity),
             Onto::Nothing if operands.is_empty() => InBatch::Deleted,
             Onto::Base if operands.is_empty() => InBatch::NotFound,
             onto => {

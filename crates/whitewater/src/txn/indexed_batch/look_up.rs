@@ -3,6 +3,8 @@
 use super::IndexedBatch;
 use crate::column_family::ColumnFamilyData;
 use crate::db::ttl::TIMESTAMP;
+use crate::entry::answer::Answer;
+use crate::entry::blobs::NoBlobs;
 use crate::operators::merge::{MergeOperator, Merger, full_merge};
 use crate::options::CfOptions;
 use bytes::Bytes;
@@ -16,6 +18,8 @@ pub(crate) enum InBatch<'a> {
     NotFound,
     /// The key has this value.
     Value(&'a [u8]),
+    /// The key is this wide-column entity.
+    Entity(&'a [u8]),
     /// The key is deleted.
     Deleted,
     /// Operands, oldest first, apply to something.
@@ -30,6 +34,8 @@ pub(crate) enum InBatch<'a> {
 pub(crate) enum Onto<'a> {
     /// A value in the batch.
     Value(&'a [u8]),
+    /// A wide-column entity in the batch.
+    Entity(&'a [u8]),
     /// Nothing, as the batch deleted the key before.
     Nothing,
     /// What the database has.
@@ -56,6 +62,16 @@ impl<'a> BatchMerger<'a> {
             operator: options.merge_operator.as_deref(),
             family,
             values_have_times: options.values_have_times,
+            asked_for_key: true,
+        }
+    }
+
+    /// For calls that name no column family, and so have no operator.
+    fn none() -> Self {
+        BatchMerger {
+            operator: None,
+            family: "",
+            values_have_times: false,
             asked_for_key: true,
         }
     }
@@ -95,12 +111,12 @@ impl<'a> BatchMerger<'a> {
 }
 
 impl InBatch<'_> {
-    /// The value of `key` if the batch decides it.
+    /// The value, or the columns, of `key` if the batch decides it.
     ///
     /// # Errors
     /// `MergeInProgress` if there are operands for what the database has; errors of
-    /// [`BatchMerger::merge`].
-    pub fn alone(self, key: &[u8], merger: BatchMerger<'_>) -> Result<Option<Bytes>> {
+    /// [`BatchMerger::merge`]; `Corruption` for an entity that is none.
+    pub fn alone<A: Answer>(self, key: &[u8], merger: BatchMerger<'_>) -> Result<Option<A>> {
         match self {
             InBatch::Merge {
                 onto: Onto::Base, ..
@@ -114,48 +130,56 @@ impl InBatch<'_> {
     /// # Errors
     /// `MergeInProgress` if there are operands for what the database has; `InvalidArgument` if
     /// there are operands for what the batch has.
-    pub fn without_operator(self) -> Result<Option<Bytes>> {
+    pub fn without_operator<A: Answer>(self, key: &[u8]) -> Result<Option<A>> {
         match self {
             InBatch::Merge { onto, .. } if onto != Onto::Base => {
                 Err(Error::invalid("Must provide a column family"))
             }
             InBatch::Merge { .. } => Err(Error::new(ErrorKind::MergeInProgress, "")),
-            InBatch::Value(value) => Ok(Some(Bytes::copy_from_slice(value))),
-            InBatch::Deleted | InBatch::NotFound => Ok(None),
+            found => found.over(key, BatchMerger::none(), || Ok(None)),
         }
     }
 
-    /// The value of `key` over the database, whose value `base` reads. It is called only if the
-    /// batch does not decide the value.
+    /// The value, or the columns, of `key` over the database, where `base` reads it. It is called
+    /// only if the batch does not decide.
     ///
     /// # Errors
-    /// Errors of `base` and of [`BatchMerger::merge`].
-    pub fn over(
+    /// Errors of `base` and of [`BatchMerger::merge`]; `Corruption` for an entity that is none.
+    pub fn over<A: Answer>(
         self,
         key: &[u8],
         merger: BatchMerger<'_>,
-        base: impl FnOnce() -> Result<Option<Bytes>>,
-    ) -> Result<Option<Bytes>> {
+        base: impl FnOnce() -> Result<Option<A>>,
+    ) -> Result<Option<A>> {
         let (operands, onto) = match self {
             InBatch::NotFound => return base(),
-            InBatch::Value(value) => return Ok(Some(Bytes::copy_from_slice(value))),
+            InBatch::Value(value) => return Ok(Some(A::of_value(Bytes::copy_from_slice(value)))),
+            InBatch::Entity(stored) => return entity(key, stored).map(Some),
             InBatch::Deleted => return Ok(None),
             InBatch::Merge { operands, onto } => (operands, onto),
         };
-        let found;
-        let existing = match onto {
-            Onto::Value(value) => Some(value),
+        let found: Option<A> = match onto {
+            Onto::Value(value) => {
+                let merged = merger.merge(key, Some(value), &operands)?;
+                return Ok(Some(A::of_value(merged.into())));
+            }
+            Onto::Entity(stored) => Some(entity(key, stored)?),
             Onto::Nothing => None,
             // Nothing is read for a merge that is going to fail.
             Onto::Base if merger.operator.is_none() => None,
-            Onto::Base => {
-                found = base()?;
-                found.as_deref()
-            }
+            Onto::Base => base()?,
         };
-        let merged = merger.merge(key, existing, &operands)?;
-        Ok(Some(merged.into()))
+        let merged = merger.merge(key, found.as_ref().map(A::merge_base), &operands)?;
+        Ok(Some(match &found {
+            Some(found) => found.with_merged(merged),
+            None => A::of_value(merged.into()),
+        }))
     }
+}
+
+/// The answer for the entity `stored` of `key` in a batch, which refers to no blob file.
+fn entity<A: Answer>(key: &[u8], stored: &[u8]) -> Result<A> {
+    A::of_entity(key, Bytes::copy_from_slice(stored), &NoBlobs)
 }
 
 impl IndexedBatch {
@@ -189,35 +213,34 @@ impl IndexedBatch {
         Ok(newest.map_or(InBatch::NotFound, |newest| self.contents.resolve(newest)))
     }
 
-    /// The value of `key` of `cf` if the batch decides it; `None` if it is deleted or not in the
-    /// batch.
+    /// The value, or the columns, of `key` of `cf` if the batch decides it; `None` if it is deleted
+    /// or not in the batch.
     ///
     /// # Errors
     /// Errors of [`look_up`](Self::look_up) and [`InBatch::alone`].
-    pub fn get(&self, cf: &ColumnFamilyData, key: &[u8]) -> Result<Option<Bytes>> {
+    pub fn get<A: Answer>(&self, cf: &ColumnFamilyData, key: &[u8]) -> Result<Option<A>> {
         let options = cf.options();
         let merger = BatchMerger::of(&cf.name, &options);
         self.look_up(cf, key)?.alone(key, merger)
     }
 
-    /// The value of `key` of `cf` over the database, whose value `base` reads.
+    /// The value, or the columns, of `key` of `cf` over the database, where `base` reads it.
     ///
     /// # Errors
     /// Errors of [`look_up`](Self::look_up) and [`InBatch::over`].
-    pub fn get_over(
+    pub fn get_over<A: Answer>(
         &self,
         cf: &ColumnFamilyData,
         key: &[u8],
-        base: impl FnOnce() -> Result<Option<Bytes>>,
-    ) -> Result<Option<Bytes>> {
+        base: impl FnOnce() -> Result<Option<A>>,
+    ) -> Result<Option<A>> {
         match self.look_up(cf, key)? {
             found @ InBatch::Merge { .. } => {
                 let options = cf.options();
                 found.over(key, BatchMerger::of(&cf.name, &options), base)
             }
             InBatch::NotFound => base(),
-            InBatch::Value(value) => Ok(Some(Bytes::copy_from_slice(value))),
-            InBatch::Deleted => Ok(None),
+            found => found.over(key, BatchMerger::none(), base),
         }
     }
 }

@@ -89,6 +89,14 @@ impl IndexedBatch {
         self.write(cf, ValueType::Value, key, value)
     }
 
+    /// Sets `key` of `cf` to a wide-column entity.
+    ///
+    /// # Errors
+    /// Errors of [`write`](Self::write).
+    pub fn put_entity(&mut self, cf: &ColumnFamilyData, key: &[u8], entity: &[u8]) -> Result<()> {
+        self.write(cf, ValueType::WideColumnEntity, key, entity)
+    }
+
     /// Deletes `key` of `cf`.
     ///
     /// # Errors
@@ -144,9 +152,12 @@ impl IndexedBatch {
         key: &[u8],
         value: &[u8],
     ) -> Result<()> {
-        use ValueType::{Deletion, Merge, SingleDeletion, Value};
+        use ValueType::{Deletion, Merge, SingleDeletion, Value, WideColumnEntity};
         self.check()?;
-        if !matches!(ty, Value | Deletion | SingleDeletion | Merge) {
+        if !matches!(
+            ty,
+            Value | WideColumnEntity | Deletion | SingleDeletion | Merge
+        ) {
             return Err(Error::not_supported(format_args!(
                 "entries of type {ty:?} in an indexed batch"
             )));

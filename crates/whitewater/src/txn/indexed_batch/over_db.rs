@@ -9,6 +9,7 @@
 
 use super::cursor::BatchCursor;
 use super::look_up::{BatchMerger, InBatch, Onto};
+use crate::entry::columns::{WideColumn, WideColumns};
 use crate::panics::{Guarded, caught};
 use crate::read::db_iter::{DbIter, Manner};
 use std::cmp::Ordering;
@@ -24,6 +25,8 @@ pub(crate) struct BatchOverDb {
     /// Whether the database also has the key that the cursor shows.
     both: bool,
     merged: Vec<u8>,
+    /// The columns, if they are not those of the database's entry.
+    columns: WideColumns,
     error: Option<Error>,
     /// The error of a move in which the user's code panicked, or of a batch that cannot be read:
     /// all moves fail.
@@ -41,6 +44,8 @@ enum Shown {
     Batch,
     /// A merged value.
     Merged,
+    /// The columns of the batch's newest operation, or merged ones.
+    Columns,
 }
 
 impl BatchOverDb {
@@ -60,6 +65,7 @@ impl BatchOverDb {
             shown: Shown::Nowhere,
             both: false,
             merged: Vec::new(),
+            columns: WideColumns::default(),
             error: None,
             failed,
         }
@@ -89,17 +95,27 @@ impl BatchOverDb {
         match self.shown {
             Shown::Nowhere => None,
             Shown::Base => self.base.key(),
-            Shown::Batch | Shown::Merged => self.cursor.key(),
+            Shown::Batch | Shown::Merged | Shown::Columns => self.cursor.key(),
         }
     }
 
-    /// The value, when valid.
+    /// The value, when valid; of columns, the default one.
     pub fn value(&self) -> Option<&[u8]> {
         match self.shown {
             Shown::Nowhere => None,
             Shown::Base => self.base.value(),
             Shown::Batch => self.cursor.newest_value(),
             Shown::Merged => Some(&self.merged),
+            Shown::Columns => Some(self.columns.default_column().unwrap_or_default()),
+        }
+    }
+
+    /// The columns, when valid.
+    pub fn columns(&self) -> Option<Vec<WideColumn<'_>>> {
+        match self.shown {
+            Shown::Base => self.base.columns(),
+            Shown::Columns => Some(self.columns.iter().collect()),
+            _ => Some(vec![WideColumn::new(b"", self.value()?)]),
         }
     }
 
@@ -110,7 +126,7 @@ impl BatchOverDb {
     pub fn status(&self) -> Result<()> {
         match self.failed.as_ref().or(self.error.as_ref()) {
             Some(e) => Err(e.clone()),
-            None if matches!(self.shown, Shown::Batch | Shown::Merged) => Ok(()),
+            None if !matches!(self.shown, Shown::Nowhere | Shown::Base) => Ok(()),
             None => self.base.status(),
         }
     }
@@ -310,9 +326,19 @@ impl BatchOverDb {
             }
             match self.cursor.resolve() {
                 InBatch::Value(_) => return Ok(Shown::Batch),
+                InBatch::Entity(entity) => {
+                    self.columns = WideColumns::deserialize(entity)?;
+                    return Ok(Shown::Columns);
+                }
                 InBatch::Merge { operands, onto } => {
-                    self.merged = self.merge(&operands, onto)?;
-                    return Ok(Shown::Merged);
+                    let below = self.entity_below(onto)?;
+                    let merged = self.merge(&operands, onto, below.as_ref())?;
+                    let Some(below) = below else {
+                        self.merged = merged;
+                        return Ok(Shown::Merged);
+                    };
+                    self.columns = below.with_default(&merged);
+                    return Ok(Shown::Columns);
                 }
                 InBatch::Deleted | InBatch::NotFound => self.pass_operations(),
             }
@@ -331,8 +357,23 @@ impl BatchOverDb {
         }
     }
 
-    /// The value that the operands of the key at the cursor make.
-    fn merge(&self, operands: &[&[u8]], onto: Onto<'_>) -> Result<Vec<u8>> {
+    /// The entity that the operands of the key at the cursor apply to, if it is one.
+    fn entity_below(&self, onto: Onto<'_>) -> Result<Option<WideColumns>> {
+        match onto {
+            Onto::Entity(entity) => WideColumns::deserialize(entity).map(Some),
+            Onto::Base if self.both => Ok(self.base.entity()),
+            _ => Ok(None),
+        }
+    }
+
+    /// The value that the operands of the key at the cursor make; `below` is the entity that they
+    /// apply to, if it is one.
+    fn merge(
+        &self,
+        operands: &[&[u8]],
+        onto: Onto<'_>,
+        below: Option<&WideColumns>,
+    ) -> Result<Vec<u8>> {
         let merger = BatchMerger {
             operator: self.manner.operator.as_deref(),
             family: &self.manner.family,
@@ -341,6 +382,9 @@ impl BatchOverDb {
         };
         let mut existing = match onto {
             Onto::Value(value) => Some(value),
+            Onto::Entity(_) => {
+                Some((below.and_then(WideColumns::default_column)).unwrap_or_default())
+            }
             Onto::Nothing => None,
             Onto::Base if self.both => {
                 self.base.status()?;
@@ -357,7 +401,7 @@ impl BatchOverDb {
         let key = match found {
             Shown::Nowhere => None,
             Shown::Base => self.base.key(),
-            Shown::Batch | Shown::Merged => self.cursor.key(),
+            Shown::Batch | Shown::Merged | Shown::Columns => self.cursor.key(),
         };
         if let Some(key) = key {
             self.manner.prefix.found_at_end(key);

@@ -3,10 +3,10 @@
 use super::Transaction;
 use super::keys::KeyUse;
 use crate::column_family::ColumnFamilyData;
+use crate::entry::answer::Answer;
 use crate::options::read::ReadSpec;
 use crate::txn::indexed_batch::look_up::{BatchMerger, InBatch, Onto};
 use crate::txn::indexed_batch::over_db::BatchOverDb;
-use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::{Error, Result};
 
@@ -20,17 +20,17 @@ pub(crate) struct ForUpdate {
 }
 
 impl Transaction {
-    /// The value of `key` with the transaction's own writes, over the newest state of the
-    /// database or, if `spec` has one, over a snapshot.
+    /// The value, or the columns, of `key` with the transaction's own writes, over the newest state
+    /// of the database or, if `spec` has one, over a snapshot.
     ///
     /// # Errors
     /// Errors of the batch's look-up and of the database's.
-    pub fn get(
+    pub fn get<A: Answer>(
         &self,
         cf: &Arc<ColumnFamilyData>,
         key: &[u8],
         spec: &ReadSpec,
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<A>> {
         let inner = self.inner.borrow();
         (inner.batch).get_over(cf, key, || self.engine.get(cf, key, spec))
     }
@@ -41,13 +41,13 @@ impl Transaction {
     /// Errors of locking; `Busy` if the key has changed since the snapshot; `InvalidArgument` for
     /// a read at a snapshot that is not validated; errors of [`get`](Self::get): the key stays
     /// locked then.
-    pub fn get_for_update(
+    pub fn get_for_update<A: Answer>(
         &self,
         cf: &Arc<ColumnFamilyData>,
         key: &[u8],
         spec: &ReadSpec,
         how: ForUpdate,
-    ) -> Result<Option<Bytes>> {
+    ) -> Result<Option<A>> {
         if !how.validate && spec.snapshot.is_some() {
             return Err(Error::invalid(
                 "If do_validate is false then GetForUpdate with snapshot is not defined.",
@@ -63,11 +63,11 @@ impl Transaction {
     }
 
     /// The values of `keys`, as of one moment, with the transaction's own writes.
-    pub fn multi_get(
+    pub fn multi_get<A: Answer>(
         &self,
         keys: &[(&Arc<ColumnFamilyData>, &[u8])],
         spec: &ReadSpec,
-    ) -> Vec<Result<Option<Bytes>>> {
+    ) -> Vec<Result<Option<A>>> {
         let inner = self.inner.borrow();
         let found: Vec<_> = keys
             .iter()
@@ -89,7 +89,7 @@ impl Transaction {
             .filter(|(_, found)| is_open(found))
             .map(|(key, _)| *key)
             .collect();
-        let mut bases = self.engine.multi_get(&open, spec).into_iter();
+        let mut bases = self.engine.multi_get::<A>(&open, spec).into_iter();
         let resolve = |((cf, key), found): (&(&Arc<ColumnFamilyData>, &[u8]), _)| {
             let base = match is_open(&found) {
                 true => bases.next().unwrap_or(Ok(None)),
@@ -109,12 +109,12 @@ impl Transaction {
 }
 
 /// What `found` in the batch makes of `base`, the value in the database.
-fn over(
+fn over<A: Answer>(
     found: InBatch<'_>,
     cf: &ColumnFamilyData,
     key: &[u8],
-    base: Result<Option<Bytes>>,
-) -> Result<Option<Bytes>> {
+    base: Result<Option<A>>,
+) -> Result<Option<A>> {
     let options = cf.options();
     found.over(key, BatchMerger::of(&cf.name, &options), || base)
 }

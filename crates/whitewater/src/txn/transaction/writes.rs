@@ -4,6 +4,7 @@ use super::keys::KeyUse;
 use super::{State, Transaction};
 use crate::column_family::{ColumnFamilyData, no_timestamp};
 use crate::entry::check_lengths;
+use crate::entry::columns::check_entity;
 use crate::txn::errors::{batch_is_full, no_family, range_deletion, written_in_parts};
 use std::sync::Arc;
 use whitewater_storage::batch::{self, Batch, Op};
@@ -19,7 +20,8 @@ pub(crate) enum Conflicts {
 }
 
 impl Transaction {
-    /// Adds an operation of type `ty`, a put, a merge or a deletion of one key.
+    /// Adds an operation of type `ty`, a put of a value or of an entity, a merge or a deletion of
+    /// one key.
     ///
     /// # Errors
     /// `InvalidArgument` after prepare and commit; `NotSupported` if the transaction should be
@@ -36,6 +38,9 @@ impl Transaction {
     ) -> Result<()> {
         self.check_writable()?;
         check_lengths(key, value)?;
+        if ty == ValueType::WideColumnEntity {
+            check_entity(value)?;
+        }
         if cf.comparator.user.timestamp_size() > 0 {
             return Err(no_timestamp(&cf.name));
         }
@@ -107,6 +112,7 @@ impl Transaction {
             match ty {
                 ValueType::RangeDeletion => return Err(range_deletion()),
                 ValueType::Value
+                | ValueType::WideColumnEntity
                 | ValueType::Merge
                 | ValueType::Deletion
                 | ValueType::SingleDeletion => {}

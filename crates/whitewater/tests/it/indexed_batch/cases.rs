@@ -70,6 +70,9 @@ fn operations(batch: &WriteBatchWithIndex) -> Vec<String> {
         let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
         found.push(match operation {
             IndexedOperation::Put { key, value } => format!("{}={}", text(key), text(value)),
+            IndexedOperation::PutEntity { key, entity } => {
+                format!("{}:{}", text(key), entity.escape_ascii())
+            }
             IndexedOperation::Merge { key, value } => format!("{}+{}", text(key), text(value)),
             IndexedOperation::Delete { key } => format!("{}-", text(key)),
             IndexedOperation::SingleDelete { key } => format!("{}!", text(key)),

@@ -1,9 +1,10 @@
 //! A transaction.
 //!
 //! Its methods by file: here how it ends, names, savepoints, snapshots; `reads`; `writes`;
-//! `iterators`; `access` (what snapshots and iterators need).
+//! `entities`; `iterators`; `access` (what snapshots and iterators need).
 
 mod access;
+mod entities;
 mod iterators;
 mod reads;
 mod writes;

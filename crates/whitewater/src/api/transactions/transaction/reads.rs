@@ -24,7 +24,10 @@ fn pinned<'a>(found: Found) -> Result<Option<DBPinnableSlice<'a>>, Error> {
 /// over the snapshot of the options. They fail as those of a [`DB`](crate::DBCommon::get), and with
 /// `InvalidArgument` for a key with merges of this transaction and no merge operator.
 impl<DB> Transaction<'_, DB> {
-    fn family<'a>(&'a self, cf: Option<&'a ColumnFamilyHandle>) -> &'a Arc<ColumnFamilyData> {
+    pub(super) fn family<'a>(
+        &'a self,
+        cf: Option<&'a ColumnFamilyHandle>,
+    ) -> &'a Arc<ColumnFamilyData> {
         match cf {
             Some(cf) => cf.data(),
             None => self.core.engine().default_cf(),

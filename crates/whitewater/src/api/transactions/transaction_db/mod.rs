@@ -1,11 +1,12 @@
 //! A database with pessimistic transactions.
 //!
-//! Its methods by file: here transactions and their locks, `open`, `reads`, `writes`, `iterators`,
-//! `families` (creating and dropping column families in both thread modes), `control` (flushes,
-//! properties), `access` (what snapshots and iterators need).
+//! Its methods by file: here transactions and their locks, `open`, `reads`, `writes`, `entities`,
+//! `iterators`, `families` (creating and dropping column families in both thread modes), `control`
+//! (flushes, properties), `access` (what snapshots and iterators need).
 
 mod access;
 mod control;
+mod entities;
 mod families;
 mod iterators;
 mod open;

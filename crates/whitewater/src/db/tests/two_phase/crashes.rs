@@ -8,6 +8,7 @@ use crate::db::two_phase::PreparedSection;
 use crate::options::read::{ReadSpec, WriteSpec};
 use crate::options::write_policy::WritePolicy;
 use crate::{CommitProtocol, DB, DBRecoveryMode, Options, Point};
+use bytes::Bytes;
 use parking_lot::Mutex;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -318,7 +319,7 @@ fn found(engine: &Engine, image: &Image, what: &str) -> BTreeMap<&'static str, (
 fn is_there(engine: &Engine, name: &str, what: &str) -> bool {
     let families = engine.column_families();
     let there = families.iter().map(|cf| {
-        let found = engine.get(cf, name.as_bytes(), &ReadSpec::default());
+        let found = engine.get::<Bytes>(cf, name.as_bytes(), &ReadSpec::default());
         found.unwrap().is_some()
     });
     let there: Vec<bool> = there.collect();

@@ -3,6 +3,7 @@
 use super::{Db, KINDS, range, some, text};
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::db::views::Pinned;
+use bytes::Bytes;
 use std::cell::RefCell;
 use std::sync::Arc;
 
@@ -34,7 +35,7 @@ fn get_late(db: &Arc<Db>, then: impl FnOnce(&Db) + 'static) -> Option<String> {
     let (engine, spec) = (db.engine(), db.now());
     let (view, point) = engine.view::<Late>(db.cf(), &spec);
     assert!(THEN.take().is_none(), "it has happened");
-    let found = engine.get_in(db.cf(), view.get(), b"k", point.at(), &spec);
+    let found = engine.get_in::<Bytes>(db.cf(), view.get(), b"k", point.at(), &spec);
     found.unwrap().map(|value| text(&value))
 }
 

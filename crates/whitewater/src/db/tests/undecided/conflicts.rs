@@ -5,6 +5,7 @@ use crate::options::read::WriteSpec;
 use crate::txn::database::TransactionDb;
 use crate::txn::options::{TransactionDbSpec, TransactionSpec};
 use crate::txn::transaction::{Conflicts, ForUpdate, Transaction};
+use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::key::ValueType;
 use whitewater_storage::{ErrorKind, Result};
@@ -23,7 +24,7 @@ fn read(db: &Db, txn: &Transaction, key: &str, validate: bool) -> Result<()> {
         exclusive: true,
         validate,
     };
-    let found = txn.get_for_update(db.cf(), key.as_bytes(), &db.now(), how);
+    let found = txn.get_for_update::<Bytes>(db.cf(), key.as_bytes(), &db.now(), how);
     found.map(drop)
 }
 

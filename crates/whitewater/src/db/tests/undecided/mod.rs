@@ -16,6 +16,7 @@ use crate::options::write_policy::WritePolicy;
 use crate::read::db_iter::DbIter;
 use crate::read::testing::Append;
 use crate::{BlockBasedOptions, MemtableFactory, Options, SliceTransform};
+use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_concurrent::undecided::{NumberRange, Undecided};
 use whitewater_storage::fs::mem::MemFs;
@@ -112,7 +113,10 @@ impl Db {
     }
 
     fn get(&self, key: &str, spec: &ReadSpec) -> Option<String> {
-        let found = self.engine().get(self.cf(), key.as_bytes(), spec).unwrap();
+        let found = self
+            .engine()
+            .get::<Bytes>(self.cf(), key.as_bytes(), spec)
+            .unwrap();
         found.map(|value| text(&value))
     }
 
@@ -121,7 +125,7 @@ impl Db {
         let found = self.get(key, spec);
         let many = self
             .engine()
-            .multi_get(&[(self.cf(), key.as_bytes())], spec);
+            .multi_get::<Bytes>(&[(self.cf(), key.as_bytes())], spec);
         let many = many.into_iter().map(|value| value.unwrap());
         let many: Vec<_> = many.map(|value| value.map(|v| text(&v))).collect();
         assert_eq!(many, std::slice::from_ref(&found), "{key}");
@@ -348,7 +352,7 @@ fn several_families_are_read_at_one_point() {
     let both = |spec: &ReadSpec| {
         let found = db
             .engine()
-            .multi_get(&[(&other, b"k"), (db.cf(), b"k")], spec);
+            .multi_get::<Bytes>(&[(&other, b"k"), (db.cf(), b"k")], spec);
         let found = found.into_iter().map(|v| text(&v.unwrap().unwrap()));
         found.collect::<Vec<_>>()
     };
