@@ -80,7 +80,7 @@
 //!   [guide](guide::transactions#differences-from-rocksdb) lists.
 //! * An [`Error`] has its kind, the file and the offset, besides the text.
 //! * Additions: [`Options::set_fs`] and the [`fs`] module, [`WriteBatchWithIndex`], wide columns
-//!   ([`DBCommon::put_entity`]),
+//!   ([`DBCommon::put_entity`]), [`DBCommon::get_merge_operands`],
 //!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,
 //!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], calls on
 //!   transactions that RocksDB has only in C++ ([`Transaction::pop_savepoint`] and others), and
@@ -167,7 +167,7 @@ pub use api::{
     DBPinnableSlice, DBRawIterator, DBRawIteratorWithThreadMode, DBRecoveryMode, DBWALIterator,
     DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME, DEFAULT_WIDE_COLUMN_NAME, DataBlockIndexType,
     DeadlockPath, DeadlockStep, Direction, Env, FifoCompactOptions, FileChecksum, FlushOptions,
-    IndexedOperation, InfoLogger, IngestExternalFileOptions,
+    GetMergeOperandsOptions, IndexedOperation, InfoLogger, IngestExternalFileOptions,
     IterateBounds, IteratorMode, LiveFile, LockMode, LockStatus, LogLevel, LruCacheOptions,
     MemtableFactory, MergeOperands, MultiThreaded, OptimisticTransactionDB,
     OptimisticTransactionOptions, Options, PinnableWideColumns, PrefixRange, PrepopulateBlockCache,

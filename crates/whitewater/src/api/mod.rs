@@ -6,7 +6,7 @@
 //!
 //! * `db`: the handle, [`options`]: what it is opened with, `env`: threads it shares;
 //!   `column_family`, `snapshot`, `iterator`, `iterator_handle`, `iter_range`, `wal_iterator`,
-//!   `pinnable`, `wide_columns`, `write_batch`,
+//!   `pinnable`, `wide_columns`, `merge_operands`, `write_batch`,
 //!   `write_batch_with_index`, `sst_file_writer`, [`checkpoint`], [`backup`]: what one gets from it
 //!   or gives it.
 //! * [`compaction_filter`], [`compaction_filter_factory`], [`merge_operator`],
@@ -27,6 +27,7 @@ pub(crate) mod iter_range;
 pub(crate) mod iterator;
 pub(crate) mod iterator_handle;
 mod memory_usage;
+pub(crate) mod merge_operands;
 pub mod merge_operator;
 pub(crate) mod options;
 pub mod perf;
@@ -62,6 +63,7 @@ pub use iterator::{
     DBIterator, DBIteratorWithThreadMode, DBRawIterator, DBRawIteratorWithThreadMode, Direction,
     IteratorMode,
 };
+pub use merge_operands::GetMergeOperandsOptions;
 pub use merge_operator::MergeOperands;
 pub use options::{
     BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, BottommostLevelCompaction,

@@ -13,7 +13,7 @@
 //!   stored as values), [`timestamps`]; `switch` (new memtables, a new log, a new
 //!   generation), `switch_guard` (the time in which no generation is open); `stalls`,
 //!   `budget` (a shared limit on the memory of memtables).
-//! * Reading: [`reads`], `views` (what reads begin with), [`updates`] (the
+//! * Reading: [`reads`], [`merge_operands`], `views` (what reads begin with), [`updates`] (the
 //!   logs, as batches), `conflicts` (whether a key has changed).
 //! * Flushes and compactions: [`background`] runs them; `flush_request` and `manual`
 //!   request them; `scheduled_work` finds what is due by time.
@@ -53,6 +53,7 @@ pub(crate) mod internal_stats;
 pub(crate) mod live_files;
 mod manual;
 mod merge_folding;
+pub(crate) mod merge_operands;
 #[cfg(feature = "metrics")]
 mod metrics;
 mod missed_logs;

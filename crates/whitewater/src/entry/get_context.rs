@@ -17,6 +17,9 @@ use whitewater_storage::Result;
 use whitewater_storage::key::{ParsedKey, SequenceNumber, ValueType};
 use whitewater_storage::planted;
 
+/// Called with each operand, newest first: whether older entries are wanted, too.
+pub(crate) type WantsMore<'a> = &'a dyn Fn(&[u8]) -> bool;
+
 /// Collects what sources say about one user key, from the newest source to the oldest, until
 /// the answer is known.
 pub(crate) struct GetContext<'a> {
@@ -34,6 +37,8 @@ pub(crate) struct GetContext<'a> {
     base: Option<Base>,
     /// The level of the table that had the answer.
     level: Option<usize>,
+    /// Whether older entries are wanted after an operand, if that is for the caller to say.
+    wants_more: Option<WantsMore<'a>>,
 }
 
 enum Base {
@@ -71,7 +76,14 @@ impl<'a> GetContext<'a> {
             operands: Vec::new(),
             base: None,
             level: None,
+            wants_more: None,
         }
+    }
+
+    /// The same look-up, which ends at an operand for which `wants_more` is false.
+    pub fn while_wanted(mut self, wants_more: WantsMore<'a>) -> Self {
+        self.wants_more = Some(wants_more);
+        self
     }
 
     /// The same look-up, with errors that name the column family.
@@ -164,6 +176,12 @@ impl<'a> GetContext<'a> {
     fn unusual(&mut self, ty: ValueType, stored: Bytes) -> Result<bool> {
         let (range, is_blob) = match payload(ty, &stored)? {
             Payload::Operand => {
+                if self
+                    .wants_more
+                    .is_some_and(|wants_more| !wants_more(&stored))
+                {
+                    self.base = Some(Base::Deleted); // nothing is wanted below
+                }
                 self.operands.push(stored);
                 return Ok(!self.done());
             }
@@ -252,6 +270,20 @@ impl<'a> GetContext<'a> {
             Some(existing) => existing.with_merged(merged),
             None => A::of_value(merged.into()),
         }))
+    }
+
+    /// The operands, oldest first, with the value that they apply to before them, if there is one.
+    /// Called once, instead of [`finish_with`](Self::finish_with).
+    ///
+    /// # Errors
+    /// `InvalidArgument` for operands without an operator; errors of reading a blob.
+    pub fn finish_operands(&mut self, blobs: &dyn Blobs) -> Result<Vec<Bytes>> {
+        if !self.operands.is_empty() && self.merger.operator.is_none() {
+            full_merge(self.merger, self.user_key, None, &[])?;
+        }
+        let base: Option<Bytes> = self.take_base(blobs)?;
+        let operands = std::mem::take(&mut self.operands).into_iter().rev();
+        Ok(base.into_iter().chain(operands).collect())
     }
 
     /// What lies below the operands.

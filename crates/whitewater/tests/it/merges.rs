@@ -1,8 +1,8 @@
 //! Merges in column families with and without a merge operator.
 
 use whitewater::{
-    ColumnFamilyDescriptor, CompactOptions, DB, Error, ErrorKind, IteratorMode, MergeOperands,
-    Options, WriteBatch,
+    ColumnFamilyDescriptor, CompactOptions, DB, Error, ErrorKind, GetMergeOperandsOptions,
+    IteratorMode, MergeOperands, Options, ReadOptions, WriteBatch,
 };
 
 fn append(_: &[u8], existing: Option<&[u8]>, operands: &MergeOperands) -> Option<Vec<u8>> {
@@ -183,4 +183,74 @@ fn a_job_whose_merge_operator_fails_names_key_family_and_operator() {
     );
     let error = text(db.iterator_cf(&apart, IteratorMode::Start).next().unwrap());
     assert!(parts.iter().all(|part| error.contains(part)), "{error}");
+}
+
+fn operands(db: &DB, key: &str, options: &GetMergeOperandsOptions) -> Vec<String> {
+    let found = db.get_merge_operands(key, options).unwrap();
+    let text = found
+        .iter()
+        .map(|o| String::from_utf8_lossy(o).into_owned());
+    text.collect()
+}
+
+#[test]
+fn operands_are_read_without_being_merged() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = DB::open(&with(), dir.path()).unwrap();
+    db.put("value", "v").unwrap();
+    db.put_entity("entity", [("", "d"), ("x", "y")]).unwrap();
+    db.flush().unwrap();
+    for key in ["value", "entity", "bare", "deleted"] {
+        db.merge(key, "1").unwrap();
+    }
+    db.delete("deleted").unwrap();
+    db.flush().unwrap();
+    for key in ["value", "entity", "bare", "deleted"] {
+        db.merge(key, "2").unwrap();
+    }
+    db.put("plain", "p").unwrap();
+    let snapshot = db.snapshot();
+    db.merge("bare", "3").unwrap();
+    let all = GetMergeOperandsOptions::default();
+    assert_eq!(operands(&db, "value", &all), ["v", "1", "2"]);
+    assert_eq!(operands(&db, "entity", &all), ["d", "1", "2"]);
+    assert_eq!(operands(&db, "bare", &all), ["1", "2", "3"]);
+    assert_eq!(operands(&db, "deleted", &all), ["2"]);
+    assert_eq!(operands(&db, "plain", &all), ["p"]);
+    assert!(operands(&db, "none", &all).is_empty());
+    let mut then = ReadOptions::default();
+    then.set_snapshot(&snapshot);
+    let found = db.get_merge_operands_opt("bare", &all, &then).unwrap();
+    assert_eq!(found.len(), 2);
+    // A limit that is exceeded; a limit that is not.
+    let mut two = GetMergeOperandsOptions::default();
+    two.set_expected_max_number_of_operands(2);
+    let error = db.get_merge_operands("bare", &two).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Incomplete);
+    assert!(error.to_string().contains("3 merge operands"), "{error}");
+    assert_eq!(operands(&db, "plain", &two), ["p"]);
+    // The newest ones, of memtables and of tables.
+    let mut newest = GetMergeOperandsOptions::default();
+    newest.set_continue_cb(|operand| operand != b"2");
+    assert_eq!(operands(&db, "bare", &newest), ["2", "3"]);
+    assert_eq!(operands(&db, "value", &newest), ["2"]);
+    newest.set_continue_cb(|operand| operand != b"1");
+    assert_eq!(operands(&db, "value", &newest), ["1", "2"]);
+    assert_eq!(operands(&db, "plain", &newest), ["p"]);
+}
+
+#[test]
+fn operands_without_an_operator_are_an_error_and_a_panic_of_the_caller_is_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = DB::open(&with(), dir.path()).unwrap();
+    db.merge("k", "1").unwrap();
+    let mut panics = GetMergeOperandsOptions::default();
+    panics.set_continue_cb(|_| panic!("no"));
+    let error = db.get_merge_operands("k", &panics).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Aborted);
+    drop(db);
+    let db = DB::open_for_read_only(&without(), dir.path(), false).unwrap();
+    let all = GetMergeOperandsOptions::default();
+    let error = db.get_merge_operands("k", &all).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::InvalidArgument);
 }

@@ -3,6 +3,7 @@
 use super::TransactionDB;
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::db::ThreadMode;
+use crate::api::merge_operands::GetMergeOperandsOptions;
 use crate::api::options::ReadOptions;
 use crate::api::pinnable::DBPinnableSlice;
 use whitewater_storage::Error;
@@ -147,5 +148,31 @@ impl<T: ThreadMode> TransactionDB<T> {
         W: 'b + AsColumnFamilyRef,
     {
         self.db.multi_get_cf_opt(keys, readopts)
+    }
+
+    /// The merge operands of `key`, as
+    /// [`DBCommon::get_merge_operands`](crate::DBCommon::get_merge_operands) tells.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_merge_operands<K: AsRef<[u8]>>(
+        &self,
+        key: K,
+        options: &GetMergeOperandsOptions,
+    ) -> Result<Vec<DBPinnableSlice<'_>>, Error> {
+        self.db.get_merge_operands(key, options)
+    }
+
+    /// [`get_merge_operands`](Self::get_merge_operands) in `cf`.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn get_merge_operands_cf<K: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        options: &GetMergeOperandsOptions,
+    ) -> Result<Vec<DBPinnableSlice<'_>>, Error> {
+        self.db.get_merge_operands_cf(cf, key, options)
     }
 }
