@@ -80,7 +80,7 @@
 //!   [guide](guide::transactions#differences-from-rocksdb) lists.
 //! * An [`Error`] has its kind, the file and the offset, besides the text.
 //! * Additions: [`Options::set_fs`] and the [`fs`] module, [`WriteBatchWithIndex`], wide columns
-//!   ([`DBCommon::put_entity`]), [`DBCommon::get_merge_operands`],
+//!   ([`DBCommon::put_entity`]), [`DBCommon::get_merge_operands`], [`WriteBatchHandler`],
 //!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,
 //!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], calls on
 //!   transactions that RocksDB has only in C++ ([`Transaction::pop_savepoint`] and others), and
@@ -175,7 +175,7 @@ pub use api::{
     SnapshotWithThreadMode, SstFileWriter, ThreadMode, Transaction, TransactionDB,
     TransactionDBOptions, TransactionOptions, UniversalCompactOptions,
     UniversalCompactionStopStyle, WaitForCompactOptions, WaitingFor, WalAccess, WideColumn,
-    WideColumns, WriteBatch, WriteBatchIterator, WriteBatchIteratorCf,
+    WideColumns, WriteBatch, WriteBatchHandler, WriteBatchIterator, WriteBatchIteratorCf,
     WriteBatchWithIndex, WriteBatchWithIndexIterator, WriteBatchWithTransaction,
     WriteBufferManager, WriteOptions,
 };

@@ -6,7 +6,7 @@
 //!
 //! * `db`: the handle, [`options`]: what it is opened with, `env`: threads it shares;
 //!   `column_family`, `snapshot`, `iterator`, `iterator_handle`, `iter_range`, `wal_iterator`,
-//!   `pinnable`, `wide_columns`, `merge_operands`, `write_batch`,
+//!   `pinnable`, `wide_columns`, `merge_operands`, `write_batch`, `batch_handler`,
 //!   `write_batch_with_index`, `sst_file_writer`, [`checkpoint`], [`backup`]: what one gets from it
 //!   or gives it.
 //! * [`compaction_filter`], [`compaction_filter_factory`], [`merge_operator`],
@@ -16,6 +16,7 @@
 //! * `c_str`, `prop_name`: texts as arguments.
 
 pub mod backup;
+pub(crate) mod batch_handler;
 pub(crate) mod c_str;
 pub mod checkpoint;
 pub(crate) mod column_family;
@@ -47,6 +48,7 @@ pub(crate) mod write_batch_with_index;
 pub use crate::db::scrub::ScrubProgress;
 pub use crate::entry::columns::{DEFAULT_WIDE_COLUMN_NAME, WideColumn, WideColumns};
 pub use crate::logger::LogLevel;
+pub use batch_handler::WriteBatchHandler;
 pub use c_str::CStrLike;
 pub use column_family::{
     AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, ColumnFamilyDescriptor, ColumnFamilyHandle,

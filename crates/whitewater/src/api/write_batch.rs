@@ -7,7 +7,7 @@ use crate::entry::columns::{WideColumn, encode_columns};
 use crate::options::read::has_checksums;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::key::ValueType;
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, ErrorKind, Result};
 
 /// A batch for [`DB::write`](crate::DBCommon::write).
 ///
@@ -31,6 +31,15 @@ pub struct WriteBatchWithTransaction<const TRANSACTION: bool> {
     stamped: Stamped,
     /// Bytes given to `from_data` that are not a batch, and why.
     damaged: Option<Box<(Vec<u8>, Error)>>,
+    savepoints: Vec<Savepoint>,
+}
+
+/// A batch as it was, to be gone back to.
+#[derive(Debug, Clone)]
+struct Savepoint {
+    end: batch::Mark,
+    stamped: Stamped,
+    is_damaged: bool,
 }
 
 /// Receives the operations of a batch on the default column family.
@@ -107,6 +116,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
                 batch: Batch::default(),
                 stamped: Stamped::default(),
                 damaged: Some(Box::new((data.to_vec(), error))),
+                savepoints: Vec::new(),
             },
         }
     }
@@ -116,6 +126,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
             batch,
             stamped: Stamped::default(),
             damaged: None,
+            savepoints: Vec::new(),
         }
     }
 
@@ -452,12 +463,65 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         self.batch.push_log_data(log_data.as_ref());
     }
 
-    /// Forgets all operations.
+    /// Forgets all operations and savepoints.
     pub fn clear(&mut self) {
         self.batch.clear();
         self.stamped.clear();
         self.damaged = None;
+        self.savepoints.clear();
     }
+
+    /// Remembers the batch as it is, for [`rollback_to_savepoint`](Self::rollback_to_savepoint).
+    /// Not in the `rocksdb` crate.
+    ///
+    /// # Examples
+    /// ```
+    /// use whitewater::WriteBatch;
+    ///
+    /// let mut batch = WriteBatch::default();
+    /// batch.put("river", "blue");
+    /// batch.set_savepoint();
+    /// batch.put("stream", "white");
+    /// batch.rollback_to_savepoint()?;
+    /// assert_eq!(batch.len(), 1);
+    /// assert!(batch.rollback_to_savepoint().is_err()); // there was one
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn set_savepoint(&mut self) {
+        self.savepoints.push(Savepoint {
+            end: self.batch.mark(),
+            stamped: self.stamped.clone(),
+            is_damaged: self.damaged.is_some(),
+        });
+    }
+
+    /// Removes what was added since the last savepoint, and that savepoint. Not in the `rocksdb`
+    /// crate.
+    ///
+    /// # Errors
+    /// `NotFound` without a savepoint.
+    pub fn rollback_to_savepoint(&mut self) -> Result<()> {
+        let savepoint = self.savepoints.pop().ok_or_else(no_savepoint)?;
+        self.batch.take_back(savepoint.end);
+        self.stamped = savepoint.stamped;
+        if !savepoint.is_damaged {
+            self.damaged = None;
+        }
+        Ok(())
+    }
+
+    /// Forgets the last savepoint. Not in the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// `NotFound` without a savepoint.
+    pub fn pop_savepoint(&mut self) -> Result<()> {
+        self.savepoints.pop().map(drop).ok_or_else(no_savepoint)
+    }
+}
+
+/// The error for a batch without savepoints, in RocksDB's words, which are none.
+fn no_savepoint() -> Error {
+    Error::new(ErrorKind::NotFound, "")
 }
 
 impl WriteBatchWithTransaction<false> {
