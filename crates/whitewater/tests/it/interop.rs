@@ -9,6 +9,7 @@ mod backups;
 mod blob_files;
 mod codecs;
 mod db_bench;
+mod entities;
 mod ingest;
 mod java;
 mod killed;
