@@ -10,7 +10,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use whitewater::{
     ColumnFamilyDescriptor, DBRawIteratorWithThreadMode, ErrorKind, IndexedOperation, Options,
-    ReadOptions, SliceTransform, WriteBatchWithIndex,
+    ReadOptions, SliceTransform, WideColumns, WriteBatchWithIndex,
 };
 
 type Key = Vec<u8>;
@@ -34,6 +34,8 @@ enum Prefixes {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Change {
     Put(Vec<u8>),
+    /// An entity with this default column, and with the key in another one.
+    PutEntity(Vec<u8>),
     Delete,
     SingleDelete,
     Merge(Vec<u8>),
@@ -44,12 +46,33 @@ type Change3 = (usize, Key, Change);
 /// Applies a change to the value of a key.
 fn apply(value: Option<Vec<u8>>, change: &Change) -> Option<Vec<u8>> {
     match change {
-        Change::Put(value) => Some(value.clone()),
+        Change::Put(value) | Change::PutEntity(value) => Some(value.clone()),
         Change::Delete | Change::SingleDelete => None,
         Change::Merge(operand) => Some(match value {
             Some(value) => [&value[..], operand].join(&b','),
             None => operand.clone(),
         }),
+    }
+}
+
+fn columns<'a>(key: &'a [u8], value: &'a [u8]) -> [(&'a [u8], &'a [u8]); 2] {
+    [(b"of", key), (b"", value)]
+}
+
+/// An operation with its key and its value, of an entity its default column.
+type Shown<'a> = (&'static str, &'a [u8], Vec<u8>);
+
+fn shown(operation: IndexedOperation<'_>) -> Shown<'_> {
+    match operation {
+        IndexedOperation::Put { key, value } => ("put", key, value.to_vec()),
+        IndexedOperation::PutEntity { key, entity } => {
+            let columns = WideColumns::deserialize(entity).unwrap();
+            assert_eq!((columns.len(), columns.get("of")), (2, Some(key)));
+            ("entity", key, columns.default_column().unwrap().to_vec())
+        }
+        IndexedOperation::Merge { key, value } => ("merge", key, value.to_vec()),
+        IndexedOperation::Delete { key } => ("delete", key, Vec::new()),
+        IndexedOperation::SingleDelete { key } => ("single", key, Vec::new()),
     }
 }
 
@@ -173,6 +196,15 @@ impl Walk<'_> {
             .at
             .map(|at| (&self.view[at].0[..], &self.view[at].1[..]));
         let (lower, upper) = (&self.lower, &self.upper);
+        let columns = self.iter.columns().unwrap_or_default();
+        let others: Vec<_> = columns.iter().filter(|c| !c.name.is_empty()).collect();
+        assert!(others.len() <= 1, "{others:?}");
+        if let [other] = others[..] {
+            assert_eq!(
+                (other.name, Some(other.value)),
+                (&b"of"[..], self.iter.key())
+            );
+        }
         assert_eq!(
             self.iter.item(),
             wanted,
@@ -228,7 +260,15 @@ impl<'a> Model<'a> {
         let named = family != 0 || rng.random();
         let value = self.value();
         let batch = &mut self.batch;
-        let change = match (rng.random_range(0..10), named) {
+        let change = match (rng.random_range(0..12), named) {
+            (10 | 11, true) => {
+                batch.put_entity_cf(&cf, &key, columns(&key, &value));
+                Change::PutEntity(value)
+            }
+            (10 | 11, false) => {
+                batch.put_entity(&key, columns(&key, &value));
+                Change::PutEntity(value)
+            }
             (0..=3, true) => {
                 batch.put_cf(&cf, &key, &value);
                 Change::Put(value)
@@ -270,7 +310,12 @@ impl<'a> Model<'a> {
         let (family, key, value) = (rng.random_range(0..4), key(rng), self.value());
         let cf = self.db.cf_handle(FAMILIES[family]).unwrap();
         let content = &mut self.base[family];
-        match rng.random_range(0..4) {
+        match rng.random_range(0..5) {
+            4 => {
+                let columns = columns(&key, &value);
+                self.db.put_entity_cf(&cf, &key, columns).unwrap();
+                content.insert(key, value);
+            }
             0 => {
                 self.db.delete_cf(&cf, &key).unwrap();
                 content.remove(&key);
@@ -415,23 +460,26 @@ impl<'a> Model<'a> {
                 let merges = on.iter().take_while(merge).count();
                 on.truncate(merges + 1);
             }
-            wanted.extend(on.into_iter().map(|change| match change {
-                Change::Put(value) => IndexedOperation::Put { key, value },
-                Change::Merge(value) => IndexedOperation::Merge { key, value },
-                Change::Delete => IndexedOperation::Delete { key },
-                Change::SingleDelete => IndexedOperation::SingleDelete { key },
+            wanted.extend(on.into_iter().map(|change| -> Shown<'_> {
+                match change {
+                    Change::Put(value) => ("put", key, value.clone()),
+                    Change::PutEntity(value) => ("entity", key, value.clone()),
+                    Change::Merge(value) => ("merge", key, value.clone()),
+                    Change::Delete => ("delete", key, Vec::new()),
+                    Change::SingleDelete => ("single", key, Vec::new()),
+                }
             }));
         }
         let mut operations = self.batch.iterator_cf(&cf);
         operations.seek_to_first();
         for operation in &wanted {
-            assert_eq!(operations.operation(), Some(*operation));
+            assert_eq!(operations.operation().map(shown).as_ref(), Some(operation));
             operations.next();
         }
         assert!(!operations.valid());
         operations.seek_to_last();
         for operation in wanted.iter().rev() {
-            assert_eq!(operations.operation(), Some(*operation));
+            assert_eq!(operations.operation().map(shown).as_ref(), Some(operation));
             operations.prev();
         }
         assert!(!operations.valid());

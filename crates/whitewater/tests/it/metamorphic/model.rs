@@ -52,6 +52,8 @@ pub type State = BTreeMap<&'static str, Content>;
 #[derive(Debug, Clone)]
 pub enum Change {
     Put(u8, Vec<u8>, Vec<u8>),
+    /// A wide-column entity with this default column, and with one more: [`entity`].
+    PutEntity(u8, Vec<u8>, Vec<u8>),
     Delete(u8, Vec<u8>),
     /// A key in the "s" part of the key space, to which a put and a single delete are applied in
     /// turn, and nothing else.
@@ -65,6 +67,9 @@ impl fmt::Display for Change {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Change::Put(cf, k, v) => write!(f, "put({}, {}, {})", family(*cf), show(k), show(v)),
+            Change::PutEntity(cf, k, v) => {
+                write!(f, "put_entity({}, {}, {})", family(*cf), show(k), show(v))
+            }
             Change::Delete(cf, k) => write!(f, "delete({}, {})", family(*cf), show(k)),
             Change::SingleDelete(cf, k) => write!(f, "single_delete({}, {})", family(*cf), show(k)),
             Change::Merge(cf, k, v) => {
@@ -80,6 +85,7 @@ impl fmt::Display for Change {
 impl Change {
     pub fn family(&self) -> u8 {
         let (Change::Put(cf, ..)
+        | Change::PutEntity(cf, ..)
         | Change::Delete(cf, _)
         | Change::SingleDelete(cf, _)
         | Change::Merge(cf, ..)
@@ -97,6 +103,7 @@ impl Change {
                 }
                 content.insert(k.clone(), v.clone());
             }
+            Change::PutEntity(_, k, v) => _ = content.insert(k.clone(), v.clone()),
             Change::Delete(_, k) => _ = content.remove(k),
             Change::SingleDelete(_, k) => _ = content.remove(k)?,
             Change::Merge(_, k, v) => match content.get_mut(k) {
@@ -117,12 +124,18 @@ impl Change {
         let cf = db.cf_handle(family(self.family())).expect("a live family");
         match self {
             Change::Put(_, k, v) => batch.put_cf(&cf, k, v),
+            Change::PutEntity(_, k, v) => batch.put_entity_cf(&cf, k, entity(k, v)),
             Change::Delete(_, k) => batch.delete_cf(&cf, k),
             Change::SingleDelete(_, k) => batch.single_delete_cf(&cf, k),
             Change::Merge(_, k, v) => batch.merge_cf(&cf, k, v),
             Change::DeleteRange(_, a, b) => batch.delete_range_cf(&cf, a, b),
         }
     }
+}
+
+/// The columns of an entity: the default one, which merges change, and one that stays.
+pub fn entity<'a>(key: &'a [u8], value: &'a [u8]) -> [(&'a [u8], &'a [u8]); 2] {
+    [(b"of", key), (b"", value)]
 }
 
 /// Bounds of an iterator in the order of keys: lower inclusive, upper exclusive.

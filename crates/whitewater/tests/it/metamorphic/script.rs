@@ -104,8 +104,10 @@ fn change(rng: &mut StdRng, nature: &Nature) -> Change {
     let single = |rng: &mut StdRng| format!("s{:02}", rng.random_range(0..30)).into_bytes();
     let filtered = |rng: &mut StdRng| format!("f{:02}", rng.random_range(0..30)).into_bytes();
     match rng.random_range(0..100) {
-        0..=44 => Change::Put(cf, key(rng), value(rng)),
-        45..=57 => Change::Delete(cf, key(rng)),
+        0..=39 => Change::Put(cf, key(rng), value(rng)),
+        // Not beside times to live.
+        40..=44 if nature.expiry.is_none() => Change::PutEntity(cf, key(rng), value(rng)),
+        40..=57 => Change::Delete(cf, key(rng)),
         58..=63 => Change::Put(cf, filtered(rng), value(rng)),
         64..=69 => Change::Put(cf, single(rng), value(rng)),
         70..=75 => Change::SingleDelete(cf, single(rng)),
@@ -153,6 +155,7 @@ fn table(rng: &mut StdRng, nature: &Nature, cf: u8) -> Vec<Change> {
     changes.extend(keys.into_iter().map(|k| match rng.random_range(0..10) {
         0 | 1 => Change::Delete(cf, k),
         2 if nature.expiry.is_none() => Change::Merge(cf, k, value(rng)),
+        3 => Change::PutEntity(cf, k, value(rng)),
         _ => Change::Put(cf, k, value(rng)),
     }));
     changes

@@ -4,7 +4,7 @@ mod views;
 
 use super::draw::{CHANGES, DB_CHANGES, Now};
 use super::history::History;
-use super::model::{Change, Cursor, FAMILIES, State, family};
+use super::model::{Change, Cursor, FAMILIES, State, entity, family};
 use super::opening::{Case, Opening};
 use super::script::Step;
 use crate::harness::walk::Content;
@@ -274,6 +274,7 @@ impl<'a> Session<'a> {
         for change in changes {
             let done = match change {
                 Change::Put(_, k, v) => writer.put(k, v),
+                Change::PutEntity(_, k, v) => writer.put_entity(k, entity(k, v)),
                 Change::Merge(_, k, v) => writer.merge(k, v),
                 Change::Delete(_, k) | Change::SingleDelete(_, k) => writer.delete(k),
                 Change::DeleteRange(_, a, b) if a == b => continue,

@@ -8,7 +8,7 @@ use crate::metamorphic::model::{Bounds, Cursor, State, family, loose};
 use crate::metamorphic::script::{check_bounds, key};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use whitewater::ReadOptions;
+use whitewater::{ReadOptions, WideColumn, WideColumns};
 
 impl<'a> Session<'a> {
     /// The content of `name` in a view, and the read options for that view.
@@ -112,11 +112,26 @@ impl<'a> Session<'a> {
             let want = content.get(k).map(Vec::as_slice);
             let single = said("get", self.db.get_cf_opt(&cf, k, &options))?;
             let slice = said("get_pinned", self.db.get_pinned_cf_opt(&cf, k, &options))?;
+            let wide = said("get_entity", self.db.get_entity_cf_opt(&cf, k, &options))?;
             let many = said("multi_get", many)?;
             let batched = said("batched_multi_get", batched)?;
+            let other = wide
+                .iter()
+                .flat_map(WideColumns::iter)
+                .find(|c| !c.name.is_empty());
+            if let Some(other) = other
+                && other != WideColumn::new("of", k)
+            {
+                return Err(format!("{} of {name} has the column {other:?}", show(k)));
+            }
             for (how, got) in [
                 ("get", single.as_deref()),
                 ("get_pinned", slice.as_deref()),
+                (
+                    "get_entity",
+                    wide.as_ref()
+                        .map(|w| w.default_column().unwrap_or_default()),
+                ),
                 ("multi_get", many.as_deref()),
                 ("batched_multi_get", batched.as_deref()),
             ] {
