@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use clap::Args;
 use whitewater::{IngestExternalFileOptions, Options, SstFileWriter, WriteBatch, WriteOptions};
 
+use super::entity;
 use super::failure::{Failure, Result};
 use super::open::{self, Loaded, Scope};
 use super::scan::{Range, without_time};
@@ -57,15 +58,22 @@ impl Dump {
             .property_int_value_cf(opened.cf()?, "rocksdb.estimate-num-keys")?;
         let estimate = estimate.filter(|_| self.range.is_everything());
         let progress = session.progress("dump", "keys", estimate);
-        let mut count = 0u64;
+        let (mut count, mut entities) = (0u64, 0u64);
         self.range
-            .each(session, &opened, false, |session, key, value| {
+            .each(session, &opened, false, |session, key, value, columns| {
                 count += 1;
                 if count.is_multiple_of(PROGRESS_STEP) {
                     progress.add(PROGRESS_STEP);
                 }
                 if self.count_only {
                     return Ok(());
+                }
+                if entity::is_entity(columns) {
+                    entities += 1;
+                    if !session.json {
+                        check_text(session, key, &entity::text(session, columns))?;
+                    }
+                    return entity::line(session, key, columns);
                 }
                 let (value, _) = without_time(session, key, value)?;
                 if !session.json {
@@ -74,6 +82,11 @@ impl Dump {
                 session.pair(key, Some(value))
             })?;
         progress.finish();
+        if entities > 0 && !session.json {
+            session.warn(format_args!(
+                "the columns of {entities} keys are printed as text, which load takes for values"
+            ));
+        }
         session.either(
             format_args!("Keys in range: {count}"),
             serde_json::json!({"count": count}),

@@ -12,8 +12,8 @@ use clap::{Args, Parser, Subcommand};
 use super::failure::Result;
 use super::session::Session;
 use super::{
-    backups, bulk, check, families, files, idump, inspect, maintain, manifest, options, point,
-    prepared, scan, sst, wal,
+    backups, bulk, check, entity, families, files, idump, inspect, maintain, manifest, options,
+    point, prepared, scan, sst, wal,
 };
 
 const LONG_ABOUT: &str = "\
@@ -121,6 +121,10 @@ pub struct Global {
 pub enum Command {
     Get(point::Get),
     Put(point::Put),
+    #[command(visible_alias = "get_entity")]
+    GetEntity(entity::GetEntity),
+    #[command(visible_alias = "put_entity")]
+    PutEntity(entity::PutEntity),
     Delete(point::Delete),
     #[command(alias = "delete-range", alias = "delete_range")]
     Deleterange(point::DeleteRange),
@@ -178,6 +182,8 @@ impl Command {
         match self {
             Command::Get(c) => c.run(session),
             Command::Put(c) => c.run(session),
+            Command::GetEntity(c) => c.run(session),
+            Command::PutEntity(c) => c.run(session),
             Command::Delete(c) => c.run(session),
             Command::Deleterange(c) => c.run(session),
             Command::Merge(c) => c.run(session),

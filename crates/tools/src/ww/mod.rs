@@ -3,7 +3,7 @@
 //! [`cli`] has the command line. Each other module has a group of commands with their
 //! arguments:
 //!
-//! * [`point`], [`scan`]: reading and writing keys
+//! * [`point`], [`scan`], [`entity`]: reading and writing keys and wide columns
 //! * [`bulk`]: dumping, loading, writing tables from lines, ingesting
 //! * [`families`]: column families
 //! * [`prepared`]: prepared transactions
@@ -23,6 +23,7 @@ pub mod backups;
 pub mod bulk;
 pub mod check;
 pub mod cli;
+pub mod entity;
 pub mod failure;
 pub mod families;
 pub mod files;

@@ -54,7 +54,8 @@ pub struct How {
 }
 
 impl How {
-    fn options(&self) -> WriteOptions {
+    /// The options.
+    pub fn options(&self) -> WriteOptions {
         let mut options = WriteOptions::default();
         options.set_sync(self.sync);
         options

@@ -4,9 +4,10 @@ use std::ffi::OsString;
 
 use clap::Args;
 use serde_json::{Map, json};
-use whitewater::{DBRawIteratorWithThreadMode, ReadOptions};
+use whitewater::{DBRawIteratorWithThreadMode, ReadOptions, WideColumn};
 
 use super::cli::bytes;
+use super::entity;
 use super::failure::{Failure, Result};
 use super::open::{self, Db, Opened, Scope};
 use super::session::Session;
@@ -59,7 +60,7 @@ pub struct Range {
 }
 
 impl Range {
-    /// Calls `visit` with each key and value until it fails.
+    /// Calls `visit` with each key, its value and its columns until it fails.
     ///
     /// # Errors
     /// Those of reading and of `visit`.
@@ -68,7 +69,7 @@ impl Range {
         session: &mut Session<'_>,
         opened: &Opened,
         reverse: bool,
-        mut visit: impl FnMut(&mut Session<'_>, &[u8], &[u8]) -> Result<()>,
+        mut visit: impl FnMut(&mut Session<'_>, &[u8], &[u8], &[WideColumn<'_>]) -> Result<()>,
     ) -> Result<()> {
         let parse = |key: &Option<OsString>| {
             let key = key.as_deref().map(bytes);
@@ -101,7 +102,8 @@ impl Range {
             if prefix.as_ref().is_some_and(|p| !key.starts_with(p)) {
                 break;
             }
-            visit(session, key, value)?;
+            let columns = iter.columns().unwrap_or_default();
+            visit(session, key, value, &columns)?;
             left -= 1;
             if reverse { iter.prev() } else { iter.next() }
         }
@@ -190,15 +192,22 @@ impl Scan {
         }
         let opened = open::to_read(session, session.db()?, Scope::One)?;
         let mut count = 0u64;
-        self.range
-            .each(session, &opened, self.reverse, |session, key, value| {
+        self.range.each(
+            session,
+            &opened,
+            self.reverse,
+            |session, key, value, columns| {
                 count += 1;
                 if self.count_only {
                     return Ok(());
                 }
+                if !self.no_value && entity::is_entity(columns) {
+                    return entity::line(session, key, columns);
+                }
                 let (value, time) = without_time(session, key, value)?;
                 self.print(session, key, value, time)
-            })?;
+            },
+        )?;
         if self.count_only {
             return session.either(count, json!({"count": count}));
         }

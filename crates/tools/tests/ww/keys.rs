@@ -36,6 +36,42 @@ fn hexadecimal_keys_and_values_go_in_and_out() {
 }
 
 #[test]
+fn wide_columns_are_written_read_and_scanned() {
+    let dir = made();
+    let db = dir.path();
+    let put = "--db {db} put_entity k1 name:ada :default time:12:30";
+    assert_eq!(prints(db, put), "OK\n");
+    let shown = ":default name:ada time:12:30";
+    assert_eq!(prints(db, "--db {db} get-entity k1"), format!("{shown}\n"));
+    assert_eq!(prints(db, "--db {db} get k1"), "default\n");
+    prints(db, "--db {db} put-entity --hex 0x6B32 0x6E:0x76 :");
+    assert_eq!(
+        prints(db, "--db {db} get-entity --hex 0x6B32"),
+        ": 0x6E:0x76\n"
+    );
+    prints(db, "--db {db} put k3 v3");
+    assert_eq!(prints(db, "--db {db} get_entity k3"), ":v3\n");
+    let scan = "--db {db} scan --from k1 --to k4";
+    let lines = format!("k1 ==> {shown}\nk2 ==> : n:v\nk3 ==> v3\n");
+    assert_eq!(prints(db, scan), lines);
+    let dump = prints(db, "--db {db} dump --from k1 --to k4");
+    assert_eq!(dump, format!("{lines}Keys in range: 3\n"));
+    assert_eq!(
+        prints(db, "--db {db} get-entity --json k2"),
+        "{\"key\":\"k2\",\"columns\":[{\"name\":\"\",\"value\":\"\"},\
+         {\"name\":\"n\",\"value\":\"v\"}]}\n"
+    );
+    let message = fails(db, "--db {db} put-entity k1 name", 2);
+    assert!(
+        message.contains("'name' is no column NAME:VALUE"),
+        "{message}"
+    );
+    let message = fails(db, "--db {db} put-entity k1 a:1 a:2", 3);
+    assert!(message.contains("Wide columns out of order"), "{message}");
+    fails(db, "--db {db} get-entity none", 1);
+}
+
+#[test]
 fn batches_deletions_and_merges_are_written() {
     let dir = made();
     let db = dir.path();
