@@ -10,7 +10,12 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use whitewater::WideColumn;
+
 use super::order::Order;
+
+/// The name of the column of an entity that merges leave as it was.
+const ORIGIN: &str = "origin";
 
 /// The number of a slot's value: each write takes a new one.
 pub type Version = u32;
@@ -141,6 +146,30 @@ impl Shape {
         }
         value.truncate(VALUE_HEADER + len);
         value
+    }
+
+    /// The columns of `slot`, where it is an entity, with this version: the value, which merges
+    /// replace, and the same again, which they leave.
+    pub fn columns(&self, slot: Slot, version: Version) -> [(&'static str, Vec<u8>); 2] {
+        let value = self.value(slot, version);
+        [(ORIGIN, value.clone()), ("", value)]
+    }
+
+    /// Checks that `columns` were written to `slot`, as a value or as an entity.
+    ///
+    /// # Errors
+    /// They were not.
+    pub fn check_columns(&self, slot: Slot, columns: &[WideColumn<'_>]) -> Result<(), String> {
+        let versions: Result<Vec<_>, _> = columns
+            .iter()
+            .map(|column| self.version(slot, column.value))
+            .collect();
+        let names: Vec<&[u8]> = columns.iter().map(|column| column.name).collect();
+        match (&names[..], &versions?[..]) {
+            ([b""], _) => Ok(()),
+            ([b"", origin], [now, then]) if *origin == ORIGIN.as_bytes() && now >= then => Ok(()),
+            (_, versions) => Err(format!("{slot}: columns {names:02x?} of {versions:?}")),
+        }
     }
 
     /// The version of the value `bytes` that was found in `slot`.

@@ -63,10 +63,26 @@ impl Worker<'_> {
             }
         };
         let time = self.time(slot);
+        if !self.is_stamped(slot) && self.rng.random_bool(0.3) {
+            return self.get_entity(slot);
+        }
         let cf = self.of(slot);
         match self.get_at(cf, slot, time) {
             Ok(found) => self.judge_at(slot, found.as_deref(), time, "get"),
             Err(e) => self.failed_at("get", cf, time, &e),
+        }
+    }
+
+    /// Gets the columns of `slot`.
+    fn get_entity(&self, slot: Slot) -> Result<(), String> {
+        let (cf, shape) = (self.of(slot), self.context.shape);
+        match self.context.db.get_pinned_entity_cf(cf, shape.key(slot)) {
+            Ok(None) => self.judge(slot, None, "get of columns"),
+            Ok(Some(columns)) => {
+                shape.check_columns(slot, &columns.iter().collect::<Vec<_>>())?;
+                self.judge(slot, columns.default_column(), "get of columns")
+            }
+            Err(e) => self.failed("get of columns", &e),
         }
     }
 
@@ -145,6 +161,7 @@ impl Worker<'_> {
                 return Err(format!("scan from {from} came to {slot} at {at}"));
             }
             self.judge_at(slot, Some(value), time, "scan")?;
+            shape.check_columns(slot, &it.columns().unwrap_or_default())?;
             left -= 1;
             if left == 0 {
                 return Ok(());

@@ -25,6 +25,7 @@ const MOST: usize = 12;
 enum How {
     Put,
     PutAt,
+    PutEntity,
     Merge,
     Delete,
     DeleteAt,
@@ -233,12 +234,12 @@ impl Worker<'_> {
                     How::DeleteAt
                 }
             }
-            (false, _) => *[How::Put, How::Put, How::Merge, How::Delete]
+            (false, _) => *[How::Put, How::PutEntity, How::Merge, How::Delete]
                 .choose(&mut self.rng)
                 .expect("some"),
         };
         let held = match how {
-            How::Put | How::PutAt | How::Merge => Some(self.version()),
+            How::Put | How::PutAt | How::PutEntity | How::Merge => Some(self.version()),
             How::Delete | How::DeleteAt | How::SingleDelete => None,
         };
         Some((how, Change { slot, held }))
@@ -261,6 +262,10 @@ impl Worker<'_> {
                 How::PutAt => db.put_cf_with_ts_opt(cf, key, at, value, &o),
                 How::DeleteAt => db.delete_cf_with_ts_opt(cf, key, at, &o),
                 How::Put => db.put_cf_opt(cf, key, value, &o),
+                How::PutEntity => {
+                    let columns = shape.columns(slot, change.held.unwrap_or_default());
+                    db.put_entity_cf_opt(cf, key, &columns, &o)
+                }
                 How::Merge => db.merge_cf_opt(cf, key, value, &o),
                 How::Delete => db.delete_cf_opt(cf, key, &o),
                 // The database itself has no single deletion; a batch has.
@@ -295,6 +300,10 @@ impl Worker<'_> {
                 How::PutAt => batch.put_cf_with_ts(cf, key, at, value),
                 How::DeleteAt => batch.delete_cf_with_ts(cf, key, at),
                 How::Put => batch.put_cf(cf, key, value),
+                How::PutEntity => {
+                    let columns = shape.columns(slot, change.held.unwrap_or_default());
+                    batch.put_entity_cf(cf, key, &columns);
+                }
                 How::Merge => batch.merge_cf(cf, key, value),
                 How::Delete => batch.delete_cf(cf, key),
                 How::SingleDelete => batch.single_delete_cf(cf, key),
@@ -368,6 +377,9 @@ impl Worker<'_> {
                 let key = shape.key(change.slot);
                 match (shape.order(family).is_stamped(), change.held) {
                     (true, Some(version)) => table.put_with_ts(key, stamp(version), value)?,
+                    (false, Some(version)) if w.rng.random_bool(0.3) => {
+                        table.put_entity(key, &shape.columns(change.slot, version))?
+                    }
                     _ => table.put(key, value)?,
                 }
             }
