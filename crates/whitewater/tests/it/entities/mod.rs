@@ -7,6 +7,9 @@ mod filters;
 mod model;
 mod transactions;
 
+use crate::content::{self, unhex};
+use crate::fixtures::{Fixture, directory};
+use serde_json::Value;
 use whitewater::{
     AttributeGroup, CommitProtocol, DB, Error, ErrorKind, IteratorMode, MemtableFactory,
     MergeOperands, Options, SstFileWriter, WideColumn, WideColumns, WriteBatch, WriteOptions,
@@ -368,4 +371,30 @@ fn entities_are_read_by_followers_and_readers() {
     db.flush().unwrap();
     follower.try_catch_up_with_primary().unwrap();
     check(&follower, &[("a", &[("x", "2")])]);
+}
+
+/// A database of RocksDB 10.4.
+#[test]
+fn columns_that_rocksdb_has_written_are_read() {
+    let fixture = Fixture::load("wide_blob_ingest");
+    let json = directory().join("wide_blob_ingest.json");
+    let json: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let text = |v: &Value| unhex(v.as_str().unwrap());
+    let db = fixture.open();
+    let cf = content::cf(&db, "wide");
+    let mut iterator = db.raw_iterator_cf(&cf);
+    iterator.seek_to_first();
+    let entities = json["wide_entities"].as_object().unwrap();
+    assert!(!entities.is_empty());
+    for (key, columns) in entities {
+        let key = unhex(key);
+        let columns = columns.as_array().unwrap().iter();
+        let columns: Vec<_> = columns.map(|c| (text(&c[0]), text(&c[1]))).collect();
+        let expected: Vec<WideColumn<'_>> = columns.iter().map(Into::into).collect();
+        let found = db.get_entity_cf(&cf, &key).unwrap().unwrap();
+        assert_eq!(found.iter().collect::<Vec<_>>(), expected);
+        iterator.seek(&key);
+        assert_eq!(iterator.key(), Some(&key[..]));
+        assert_eq!(iterator.columns().unwrap(), expected);
+    }
 }

@@ -10,7 +10,8 @@ use whitewater::{
 #[test]
 fn an_indexed_batch_shows_entities_alone_and_over_a_database() {
     let dir = tempfile::tempdir().unwrap();
-    let db = DB::open_cf(&options(), dir.path(), ["default"]).unwrap();
+    let default = [("default", options())];
+    let db = DB::open_cf_with_opts(&options(), dir.path(), default).unwrap();
     db.put_entity("base", [("", "1"), ("x", "x")]).unwrap();
     db.put_entity("hidden", [("x", "x")]).unwrap();
     db.put("value", "v").unwrap();
