@@ -152,6 +152,8 @@ bugs! {
         "The directory is not synced after CURRENT was replaced."
     FailedEditForgotten "failed_edit_forgotten"
         "A table that a failed manifest write names is deleted although the manifest may have it."
+    LinkedFileCut "linked_file_cut"
+        "Trash is cut piece by piece although it has another name in a checkpoint."
     TableNotSynced "table_not_synced"
         "A table is recorded in the manifest without a sync of it."
     FlushNameNotSynced "flush_name_not_synced"

@@ -143,6 +143,7 @@ mod rate_limiter;
 mod read;
 mod session_id;
 mod snapshots;
+mod sst_file_manager;
 mod stats;
 mod sync_points;
 mod table_writer;
@@ -172,7 +173,7 @@ pub use api::{
     MemtableFactory, MergeOperands, MultiThreaded, OptimisticTransactionDB,
     OptimisticTransactionOptions, Options, PinnableWideColumns, PrefixRange, PrepopulateBlockCache,
     Range, ReadOptions, ReadTier, ScrubProgress, SingleThreaded, SliceTransform, Snapshot,
-    SnapshotWithThreadMode, SstFileWriter, ThreadMode, Transaction, TransactionDB,
+    SnapshotWithThreadMode, SstFileManager, SstFileWriter, ThreadMode, Transaction, TransactionDB,
     TransactionDBOptions, TransactionOptions, UniversalCompactOptions,
     UniversalCompactionStopStyle, WaitForCompactOptions, WaitingFor, WalAccess, WideColumn,
     WideColumns, WriteBatch, WriteBatchHandler, WriteBatchIterator, WriteBatchIteratorCf,

@@ -72,7 +72,7 @@ pub use options::{
     Cache, ChecksumType, CompactOptions, CompactionPri, DBCompactionStyle, DBCompressionType,
     DBRecoveryMode, DataBlockIndexType, FifoCompactOptions, FileChecksum, FlushOptions, InfoLogger,
     IngestExternalFileOptions, LruCacheOptions, MemtableFactory, Options, PrepopulateBlockCache,
-    ReadOptions, ReadTier, UniversalCompactOptions, UniversalCompactionStopStyle,
+    ReadOptions, ReadTier, SstFileManager, UniversalCompactOptions, UniversalCompactionStopStyle,
     WaitForCompactOptions, WalAccess, WriteBufferManager, WriteOptions,
 };
 pub use pinnable::DBPinnableSlice;

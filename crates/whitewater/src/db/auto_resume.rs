@@ -82,7 +82,7 @@ impl Engine {
 
     /// Tries to resume, if that is due; for flush threads of a database that is stopped.
     pub(super) fn resume_when_due(&self) -> Found {
-        let stop = {
+        let (stop, asks) = {
             let mut state = self.lock_state();
             let auto = &mut state.failure.auto;
             if auto.running || auto.tries.last().is_none() {
@@ -92,17 +92,32 @@ impl Engine {
                 return Found::Nothing(Some(due));
             }
             auto.running = true;
-            auto.tried += 1;
-            let (source, begun) = (auto.source, auto.begun);
-            source.zip(state.failure.stop().cloned()).filter(|_| !begun)
+            let asks = auto.source.filter(|_| !auto.begun);
+            (state.failure.stop().cloned(), asks)
         };
-        let may = stop.is_none_or(|(source, error)| self.begin_tries(source, error));
+        let lacks = stop.as_ref().is_some_and(|stop| self.lacks_space(stop));
+        if lacks {
+            return self.look_for_space_later();
+        }
+        let may = (stop.zip(asks)).is_none_or(|(error, source)| self.begin_tries(source, error));
         if may {
             self.try_to_resume();
         }
         self.lock_state().failure.auto.running = false;
         self.background.look_again();
         Found::Job
+    }
+
+    /// Puts off the next try, because there is no space for it.
+    fn look_for_space_later(&self) -> Found {
+        let (_, wait) = self.retry_limits();
+        let mut state = self.lock_state();
+        let auto = &mut state.failure.auto;
+        auto.running = false;
+        if auto.tries.last().is_some() {
+            auto.tries.put_off(wait);
+        }
+        Found::Nothing(auto.tries.not_before(system::now()))
     }
 
     /// Asks listeners whether the database may resume after `error` of `source`, and tells them
@@ -142,6 +157,7 @@ impl Engine {
 
     fn try_to_resume(&self) {
         self.info_log.write("Trying to resume DB");
+        self.lock_state().failure.auto.tried += 1;
         let Some(outcome) = self.resume_if_stopped() else {
             return;
         };

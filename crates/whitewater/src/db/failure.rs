@@ -11,7 +11,8 @@
 //! [`severity`] has the table of which source and error give which severity. It is
 //! RocksDB's with `paranoid_checks`, where an I/O error of a file that is never written
 //! again counts as an error of that file alone, as in RocksDB: a failed log or manifest is
-//! replaced by a resumption; a failed table is deleted, and written again from inputs that were kept.
+//! replaced by a resumption; a failed table is deleted, and written again from inputs that
+//! were kept.
 //! No file is synced again after a sync of it has failed.
 //!
 //! The most severe failure counts, and the first among equals. Refused writes report it.
@@ -74,6 +75,10 @@ pub(crate) fn severity(
         ErrorKind::Corruption if source != Source::Manifest => Severity::UnrecoverableError,
         // A directory whose sync failed must not be synced again, and cannot be replaced.
         ErrorKind::IOError if error.file().is_some_and(is_own_dir) => Severity::FatalError,
+        // There will be room for the compaction when others have ended.
+        ErrorKind::CompactionTooLarge => Severity::SoftError,
+        // Another try would write as much.
+        ErrorKind::IOError if error.is_space_limit() => Severity::HardError,
         ErrorKind::IOError => match source {
             Source::Flush | Source::Compaction => Severity::SoftError,
             Source::Log | Source::Write => Severity::HardError,
@@ -132,6 +137,11 @@ impl Retry {
     /// When the next try is due, if that is after `now`.
     pub fn not_before(&self, now: Instant) -> Option<Instant> {
         self.next.filter(|next| *next > now)
+    }
+
+    /// Makes the next try due after `wait`, without a failure.
+    pub fn put_off(&mut self, wait: Duration) {
+        self.next = system::now().checked_add(wait);
     }
 
     /// Makes the next try due now.

@@ -22,7 +22,8 @@
 //!   database), [`options_file`].
 //! * Failures: [`failure`], `resume`, `auto_resume`; [`integrity`] and [`scrub`] look for damage.
 //! * Files: [`obsolete_files`] (deleting files that nothing needs), `pending_outputs`
-//!   (keeping files that jobs write), [`archive`] (of logs), `direct_io`.
+//!   (keeping files that jobs write), [`archive`] (of logs), [`space`] (limits to that of
+//!   tables), `direct_io`.
 //! * Introspection: [`inspect`], `properties`, [`internal_stats`], `stats_dump`,
 //!   `write_stats`, `metrics`, `events` (for listeners).
 //! * [`state`]: what the database mutex guards. This file has the engine's fields, and
@@ -72,6 +73,7 @@ mod resume;
 mod scheduled_work;
 pub(crate) mod scrub;
 mod secondary;
+pub(crate) mod space;
 mod stalls;
 pub(crate) mod state;
 mod stats_dump;

@@ -187,7 +187,10 @@ impl Engine {
             let path = self.files.table_path(number);
             match self.files.fs.remove(&path) {
                 Ok(()) => {
-                    self.tick(Ticker::FilesDeletedImmediately, 1);
+                    if self.options.sst_file_manager.is_none() {
+                        // The manager counts what it deletes.
+                        self.tick(Ticker::FilesDeletedImmediately, 1);
+                    }
                     self.note_deleted(number, job, Ok(()));
                     Event::new(job, "table_file_deletion")
                         .number("file_number", number)

@@ -21,6 +21,7 @@ use crate::memtable::{Home, Memtable};
 use crate::options::{CfOptions, DbOptions};
 use crate::session_id::{new_session_id, new_uuid};
 use crate::snapshots::SnapshotList;
+use crate::sst_file_manager::files::{TrackedFs, remove_trash};
 use crate::trace;
 use crate::version::ObsoleteFiles;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
@@ -44,6 +45,21 @@ use whitewater_storage::{Error, Result};
 
 /// The column family that every database has.
 pub(crate) const DEFAULT_CF: &str = "default";
+
+/// `fs` of the database in `dir`, of which the manager of files knows, if there is one. The caller
+/// holds the lock file. What slow deletions have left is deleted.
+fn with_manager(fs: Arc<dyn Fs>, dir: &Path, options: &DbOptions) -> Arc<dyn Fs> {
+    match &options.sst_file_manager {
+        Some(manager) => {
+            let statistics = options.statistics.clone();
+            Arc::new(TrackedFs::new(fs, dir, manager.clone(), statistics))
+        }
+        None => {
+            remove_trash(&*fs, dir);
+            fs
+        }
+    }
+}
 
 /// The column families that the caller asked for: options by name.
 pub(super) type Wanted = BTreeMap<String, Arc<CfOptions>>;
@@ -82,6 +98,7 @@ impl Engine {
         // meanwhile.
         names.hold(dir)?;
         names.hold(&wal_dir)?;
+        let fs = with_manager(fs, dir, &options);
         let exists = check_existence(&*fs, dir, &options)?;
         direct_io::check(&*fs, dir, &options)?;
         let log = InfoLog::create(&fs, dir, &options);

@@ -80,7 +80,8 @@ impl Engine {
 
     /// Counts a compaction that ended with `error`, if it was cancelled.
     pub(super) fn count_cancelled(&self, error: &Error) {
-        if error.kind() == ErrorKind::ShutdownInProgress {
+        let kinds = [ErrorKind::ShutdownInProgress, ErrorKind::CompactionTooLarge];
+        if kinds.contains(&error.kind()) {
             self.tick(Ticker::CompactionCancelled, 1);
         }
     }

@@ -63,6 +63,7 @@ use crate::operators::merge::MergeOperator;
 use crate::options::commit_protocol::CommitProtocol;
 use crate::options::memtable_kind::MemtableKind;
 use crate::rate_limiter::{Client, RateLimiter};
+use crate::sst_file_manager::Manager;
 use crate::sync_points::SyncPointHook;
 use crate::thread_pools::Pools;
 use crate::write_buffer_manager::Budget;
@@ -242,6 +243,8 @@ option_struct! {
         /// Limits the rate at which flushes and compactions write; may be shared with other
         /// databases.
         rate_limiter: Option<Arc<RateLimiter>> = None;
+        /// Knows and limits the space of tables and blob files; may be shared with other databases.
+        sst_file_manager: Option<Arc<Manager>> = None;
         /// The time of day, for the age of archived logs, tables and values.
         clock: Clock = Clock::default();
         /// The listeners that are told what happens in the database.

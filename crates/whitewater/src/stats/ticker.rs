@@ -390,6 +390,8 @@ impl Ticker {
                 | Ticker::RateLimiterRequestsWrite
                 | Ticker::RateLimiterDelayedRequestsWrite
                 | Ticker::RateLimiterTotalWaitMicrosWrite
+                | Ticker::FilesMarkedTrash
+                | Ticker::FilesDeletedFromTrashQueue
                 | Ticker::FilesDeletedImmediately
                 | Ticker::ErrorHandlerBgErrorCount
                 | Ticker::ErrorHandlerBgIoErrorCount

@@ -550,7 +550,16 @@ impl Outputs<'_> {
         let sum = open.digest.map_or_else(Vec::new, |digest| digest.sum());
         file_checksum::note(sum, &mut meta);
         self.files.push(meta);
-        Ok(())
+        self.check_allowed_space()
+    }
+
+    /// Fails a compaction that has brought the files to all the space that is allowed. What a flush
+    /// writes is kept, and checked afterwards.
+    fn check_allowed_space(&self) -> Result<()> {
+        match &self.ctx.db.sst_file_manager {
+            Some(manager) if !self.spec.flush => manager.check_allowed_space(),
+            _ => Ok(()),
+        }
     }
 
     /// Returns the finished tables and blob files, and keeps them.

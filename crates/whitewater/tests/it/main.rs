@@ -62,6 +62,7 @@ mod simulated;
 mod skip;
 #[path = "../../../concurrent/tests/common/source_files.rs"]
 mod source_files;
+mod sst_file_manager;
 mod statistics;
 mod styles;
 mod subcompactions;

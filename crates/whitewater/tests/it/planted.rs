@@ -246,6 +246,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "resume::by_itself::a_table_that_a_failed_manifest_write_names_stays",
     ),
     (
+        Bug::LinkedFileCut,
+        "sst_file_manager::a_checkpoint_keeps_files_that_are_deleted_slowly",
+    ),
+    (
         Bug::TableNotSynced,
         "power_cut::what_was_flushed_or_compacted_is_durable",
     ),

@@ -40,6 +40,7 @@ const FLOORS: &[&[&str]] = &[
         "logger",
         "thread_pools",
         "rate_limiter",
+        "sst_file_manager",
         "write_buffer_manager",
         "operators",
     ],

@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::enums::{DBCompressionType, DBRecoveryMode, WalAccess};
+use super::sst_file_manager::SstFileManager;
 use super::write_buffer_manager::WriteBufferManager;
 use crate::api::env::Env;
 use crate::clock::Clock;
@@ -414,6 +415,14 @@ impl Options {
     /// manager's limit can.
     pub fn set_write_buffer_manager(&mut self, write_buffer_manager: &WriteBufferManager) {
         self.db.write_buffer_manager = Some(write_buffer_manager.budget.clone());
+    }
+
+    /// Has `manager` know the tables and blob files of this database, limit their space and delete
+    /// them, together with those of all other databases it is given to. Default none: files are
+    /// deleted at once. Cannot be changed while the database is open; the manager's limits can.
+    /// Not in the `rocksdb` crate; RocksDB's name.
+    pub fn set_sst_file_manager(&mut self, manager: &SstFileManager) {
+        self.db.sst_file_manager = Some(manager.manager.clone());
     }
 
     /// Switches the memtables of all column families together when one is full, and records all

@@ -12,6 +12,7 @@
 //! * [`table`]: of tables; [`cache`]: of their cache;
 //! * `compaction`: of compaction styles; `blob`: of blob files;
 //! * `write_buffer_manager`: the budget of memtables' memory;
+//! * `sst_file_manager`: the space of tables and blob files;
 //! * `presets`: several at once, with the arithmetic;
 //! * [`per_call`]: of single reads, writes, flushes and compactions;
 //! * [`enums`]: the enums they take.
@@ -37,6 +38,7 @@ mod cache;
 mod documentation;
 mod enums;
 mod per_call;
+mod sst_file_manager;
 mod table;
 mod write_buffer_manager;
 
@@ -54,6 +56,7 @@ pub use per_call::{
     CompactOptions, FlushOptions, IngestExternalFileOptions, ReadOptions, WaitForCompactOptions,
     WriteOptions,
 };
+pub use sst_file_manager::SstFileManager;
 pub use table::BlockBasedOptions;
 pub use write_buffer_manager::WriteBufferManager;
 

@@ -139,7 +139,7 @@ impl PlantedFs {
 impl Fs for PlantedFs {
     delegate_fs!(fs: open_random, open_random_direct, open_sequential);
     delegate_fs!(fs: exists, file_size, modified, list, lock);
-    delegate_fs!(fs: create_dir_all, remove, remove_dir);
+    delegate_fs!(fs: create_dir_all, remove, remove_dir, truncate, num_links, free_space);
 
     fn create(&self, path: &Path) -> Result<Box<dyn WritableFile>> {
         self.created(path, self.fs.create(path))

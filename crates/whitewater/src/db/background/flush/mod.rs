@@ -196,6 +196,8 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
         flushed.iter().map(|f| f.stats.bytes_written).sum(),
     );
     let min_log = install(engine, jobs, &flushed)?;
+    // Before those who wait for the flush go on.
+    engine.check_allowed_space();
     for (job, flushed) in jobs.iter().zip(&flushed) {
         tell_end(engine, job, flushed, start);
         note_end(engine, job, flushed);
