@@ -14,7 +14,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use whitewater::fs::Fs;
-use whitewater::{CommitProtocol, Error, MemtableFactory, Options};
+use whitewater::{CommitProtocol, Error, MemtableFactory, Options, SstFileManager};
 
 use super::key_model::{PERMANENT_FAMILIES, Shape, TRANSIENT_NAMES};
 use choices::{DATABASE, FAMILY, RandomOption, SCALED_DOWN, TABLE};
@@ -28,6 +28,9 @@ const PROTOCOLS: [CommitProtocol; 4] = [
     CommitProtocol::Unordered,
 ];
 
+/// Rates of deletions; see [`RandomOptions`].
+const DELETE_RATES: [Option<i64>; 5] = [None, None, Some(0), Some(1 << 20), Some(1 << 40)];
+
 /// The options of a database and of its column families.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RandomOptions {
@@ -35,6 +38,9 @@ pub struct RandomOptions {
     database: String,
     /// The options of column families with even numbers, and of those with odd ones.
     families: [FamilyOptions; 2],
+    /// How fast obsolete files are deleted, in bytes per second; `None` is at once, without a
+    /// manager of files.
+    delete_rate: Option<i64>,
 }
 
 /// The options of a column family.
@@ -59,6 +65,7 @@ impl RandomOptions {
             protocol,
             database: text(&database),
             families: std::array::from_fn(|_| FamilyOptions::new(protocol, &mut rng)),
+            delete_rate: *DELETE_RATES.choose(&mut rng).expect("there are some"),
         }
     }
 
@@ -74,6 +81,9 @@ impl RandomOptions {
         o.create_missing_column_families(true);
         o.set_fs(fs);
         o.set_commit_protocol(self.protocol);
+        if let Some(rate) = self.delete_rate {
+            o.set_sst_file_manager(&SstFileManager::with_deletion(rate, 0.5, 4 << 10));
+        }
         Ok(o)
     }
 
@@ -223,6 +233,9 @@ impl fmt::Display for FamilyOptions {
 impl fmt::Display for RandomOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}; {}", self.protocol, self.database)?;
+        if let Some(rate) = self.delete_rate {
+            write!(f, "; deletes {rate} bytes/s")?;
+        }
         self.families
             .iter()
             .try_for_each(|family| write!(f, "\n  {family}"))
