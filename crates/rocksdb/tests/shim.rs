@@ -24,6 +24,31 @@ const FEATURES: [&str; 17] = [
     "zstd",
 ];
 
+/// Crates for older versions: the version, the manifest, and features of 0.25 that it lacks.
+const OLDER: [(&str, &str, &[&str]); 3] = [
+    (
+        "0.22.0",
+        include_str!("../../rocksdb-0.22/Cargo.toml"),
+        &[
+            "bindgen-runtime",
+            "bindgen-static",
+            "lto",
+            "mt_static",
+            "raw-ptr",
+        ],
+    ),
+    (
+        "0.23.0",
+        include_str!("../../rocksdb-0.23/Cargo.toml"),
+        &["raw-ptr"],
+    ),
+    (
+        "0.24.0",
+        include_str!("../../rocksdb-0.24/Cargo.toml"),
+        &["raw-ptr"],
+    ),
+];
+
 /// The `[features]` of a manifest: name and what it turns on.
 fn features(manifest: &str) -> BTreeMap<String, String> {
     let (_, section) = manifest.split_once("\n[features]\n").unwrap();
@@ -51,6 +76,21 @@ fn every_feature_of_the_rocksdb_crate_exists_here_and_in_whitewater() {
 #[test]
 fn the_version_satisfies_what_dependencies_ask_for() {
     assert_eq!(env!("CARGO_PKG_VERSION"), "0.25.0");
+}
+
+#[test]
+fn each_older_version_has_its_features_and_no_more() {
+    let now = features(include_str!("../Cargo.toml"));
+    for (version, manifest, without) in OLDER {
+        assert!(manifest.contains(&format!("\nversion = \"{version}\"\n")));
+        let mut wanted = now.clone();
+        wanted.retain(|name, _| !without.contains(&name.as_str()));
+        if without.contains(&"bindgen-runtime") {
+            let default = wanted.get_mut("default").unwrap();
+            *default = default.replace(", \"bindgen-runtime\"", "");
+        }
+        assert_eq!(features(manifest), wanted, "{version}");
+    }
 }
 
 #[test]

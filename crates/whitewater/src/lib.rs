@@ -110,8 +110,8 @@
 //! * `raw-ptr` adds the trait `AsRawPtr`, which hands out pointers to C objects. There are none
 //!   here, so the feature adds nothing, and code that uses the trait does not compile.
 //!
-//! To replace `rocksdb` in a dependency, use the crate in `crates/rocksdb`. It has that name and
-//! re-exports this crate; its README says how.
+//! To replace `rocksdb` in a dependency, use the crate in `crates/rocksdb`, or its sister for 0.22,
+//! 0.23 or 0.24. It has that name and version and re-exports this crate; its README says how.
 
 #![forbid(unsafe_code)]
 
@@ -154,6 +154,8 @@ mod version;
 mod write;
 mod write_buffer_manager;
 
+#[doc(hidden)]
+pub use api::older_rocksdb;
 pub use api::{
     backup, checkpoint, compaction_filter, compaction_filter_factory, merge_operator, perf,
     properties, statistics,

@@ -14,6 +14,7 @@
 //! * `transactions`: transactions, and databases with them.
 //! * [`properties`], [`statistics`], [`perf`], `memory_usage`: figures.
 //! * `c_str`, `prop_name`: texts as arguments.
+//! * `older_rocksdb`: the API as it was before 0.25, where it was another one.
 
 pub mod backup;
 pub(crate) mod batch_handler;
@@ -30,6 +31,8 @@ pub(crate) mod iterator_handle;
 mod memory_usage;
 pub(crate) mod merge_operands;
 pub mod merge_operator;
+#[doc(hidden)]
+pub mod older_rocksdb;
 pub(crate) mod options;
 pub mod perf;
 pub(crate) mod pinnable;

@@ -186,7 +186,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     /// default column family are passed over; at an operation on another
     /// column family and at a range deletion the iteration ends, as it does in
     /// RocksDB. [`iterate_cf`](Self::iterate_cf) sees more.
-    pub fn iterate<T: WriteBatchIterator>(&self, callbacks: &mut T) {
+    pub fn iterate<T: WriteBatchIterator + ?Sized>(&self, callbacks: &mut T) {
         for op in batch::ops(self.data()) {
             match op {
                 Ok(Op::Entry {

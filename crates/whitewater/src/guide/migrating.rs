@@ -18,8 +18,21 @@
 //!   [`perf::set_perf_stats`](crate::perf::set_perf_stats).
 //!
 //! The `rocksdb` crate's Cargo features exist as well. Those that say how C++ code is built change
-//! nothing. If a *dependency* uses the `rocksdb` crate, see the folder `crates/rocksdb` of the
-//! source tree.
+//! nothing.
+//!
+//! # Its dependencies
+//!
+//! A *dependency* that uses the `rocksdb` crate, 0.22 to 0.25, gets this engine by a line in the
+//! workspace's `Cargo.toml`; nothing of the dependency is changed. The folders `crates/rocksdb` and
+//! `crates/rocksdb-0.22` to `-0.24` of the source tree are crates of that name and version:
+//!
+//! ```toml
+//! [patch.crates-io]
+//! rocksdb = { path = "whitewater/crates/rocksdb-0.24" }
+//! ```
+//!
+//! The README in `crates/rocksdb` says how several versions stand side by side, and what of an
+//! older version's API is another one here.
 //!
 //! # The database
 //!

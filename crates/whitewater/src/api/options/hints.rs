@@ -69,6 +69,14 @@ impl Options {
         self.db.skip_stats_update_on_db_open = skip;
     }
 
+    /// Hint: opening compares the sizes of tables with the manifest's in any case, as RocksDB does
+    /// from 10.5 on.
+    ///
+    /// It is not kept: options files have the default, and the `rocksdb` crate has no such
+    /// setter from 0.25 on. It exists for dependencies that ask for an older version of that crate.
+    #[deprecated(note = "without effect, and removed from RocksDB")]
+    pub fn set_skip_checking_sst_file_sizes_on_db_open(&mut self, _value: bool) {}
+
     /// Hint: the manifest grows as it is written.
     ///
     /// **Option `manifest_preallocation_size`**: bytes, default 4 MiB; can be changed while the
