@@ -309,6 +309,18 @@ impl UserComparator {
         &stored[..stored.len().saturating_sub(self.timestamp_size())]
     }
 
+    /// The timestamp of a stored user key; empty if keys have none.
+    #[inline]
+    pub fn timestamp<'k>(&self, stored: &'k [u8]) -> &'k [u8] {
+        &stored[self.without_timestamp(stored).len()..]
+    }
+
+    /// The stored user key `of` with the timestamp of `at` in place of its own. Without
+    /// timestamps, `of` itself.
+    pub fn with_timestamp_of(&self, of: &[u8], at: &[u8]) -> Vec<u8> {
+        [self.without_timestamp(of), self.timestamp(at)].concat()
+    }
+
     /// The position where the versions of `key`, which has no timestamp, begin: `key` with the
     /// newest possible timestamp, as in RocksDB.
     pub fn first_version(&self, key: &[u8]) -> Vec<u8> {

@@ -214,6 +214,10 @@ bugs! {
         "The key that cuts a compaction in two is in neither part."
     KeySplitBetweenTables "key_split_between_tables"
         "Versions of one key end up in two tables of a level."
+    RangeTombstoneAboveHistory "range_tombstone_above_history"
+        "A range tombstone deletes versions that readers before its timestamp still see."
+    MergedAboveHistory "merged_above_history"
+        "A compaction merges operands that readers at different times tell apart."
     AtomicFlushOfOne "atomic_flush_of_one"
         "An atomic flush takes one column family and leaves the others."
 

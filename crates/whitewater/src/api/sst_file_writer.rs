@@ -211,6 +211,22 @@ impl<'a> SstFileWriter<'a> {
         table.delete_range(begin_key.as_ref(), end_key.as_ref())
     }
 
+    /// Adds the deletion of the keys from `begin_key` to before `end_key` for readers at `ts` and
+    /// later. As [`delete_range`](Self::delete_range) otherwise.
+    ///
+    /// # Errors
+    /// As [`delete_range`](Self::delete_range), and `InvalidArgument` when the comparator has no
+    /// timestamps, or of another size.
+    pub fn delete_range_with_ts<K: AsRef<[u8]>, S: AsRef<[u8]>>(
+        &mut self,
+        begin_key: K,
+        end_key: K,
+        ts: S,
+    ) -> Result<(), Error> {
+        let table = self.table()?;
+        table.delete_versions(begin_key.as_ref(), end_key.as_ref(), ts.as_ref())
+    }
+
     fn add(&mut self, ty: ValueType, key: &[u8], value: &[u8]) -> Result<(), Error> {
         self.table()?.add(ty, key, value)
     }

@@ -361,6 +361,40 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         self.push_version(cf, ValueType::Deletion, key.as_ref(), ts.as_ref(), &[]);
     }
 
+    /// Merges `value` into `key` of `cf` at `ts`
+    /// ([`merge_cf_with_ts`](crate::DBCommon::merge_cf_with_ts)). As
+    /// [`put_cf_with_ts`](Self::put_cf_with_ts) otherwise.
+    pub fn merge_cf_with_ts<K, V, S>(
+        &mut self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        ts: S,
+        value: V,
+    ) where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+        S: AsRef<[u8]>,
+    {
+        let cf = cf.inner().id();
+        let (key, ts) = (key.as_ref(), ts.as_ref());
+        self.push_version(cf, ValueType::Merge, key, ts, value.as_ref());
+    }
+
+    /// Removes the keys of `cf` from `from` to before `to` for readers at `ts` and later, up to
+    /// their next versions. As [`put_cf_with_ts`](Self::put_cf_with_ts) otherwise.
+    pub fn delete_range_cf_with_ts<K: AsRef<[u8]>, S: AsRef<[u8]>>(
+        &mut self,
+        cf: &impl AsColumnFamilyRef,
+        from: K,
+        to: K,
+        ts: S,
+    ) {
+        let cf = cf.inner().id();
+        let ts = ts.as_ref();
+        let end = [to.as_ref(), ts].concat();
+        self.push_version(cf, ValueType::RangeDeletion, from.as_ref(), ts, &end);
+    }
+
     fn push_version(&mut self, cf: u32, ty: ValueType, key: &[u8], ts: &[u8], value: &[u8]) {
         self.stamped.note(cf, ts.len());
         self.push(cf, ty, &[key, ts].concat(), value);

@@ -112,16 +112,17 @@ pub(super) fn clip(
     part: Part<'_>,
     comparator: &UserComparator,
 ) -> Option<RangeTombstone> {
-    let before = |a: &[u8], b: &[u8]| comparator.compare(a, b) == Ordering::Less;
-    if let Some(from) = part.from
-        && before(&tombstone.start, from)
-    {
-        tombstone.start = from.to_vec();
-    }
+    let before = |a: &[u8], b: &[u8]| comparator.compare_keys(a, b) == Ordering::Less;
+    let at_its_time = |key: &[u8]| comparator.with_timestamp_of(key, &tombstone.start);
     if let Some(to) = part.to
         && before(to, &tombstone.end)
     {
-        tombstone.end = to.to_vec();
+        tombstone.end = at_its_time(to);
+    }
+    if let Some(from) = part.from
+        && before(&tombstone.start, from)
+    {
+        tombstone.start = at_its_time(from);
     }
     before(&tombstone.start, &tombstone.end).then_some(tombstone)
 }

@@ -52,8 +52,7 @@ impl Stamped {
     /// them where they must not.
     ///
     /// # Errors
-    /// `InvalidArgument` for these; `NotSupported` for operations with timestamps other
-    /// than puts and deletes.
+    /// `InvalidArgument` for these; `NotSupported` for single deletions.
     pub fn check(&self, batch: &Batch, memtables: &MemtableMap) -> Result<()> {
         if self.families.is_empty() && !memtables.any_has_timestamps() {
             return Ok(());
@@ -66,7 +65,7 @@ impl Stamped {
         }
         let mut unstamped: Vec<(u32, u32)> = Vec::new();
         for op in batch.ops() {
-            let Op::Entry { cf, ty, key, .. } = op? else {
+            let Op::Entry { cf, ty, key, value } = op? else {
                 continue;
             };
             let size = size_of(cf);
@@ -77,7 +76,8 @@ impl Stamped {
                 return memtables.check_unstamped(cf); // there are none with a timestamp
             }
             check_type(ty)?;
-            if key.len() < size {
+            let end_is_short = ty == ValueType::RangeDeletion && value.len() < size;
+            if key.len() < size || end_is_short {
                 return memtables.check_unstamped(cf);
             }
             match unstamped.iter_mut().find(|(id, _)| *id == cf) {
@@ -98,7 +98,9 @@ impl Stamped {
 /// Refuses types of entries that cannot be written with a timestamp.
 fn check_type(ty: ValueType) -> Result<()> {
     match ty {
-        ValueType::Value | ValueType::Deletion => Ok(()),
+        ValueType::Value | ValueType::Deletion | ValueType::Merge | ValueType::RangeDeletion => {
+            Ok(())
+        }
         ty => Err(Error::not_supported(format_args!(
             "writing entries of type {ty:?} with timestamps"
         ))),
@@ -127,6 +129,23 @@ impl Engine {
         let mut stamped = Stamped::default();
         stamped.note(cf.id, time.len());
         self.write(batch, &stamped, spec)
+    }
+
+    /// Commits the deletion of the keys of `cf` from `range.0` to before `range.1`, with the
+    /// timestamp `time`.
+    ///
+    /// # Errors
+    /// Those of [`Engine::write_version`].
+    pub fn delete_versions(
+        &self,
+        cf: &ColumnFamilyData,
+        range: (&[u8], &[u8]),
+        time: &[u8],
+        spec: &WriteSpec,
+    ) -> Result<()> {
+        let end = [range.1, time].concat();
+        let begin = (range.0, time);
+        self.write_version(cf, ValueType::RangeDeletion, begin, &end, spec)
     }
 
     /// The limit of the history of `cf`; empty if there is none.

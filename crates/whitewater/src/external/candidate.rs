@@ -5,7 +5,7 @@
 //! version, and its entries have the sequence number 0. Like RocksDB, this module checks the
 //! latter for the first and the last entry.
 
-use crate::table_writer::tail_size;
+use crate::table_writer::{exclusive_end, tail_size};
 use crate::version::range::KeyRange;
 use crate::version::range_of;
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::sync::Arc;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::{
     InternalComparator, MAX_SEQUENCE, SequenceNumber, ValueType, internal_key, parse_internal_key,
+    user_key,
 };
 use whitewater_storage::sst::{External, Table, TableReadOptions, TableReaderOptions};
 use whitewater_storage::{Error, Result};
@@ -149,14 +150,15 @@ fn boundaries(table: &Arc<Table>, comparator: &InternalComparator) -> Result<(Bo
                 tombstone.seq
             )));
         }
-        let boundary = |user_key: &Vec<u8>, exclusive| Boundary {
-            user_key: user_key.clone(),
+        let boundary = |user_key: &[u8], exclusive| Boundary {
+            user_key: user_key.to_vec(),
             ty: ValueType::RangeDeletion,
             exclusive,
         };
+        let end = exclusive_end(&comparator.user, tombstone);
         let (start, end) = (
             boundary(&tombstone.start, false),
-            boundary(&tombstone.end, true),
+            boundary(user_key(&end), true),
         );
         let less = |a: &Boundary, b: &Boundary| comparator.compare(&a.at(0), &b.at(0)).is_lt();
         hull = Some(match hull {

@@ -158,15 +158,29 @@ impl ExternalTable {
     /// # Errors
     /// `InvalidArgument` if `end` is before `begin`.
     pub fn delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
+        if self.comparator.timestamp_size() > 0 {
+            return Err(Error::invalid("Timestamp size mismatch"));
+        }
         self.catching(|table| table.try_delete_range(begin, end))
     }
 
-    fn try_delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
-        if self.comparator.timestamp_size() > 0 {
-            return Err(Error::not_supported("range deletions with timestamps"));
+    /// Adds the deletion of `[begin, end)` with a timestamp.
+    ///
+    /// # Errors
+    /// The same as [`ExternalTable::delete_range`]; `InvalidArgument` for a timestamp of the wrong
+    /// size.
+    pub fn delete_versions(&mut self, begin: &[u8], end: &[u8], time: &[u8]) -> Result<()> {
+        if time.is_empty() || self.comparator.timestamp_size() != time.len() {
+            return Err(Error::invalid("Timestamp size mismatch"));
         }
+        let stamped = |key: &[u8]| [key, time].concat();
+        let (begin, end) = (stamped(begin), stamped(end));
+        self.catching(|table| table.try_delete_range(&begin, &end))
+    }
+
+    fn try_delete_range(&mut self, begin: &[u8], end: &[u8]) -> Result<()> {
         let builder = self.builder.as_mut().ok_or_else(not_open)?;
-        match self.comparator.compare(begin, end) {
+        match self.comparator.compare_keys(begin, end) {
             Ordering::Greater => {
                 return Err(Error::invalid("end key comes before start key"));
             }

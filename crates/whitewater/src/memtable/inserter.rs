@@ -121,7 +121,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
     ///
     /// # Errors
     /// Those of [`Inserter::add`], and `Corruption` for a merge operand that does not
-    /// match `sum`.
+    /// match `sum` and for a range deletion that lacks the timestamps of its keys.
     #[inline]
     pub fn add_protected(
         &mut self,
@@ -135,6 +135,9 @@ impl<'m, 'e> Inserter<'m, 'e> {
         self.entries += 1;
         if ty == ValueType::RangeDeletion {
             self.deletes += 1;
+            if user_key.len().min(value.len()) < memtable.timestamp_size() {
+                return Err(Error::corruption("range deletion without timestamp"));
+            }
             memtable.add_tombstone(user_key, value, sum, seq);
             return Ok(());
         }

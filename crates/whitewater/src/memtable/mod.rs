@@ -50,7 +50,7 @@ pub(crate) use located::{DeferredWork, LocatedBatch, LocatedEntries};
 pub(crate) use two_phase::LeafHint;
 
 use crate::entry::get_context::GetContext;
-use crate::entry::range_tombstones::FragmentedTombstones;
+use crate::entry::range_tombstones::{FragmentedTombstones, Upto};
 use crate::options::CfOptions;
 use crate::options::prefix::PrefixExtractor;
 use crate::write_buffer_manager::{BudgetClient, MemoryCharge};
@@ -493,6 +493,10 @@ impl Memtable {
         ctx: &mut GetContext<'_>,
     ) -> Result<()> {
         let question = self.filter.as_ref().map(|f| f.about(version));
+        if let Some(fragments) = self.tombstones()? {
+            let seen = Upto::of_version(&self.comparator, seq, version);
+            ctx.cover(fragments.max_covering(&self.comparator, version, seen));
+        }
         if question.is_some_and(|q| !q.may_contain()) {
             return Ok(());
         }

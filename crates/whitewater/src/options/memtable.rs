@@ -176,6 +176,9 @@ pub(super) fn check_fit(options: &CfOptions) -> Result<()> {
         if options.inplace_update_support {
             return refuse("inplace_update_support");
         }
+        if options.max_successive_merges > 0 {
+            return refuse("max_successive_merges");
+        }
         if options.values_have_times {
             return refuse("ttl");
         }

@@ -8,6 +8,7 @@
 use super::cover::{HeldTombstones, Tombstones};
 use super::level_iter::{Bounds, LevelIterator, OpenCursor};
 use crate::entry::get_context::GetContext;
+use crate::entry::range_tombstones::Upto;
 use crate::perf_context::{self, PerfMetric};
 use crate::version::table_cache::{OpenTable, OpenWith, Opened, TableCache};
 use crate::version::{TableFile, Version};
@@ -48,7 +49,8 @@ pub(crate) fn get(
         let mut tombstones = open.tombstones.as_ref();
         planted!(TableTombstonesIgnored => tombstones = None);
         if let Some(tombstones) = tombstones {
-            ctx.cover(tombstones.max_covering(&comparator.user, user_key, upto));
+            let seen = Upto::of_version(&comparator.user, upto, user_key);
+            ctx.cover(tombstones.max_covering(&comparator.user, user_key, seen));
         }
         open.table.get(lookup, options, &mut |key, value| {
             // With timestamps, newer entries may exist of an older version.
@@ -155,9 +157,7 @@ pub(crate) fn add_iterators(
         open_with: version.open_with.clone(),
         options,
     };
-    // A table whose keys have timestamps has no range tombstones.
-    let with_times = comparator.user.timestamp_size() > 0;
-    let mut tombstones = tombstones.filter(|_| !with_times);
+    let mut tombstones = tombstones;
     let level0 = version.levels.first().into_iter().flatten();
     for (index, file) in level0.enumerate() {
         if bounds.is_some_and(|b| b.leave_out(&file.meta, &comparator.user)) {

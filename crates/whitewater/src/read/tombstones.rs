@@ -49,7 +49,7 @@ fn add_clipped(
     tombstones: &mut Vec<RangeTombstone>,
 ) {
     let clip = Clip::new(&file.meta, later, comparator);
-    tombstones.extend(fragments.iter().filter_map(|t| clip.apply(t)));
+    tombstones.extend(fragments.iter(comparator).filter_map(|t| clip.apply(t)));
 }
 
 /// The user keys within which a file's range tombstones count.
@@ -78,7 +78,7 @@ impl<'a> Clip<'a> {
             later
                 .iter()
                 .map(|f| key::user_key(&f.meta.smallest))
-                .find(|smallest| comparator.compare(smallest, largest).is_gt())
+                .find(|smallest| comparator.compare_keys(smallest, largest).is_gt())
                 .map(<[u8]>::to_vec)
         };
         Clip {
@@ -90,14 +90,15 @@ impl<'a> Clip<'a> {
 
     /// The part of `tombstone` within the bounds.
     fn apply(&self, mut tombstone: RangeTombstone) -> Option<RangeTombstone> {
-        let compare = |a: &[u8], b: &[u8]| self.comparator.compare(a, b);
-        if compare(&tombstone.start, self.start).is_lt() {
-            tombstone.start = self.start.to_vec();
-        }
+        let compare = |a: &[u8], b: &[u8]| self.comparator.compare_keys(a, b);
+        let at_its_time = |key: &[u8]| self.comparator.with_timestamp_of(key, &tombstone.start);
         if let Some(end) = &self.end
             && compare(end, &tombstone.end).is_lt()
         {
-            tombstone.end.clone_from(end);
+            tombstone.end = at_its_time(end);
+        }
+        if compare(&tombstone.start, self.start).is_lt() {
+            tombstone.start = at_its_time(self.start);
         }
         compare(&tombstone.start, &tombstone.end)
             .is_lt()

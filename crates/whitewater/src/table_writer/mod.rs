@@ -294,7 +294,10 @@ pub(crate) fn write_verbatim(
     let mut outputs = Outputs {
         ctx,
         spec,
-        tombstones: Splitter::new(&ctx.comparator.user, fragments.iter().collect()),
+        tombstones: Splitter::new(
+            &ctx.comparator.user,
+            fragments.iter(&ctx.comparator.user).collect(),
+        ),
         overlap: Grandparents::new(ctx.comparator, &[], u64::MAX),
         open: None,
         files: Vec::new(),
@@ -631,12 +634,19 @@ impl Bounds {
         if self.smallest.is_empty() || comparator.compare(&start, &self.smallest).is_lt() {
             self.smallest = start;
         }
-        let end = internal_key(&t.end, MAX_SEQUENCE, ValueType::RangeDeletion);
+        let end = exclusive_end(&comparator.user, t);
         if self.largest.is_empty() || comparator.compare(&end, &self.largest).is_gt() {
             self.largest = end;
         }
         self.see_sequence(t.seq);
     }
+}
+
+/// The internal key that stands for the end of `t` in the bounds of a table: before all versions
+/// of the user key, which the tombstone does not delete.
+pub(crate) fn exclusive_end(comparator: &key::UserComparator, t: &RangeTombstone) -> Vec<u8> {
+    let end = comparator.first_version(comparator.without_timestamp(&t.end));
+    internal_key(&end, MAX_SEQUENCE, ValueType::RangeDeletion)
 }
 
 /// Returns range tombstones in key order, split where tables are cut.
@@ -664,17 +674,18 @@ impl<'a> Splitter<'a> {
             taken.extend(self.rest.by_ref());
             return taken;
         };
-        let before = |key: &[u8]| self.comparator.compare(key, cut) == Ordering::Less;
+        let before = |key: &[u8]| self.comparator.compare_keys(key, cut) == Ordering::Less;
         while let Some(t) = self.rest.next_if(|t| before(&t.start)) {
             taken.push(t);
         }
         for t in &mut taken {
-            if self.comparator.compare(&t.end, cut) != Ordering::Greater {
+            if self.comparator.compare_keys(&t.end, cut) != Ordering::Greater {
                 continue;
             }
+            let cut = self.comparator.with_timestamp_of(cut, &t.start);
             let rest = RangeTombstone {
-                start: cut.to_vec(),
-                end: std::mem::replace(&mut t.end, cut.to_vec()),
+                start: cut.clone(),
+                end: std::mem::replace(&mut t.end, cut),
                 seq: t.seq,
             };
             planted!(RangeTombstoneCutShort => continue);

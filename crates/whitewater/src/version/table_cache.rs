@@ -316,11 +316,6 @@ impl TableCache {
             whitewater_storage::ErrorKind::Corruption => e.in_file(&path, None),
             _ => e,
         })?;
-        if comparator.user.timestamp_size() > 0 && !table.range_tombstones().is_empty() {
-            return Err(
-                Error::not_supported("range deletions with timestamps").in_file(&path, None)
-            );
-        }
         let tombstones = FragmentedTombstones::new(table.range_tombstones(), &comparator.user);
         if tombstones.is_empty() {
             opened.note_no_tombstones();

@@ -366,6 +366,14 @@ const FINDERS: &[(Bug, &str)] = &[
         "versions::versions_of_a_key_are_in_one_table",
     ),
     (
+        Bug::RangeTombstoneAboveHistory,
+        "timestamps::range_deletions_count_from_their_time_on",
+    ),
+    (
+        Bug::MergedAboveHistory,
+        "timestamps::merges_keep_their_history_down_to_its_limit",
+    ),
+    (
         Bug::AtomicFlushOfOne,
         "atomic_flush::unlogged_batches_are_whole_after_a_crash",
     ),

@@ -69,8 +69,30 @@ fn kind<T>(outcome: Result<T, Error>) -> ErrorKind {
     outcome.err().expect("the call fails").kind()
 }
 
-/// A timestamp, and the value or a deletion.
-type Version = (u32, Option<Vec<u8>>);
+/// Appends operands to what is there, with commas.
+fn add_merge_operator(o: &mut Options) {
+    o.set_merge_operator_associative("append", |key, existing, operands| {
+        assert_eq!(key.first(), Some(&b'k'), "a key without its timestamp");
+        assert_eq!(key.len(), key.escape_ascii().count(), "{key:?}");
+        let parts: Vec<&[u8]> = existing.into_iter().chain(operands).collect();
+        Some(parts.join(&b','))
+    });
+}
+
+fn open(o: &Options) -> Db {
+    let default = ColumnFamilyDescriptor::new("default", o.clone());
+    Db::open_cf_descriptors(o, DIR, [default]).expect("opens")
+}
+
+/// What a key has from a time on.
+#[derive(Clone)]
+struct Version {
+    time: u32,
+    /// `None` is a deletion.
+    value: Option<Vec<u8>>,
+    /// Whether a range deletion made it. It is not shown, nor is what it deletes.
+    by_range: bool,
+}
 
 /// What was written, by key and time. Keys in the database's order are in the map's order, or in
 /// reverse.
@@ -82,18 +104,57 @@ struct Model {
 
 impl Model {
     fn get(&self, key: &[u8], time: u32) -> Option<Vec<u8>> {
-        self.version(key, time).and_then(|(_, value)| value)
+        self.version(key, time)?.value
     }
 
-    fn version(&self, key: &[u8], time: u32) -> Option<(u32, Option<Vec<u8>>)> {
+    fn version(&self, key: &[u8], time: u32) -> Option<Version> {
         let versions = self.versions.get(key)?;
-        versions.iter().rev().find(|(t, _)| *t <= time).cloned()
+        versions.iter().rev().find(|v| v.time <= time).cloned()
+    }
+
+    fn write(&mut self, key: &[u8], time: u32, value: Option<Vec<u8>>) {
+        let versions = self.versions.entry(key.to_vec()).or_default();
+        versions.retain(|v| v.time != time || v.by_range);
+        versions.push(Version {
+            time,
+            value,
+            by_range: false,
+        });
+    }
+
+    /// Merges, and returns what results.
+    fn merge(&mut self, key: &[u8], time: u32, operand: &[u8]) {
+        let parts: Vec<Vec<u8>> = self
+            .get(key, time)
+            .into_iter()
+            .chain([operand.to_vec()])
+            .collect();
+        self.write(key, time, Some(parts.join(&b',')));
+    }
+
+    fn delete_range(&mut self, from: &[u8], to: &[u8], time: u32) {
+        let reverse = self.reverse;
+        let before = |a: &[u8], b: &[u8]| if reverse { b < a } else { a < b };
+        for (key, versions) in &mut self.versions {
+            if !before(key, from) && before(key, to) {
+                versions.retain(|v| v.time != time);
+                versions.push(Version {
+                    time,
+                    value: None,
+                    by_range: true,
+                });
+            }
+        }
     }
 
     /// Keys, timestamps and values at `time`, in order.
     fn at(&self, time: u32) -> Vec<(Vec<u8>, Vec<u8>, Vec<u8>)> {
         let entry = |key: &Vec<u8>| match self.version(key, time)? {
-            (t, Some(value)) => Some((key.clone(), (self.encode)(t), value)),
+            Version {
+                time,
+                value: Some(value),
+                ..
+            } => Some((key.clone(), (self.encode)(time), value)),
             _ => None,
         };
         let mut all: Vec<_> = self.versions.keys().filter_map(entry).collect();
@@ -111,11 +172,10 @@ impl Model {
         }
         let mut all = Vec::new();
         for (key, versions) in keys {
-            for (time, value) in versions.iter().rev() {
-                if (from..=upto).contains(time) {
-                    let value = value.clone().unwrap_or_default();
-                    all.push((key.clone(), (self.encode)(*time), value));
-                }
+            let seen = versions.iter().rev().filter(|v| v.time <= upto);
+            for v in seen.take_while(|v| !v.by_range).filter(|v| v.time >= from) {
+                let value = v.value.clone().unwrap_or_default();
+                all.push((key.clone(), (self.encode)(v.time), value));
             }
         }
         all
@@ -235,7 +295,8 @@ fn run_model(seed: u64, fs: &MemFs, options: fn(&MemFs) -> Options, model: Model
         table.set_bloom_filter(10.0, false);
         o.set_block_based_table_factory(&table);
     }
-    let mut db = Db::open(&o, DIR).expect("opens");
+    add_merge_operator(&mut o);
+    let mut db = open(&o);
     let (mut now, mut low) = (1, 0);
     for _ in 0..250 {
         now += rng.random_range(0..2);
@@ -261,7 +322,33 @@ fn run_model(seed: u64, fs: &MemFs, options: fn(&MemFs) -> Options, model: Model
             }
             5 => {
                 drop(db);
-                db = Db::open(&o, DIR).expect("opens");
+                db = open(&o);
+            }
+            6..9 => {
+                let cf = db.cf_handle("default").expect("is there");
+                let to = format!("k{}", rng.random_range(0..14)).into_bytes();
+                model.delete_range(&key, &to, now);
+                if rng.random() {
+                    db.delete_range_cf_with_ts(&cf, &key, &to, &time)
+                } else {
+                    let mut batch = WriteBatch::default();
+                    batch.delete_range_cf_with_ts(&cf, &key, &to, &time);
+                    db.write(batch)
+                }
+                .expect("writes");
+            }
+            9..18 => {
+                let cf = db.cf_handle("default").expect("is there");
+                let operand = vec![b'm'; rng.random_range(0..9)];
+                model.merge(&key, now, &operand);
+                if rng.random() {
+                    db.merge_cf_with_ts(&cf, &key, &time, &operand)
+                } else {
+                    let mut batch = WriteBatch::default();
+                    batch.merge_cf_with_ts(&cf, &key, &time, &operand);
+                    db.write(batch)
+                }
+                .expect("writes");
             }
             _ => {
                 match &value {
@@ -269,9 +356,7 @@ fn run_model(seed: u64, fs: &MemFs, options: fn(&MemFs) -> Options, model: Model
                     None => db.delete_with_ts(&key, &time),
                 }
                 .expect("writes");
-                let versions = model.versions.entry(key.clone()).or_default();
-                versions.retain(|(t, _)| *t != now);
-                versions.push((now, value));
+                model.write(&key, now, value);
             }
         }
         let then = rng.random_range(low..now + 2);
@@ -463,11 +548,18 @@ fn misuse_is_refused() {
     let mut batch = WriteBatch::default();
     batch.put_cf_with_ts(default, "a", le(1), "v");
     assert_eq!(kind(db.write(batch)), invalid);
-    // Operations that have no form with timestamps.
-    let unsupported = ErrorKind::NotSupported;
     let mut batch = WriteBatch::default();
     batch.delete_range_cf(stamped, "aaaaaaaaaaaa", "bbbbbbbbbbbbb");
-    assert_eq!(kind(db.write(batch)), unsupported);
+    assert_eq!(kind(db.write(batch)), invalid);
+    let mut batch = WriteBatch::default();
+    batch.delete_range_cf_with_ts(default, "a", "b", le(1));
+    assert_eq!(kind(db.write(batch)), invalid);
+    let delete = |cf, ts: &[u8]| kind(db.delete_range_cf_with_ts(cf, "a", "b", ts));
+    assert_eq!(delete(default, &le(1)), invalid);
+    assert_eq!(delete(stamped, &[1]), invalid);
+    assert_eq!(kind(db.merge_cf_with_ts(stamped, "a", [1], "v")), invalid);
+    // An operation that has no form with timestamps.
+    let unsupported = ErrorKind::NotSupported;
     let mut batch = WriteBatch::default();
     batch.single_delete_cf(stamped, "aaaaaaaaaaaa");
     assert_eq!(kind(db.write(batch)), unsupported);
@@ -493,6 +585,8 @@ fn misuse_is_refused() {
         o.set_prefix_extractor(SliceTransform::create_fixed_prefix(1));
     };
     assert_eq!(refused(extractor), unsupported);
+    let folding = |o: &mut Options| o.set_max_successive_merges(2);
+    assert_eq!(refused(folding), unsupported);
 }
 
 #[test]
@@ -531,7 +625,19 @@ fn tables_with_timestamps_are_written_and_ingested() {
         kind(writer.put_with_ts("c", [1], "v")),
         ErrorKind::InvalidArgument
     );
-    assert_eq!(kind(writer.delete_range("c", "d")), ErrorKind::NotSupported);
+    assert_eq!(
+        kind(writer.delete_range("c", "d")),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(
+        kind(writer.delete_range_with_ts("c", "d", [1])),
+        ErrorKind::InvalidArgument
+    );
+    assert_eq!(
+        kind(writer.delete_range_with_ts("d", "c", le(1))),
+        ErrorKind::InvalidArgument
+    );
+    writer.delete_range_with_ts("c", "d", le(5)).expect("adds");
     writer.finish().expect("finishes");
 
     let db = Db::open(&o, dir.path().join("db")).expect("opens");
@@ -543,6 +649,24 @@ fn tables_with_timestamps_are_written_and_ingested() {
     assert_eq!(get("a", 3), Some(b"3".to_vec()));
     assert_eq!(get("b", 1), Some(b"1".to_vec()));
     assert_eq!(get("b", 2), None);
+    // Its range deletion counts for what the database gets later.
+    let path = dir.path().join("later.sst");
+    let mut writer = SstFileWriter::create(&o);
+    writer.open(&path).expect("opens");
+    writer.delete_range_with_ts("x", "z", le(7)).expect("adds");
+    writer.finish().expect("finishes");
+    db.ingest_external_file_opts(&options, vec![&path])
+        .expect("takes it in");
+    db.put_with_ts("y", le(8), "8").expect("writes");
+    assert_eq!([get("y", 7), get("y", 8)], [None, Some(b"8".to_vec())]);
+    // What would delete older versions is refused as what would add them is.
+    let path = dir.path().join("overlapping.sst");
+    let mut writer = SstFileWriter::create(&o);
+    writer.open(&path).expect("opens");
+    writer.delete_range_with_ts("0", "zz", le(9)).expect("adds");
+    writer.finish().expect("finishes");
+    let overlaps = db.ingest_external_file_opts(&options, vec![&path]);
+    assert_eq!(kind(overlaps), ErrorKind::InvalidArgument);
 }
 
 /// The table at `path` with one more property, as RocksDB writes it for tables of
@@ -684,4 +808,75 @@ fn a_secondary_knows_how_far_back_it_can_read() {
         db.put_with_ts("other", le(9), "new").unwrap();
         db.flush().unwrap();
     }
+}
+
+/// A range deletion hides older versions from readers at its time and later, wherever it is, and
+/// goes with them once nobody reads before it.
+#[test]
+fn range_deletions_count_from_their_time_on() {
+    let db = open(&options(&MemFs::new()));
+    let cf = db.cf_handle("default").expect("is there");
+    for key in ["a", "b", "c"] {
+        db.put_with_ts(key, le(1), "1").unwrap();
+    }
+    db.delete_range_cf_with_ts(&cf, "a", "c", le(5)).unwrap();
+    db.put_with_ts("b", le(7), "7").unwrap();
+    let seen = |key: &str, time| db.get_opt(key, &at(le(time))).unwrap().is_some();
+    let keys = |time| {
+        let it = &mut db.raw_iterator_opt(at(le(time)));
+        let mut found = Vec::new();
+        it.seek_to_first();
+        while let Some(key) = it.key() {
+            found.push(String::from_utf8(key.to_vec()).unwrap());
+            it.next();
+        }
+        found.concat()
+    };
+    let mut force = CompactOptions::default();
+    force.set_bottommost_level_compaction(whitewater::BottommostLevelCompaction::Force);
+    for place in ["memory", "level 0", "the last level"] {
+        assert!(seen("a", 4) && !seen("a", 5) && !seen("b", 6), "{place}");
+        assert!(seen("b", 7) && seen("c", 9), "{place}");
+        assert_eq!([keys(4), keys(5), keys(7)], ["abc", "c", "bc"], "{place}");
+        match place {
+            "memory" => db.flush().expect("flushes"),
+            _ => db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &force),
+        }
+    }
+    assert_eq!(entries(&db), 5, "without a limit all is kept");
+    force.set_full_history_ts_low(le(4));
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &force);
+    assert_eq!([keys(4), keys(5)], ["abc", "c"]);
+    force.set_full_history_ts_low(le(6));
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &force);
+    assert_eq!(entries(&db), 2);
+    assert_eq!([keys(6), keys(7)], ["c", "bc"]);
+}
+
+/// Operands are merged by compactions only where all readers see all of them.
+#[test]
+fn merges_keep_their_history_down_to_its_limit() {
+    let mut o = options(&MemFs::new());
+    add_merge_operator(&mut o);
+    let db = open(&o);
+    let cf = db.cf_handle("default").expect("is there");
+    db.put_with_ts("k", le(1), "1").unwrap();
+    for time in 2..=5 {
+        let operand = time.to_string();
+        db.merge_cf_with_ts(&cf, "k", le(time), operand).unwrap();
+    }
+    let read = |time| {
+        let found = db.get_opt("k", &at(le(time))).unwrap();
+        String::from_utf8(found.unwrap()).unwrap()
+    };
+    let mut force = CompactOptions::default();
+    force.set_bottommost_level_compaction(whitewater::BottommostLevelCompaction::Force);
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &force);
+    assert_eq!(entries(&db), 5);
+    assert_eq!([read(1), read(3), read(9)], ["1", "1,2,3", "1,2,3,4,5"]);
+    force.set_full_history_ts_low(le(4));
+    db.compact_range_opt(None::<&[u8]>, None::<&[u8]>, &force);
+    // 1 to 3 in one, 4, 5.
+    assert_eq!(entries(&db), 3);
+    assert_eq!([read(4), read(5)], ["1,2,3,4", "1,2,3,4,5"]);
 }

@@ -337,13 +337,18 @@ impl ReplayedSections {
             let Op::Entry { cf, ty, key, value } = op? else {
                 continue;
             };
-            let stamped = timestamp.map(|stamp| with_timestamp(key, stamp, to.timestamp_size(cf)));
-            let stamped = stamped.transpose()?;
+            let size = to.timestamp_size(cf);
+            let stamp = |key| timestamp.map(|time| with_timestamp(key, time, size));
+            let stamped = stamp(key).transpose()?;
+            let end = match ty {
+                ValueType::RangeDeletion => stamp(value).transpose()?,
+                _ => None,
+            };
             to.insert(ReplayedEntry {
                 cf,
                 ty,
                 key: stamped.as_deref().unwrap_or(key),
-                value,
+                value: end.as_deref().unwrap_or(value),
                 number,
             })?;
             number += 1;

@@ -197,6 +197,9 @@ impl FamilyOptions {
         let (small, text) = (text(SCALED_DOWN), &self.text);
         let mut o = base.get_options_from_string(format!("{small};{database};{text};{prefix}"))?;
         order.set(&mut o);
+        if order.is_stamped() {
+            o.set_max_successive_merges(0); // refused with timestamps
+        }
         o.set_memtable_factory(match self.memtable {
             "vector" => MemtableFactory::Vector,
             "prefix_hash" if order.keeps_prefixes() => MemtableFactory::HashSkipList {

@@ -27,6 +27,7 @@ enum How {
     PutAt,
     PutEntity,
     Merge,
+    MergeAt,
     Delete,
     DeleteAt,
     SingleDelete,
@@ -46,8 +47,8 @@ impl Worker<'_> {
         slot.family.is_multiple_of(2) && slot.key % 5 == 4 && !self.is_stamped(slot)
     }
 
-    /// Whether keys have timestamps in the column family of `slot`. Merges, single
-    /// deletions and range deletions do not support timestamps.
+    /// Whether keys have timestamps in the column family of `slot`. Single deletions do
+    /// not support them.
     pub(super) fn is_stamped(&self, slot: Slot) -> bool {
         self.context.shape.order(slot.family).is_stamped()
     }
@@ -228,18 +229,18 @@ impl Worker<'_> {
             (true, Some(None)) => How::Put,
             (true, Some(Some(_))) => How::SingleDelete,
             (false, _) if self.is_stamped(slot) => {
-                if self.rng.random_bool(0.7) {
-                    How::PutAt
-                } else {
-                    How::DeleteAt
-                }
+                *[How::PutAt, How::PutAt, How::MergeAt, How::DeleteAt]
+                    .choose(&mut self.rng)
+                    .expect("some")
             }
             (false, _) => *[How::Put, How::PutEntity, How::Merge, How::Delete]
                 .choose(&mut self.rng)
                 .expect("some"),
         };
         let held = match how {
-            How::Put | How::PutAt | How::PutEntity | How::Merge => Some(self.version()),
+            How::Put | How::PutAt | How::PutEntity | How::Merge | How::MergeAt => {
+                Some(self.version())
+            }
             How::Delete | How::DeleteAt | How::SingleDelete => None,
         };
         Some((how, Change { slot, held }))
@@ -260,6 +261,7 @@ impl Worker<'_> {
             let at = stamp(w.next);
             match how {
                 How::PutAt => db.put_cf_with_ts_opt(cf, key, at, value, &o),
+                How::MergeAt => db.merge_cf_with_ts_opt(cf, key, at, value, &o),
                 How::DeleteAt => db.delete_cf_with_ts_opt(cf, key, at, &o),
                 How::Put => db.put_cf_opt(cf, key, value, &o),
                 How::PutEntity => {
@@ -298,6 +300,7 @@ impl Worker<'_> {
             let at = stamp(self.next);
             match how {
                 How::PutAt => batch.put_cf_with_ts(cf, key, at, value),
+                How::MergeAt => batch.merge_cf_with_ts(cf, key, at, value),
                 How::DeleteAt => batch.delete_cf_with_ts(cf, key, at),
                 How::Put => batch.put_cf(cf, key, value),
                 How::PutEntity => {
@@ -330,8 +333,7 @@ impl Worker<'_> {
     }
 
     pub(super) fn delete_range(&mut self) -> Result<(), Stop> {
-        let mut row = self.row();
-        row.retain(|slot| !self.is_stamped(*slot));
+        let row = self.row();
         let gone = row.iter().map(|&slot| Change { slot, held: None });
         self.commit(gone.collect(), |w, changes, how_long| {
             let from = changes[0].slot;
@@ -342,8 +344,14 @@ impl Worker<'_> {
             };
             let o = w.write_options(how_long);
             let cf = w.of(from);
+            let (db, at) = (w.context.db, stamp(w.next));
+            let is_stamped = w.is_stamped(from);
             let (from, to) = (w.context.shape.key(from), w.context.shape.key(to));
-            w.context.db.delete_range_cf_opt(cf, from, to, &o)
+            if is_stamped {
+                db.delete_range_cf_with_ts_opt(cf, from, to, at, &o)
+            } else {
+                db.delete_range_cf_opt(cf, from, to, &o)
+            }
         })
     }
 

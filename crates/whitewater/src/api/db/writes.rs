@@ -546,6 +546,132 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.commit_version(cf, ValueType::Value, version, value.as_ref(), writeopts)
     }
 
+    /// Merges `value` into `key` of `cf` at `ts`, by the
+    /// [merge operator](crate::Options::set_merge_operator): with what readers at `ts` see.
+    /// The operator gets the key without its timestamp.
+    ///
+    /// # Errors
+    /// As listed above, and `NotSupported` where `cf` has no merge operator.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.set_u64_timestamp_comparator();
+    /// # options.set_merge_operator_associative("append", |_, existing, operands| {
+    /// #     let parts = existing.into_iter().chain(operands);
+    /// #     Some(parts.collect::<Vec<_>>().concat())
+    /// # });
+    /// # let default = whitewater::ColumnFamilyDescriptor::new("default", options.clone());
+    /// # let db = whitewater::DB::open_cf_descriptors(&options, dir.path(), [default])?;
+    /// use whitewater::ReadOptions;
+    ///
+    /// // `options` name a merge operator that appends.
+    /// let cf = db.cf_handle("default").expect("always there");
+    /// db.put_cf_with_ts(&cf, "log", 1u64.to_le_bytes(), "a")?;
+    /// db.merge_cf_with_ts(&cf, "log", 2u64.to_le_bytes(), "b")?;
+    /// let mut now = ReadOptions::default();
+    /// now.set_timestamp(2u64.to_le_bytes());
+    /// assert_eq!(db.get_cf_opt(&cf, "log", &now)?.as_deref(), Some(&b"ab"[..]));
+    /// let mut then = ReadOptions::default();
+    /// then.set_timestamp(1u64.to_le_bytes());
+    /// assert_eq!(db.get_cf_opt(&cf, "log", &then)?.as_deref(), Some(&b"a"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn merge_cf_with_ts<K, V, S>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        ts: S,
+        value: V,
+    ) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+        S: AsRef<[u8]>,
+    {
+        self.merge_cf_with_ts_opt(cf, key, ts, value, &WriteOptions::default())
+    }
+
+    /// [`merge_cf_with_ts`](Self::merge_cf_with_ts) with options.
+    ///
+    /// # Errors
+    /// As [`merge_cf_with_ts`](Self::merge_cf_with_ts).
+    pub fn merge_cf_with_ts_opt<K, V, S>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        key: K,
+        ts: S,
+        value: V,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error>
+    where
+        K: AsRef<[u8]>,
+        V: AsRef<[u8]>,
+        S: AsRef<[u8]>,
+    {
+        let version = (key.as_ref(), ts.as_ref());
+        let cf = cf.inner().data();
+        self.commit_version(cf, ValueType::Merge, version, value.as_ref(), writeopts)
+    }
+
+    /// Removes the keys of `cf` from `from` to before `to` for readers at `ts` and later, up to
+    /// their next versions.
+    ///
+    /// # Errors
+    /// As listed above.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.set_u64_timestamp_comparator();
+    /// # let default = whitewater::ColumnFamilyDescriptor::new("default", options.clone());
+    /// # let db = whitewater::DB::open_cf_descriptors(&options, dir.path(), [default])?;
+    /// use whitewater::ReadOptions;
+    ///
+    /// let at = |time: u64| {
+    ///     let mut options = ReadOptions::default();
+    ///     options.set_timestamp(time.to_le_bytes());
+    ///     options
+    /// };
+    /// let cf = db.cf_handle("default").expect("always there");
+    /// db.put_cf_with_ts(&cf, "b", 1u64.to_le_bytes(), "1")?;
+    /// db.delete_range_cf_with_ts(&cf, "a", "c", 2u64.to_le_bytes())?;
+    /// assert_eq!(db.get_cf_opt(&cf, "b", &at(2))?, None);
+    /// assert_eq!(db.get_cf_opt(&cf, "b", &at(1))?.as_deref(), Some(&b"1"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn delete_range_cf_with_ts<K: AsRef<[u8]>, S: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        from: K,
+        to: K,
+        ts: S,
+    ) -> Result<(), Error> {
+        self.delete_range_cf_with_ts_opt(cf, from, to, ts, &WriteOptions::default())
+    }
+
+    /// [`delete_range_cf_with_ts`](Self::delete_range_cf_with_ts) with options.
+    ///
+    /// # Errors
+    /// As listed above.
+    pub fn delete_range_cf_with_ts_opt<K: AsRef<[u8]>, S: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        from: K,
+        to: K,
+        ts: S,
+        writeopts: &WriteOptions,
+    ) -> Result<(), Error> {
+        let (range, time) = ((from.as_ref(), to.as_ref()), ts.as_ref());
+        let cf = cf.inner().data();
+        self.engine()
+            .delete_versions(cf, range, time, &writeopts.spec)
+    }
+
     /// Removes `key` for readers at `ts` and later, up to its next version.
     ///
     /// # Errors

@@ -667,9 +667,9 @@ impl Options {
     ///
     /// Writes go with [`put_with_ts`](crate::DBCommon::put_with_ts) and its like,
     /// reads with [`ReadOptions::set_timestamp`](crate::ReadOptions::set_timestamp).
-    /// The timestamps of a key must not go back from write to write. Merges,
-    /// single deletions and range deletions are refused as `NotSupported`, and
-    /// so are prefix extractors, in-place updates and TTL at open.
+    /// The timestamps of a key must not go back from write to write. Single
+    /// deletions are refused as `NotSupported`, and so are prefix extractors,
+    /// in-place updates, `max_successive_merges` and TTL at open.
     ///
     /// ```
     /// use std::cmp::Ordering;

@@ -15,7 +15,7 @@
 //!   it without looking at what is there. Look-ups rely on the same.
 
 use super::level::{ends_exclusively, is_past, starts_after};
-use crate::entry::range_tombstones::{Around, FragmentedTombstones};
+use crate::entry::range_tombstones::{Around, FragmentedTombstones, Upto};
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
 use std::ops::Bound;
@@ -37,6 +37,8 @@ pub(crate) struct Cover {
     comparator: UserComparator,
     /// Tombstones with a larger sequence number are not visible.
     upto: SequenceNumber,
+    /// Tombstones with a newer timestamp are not visible, if keys have timestamps.
+    time: Option<Vec<u8>>,
     /// Whether `start`, `end`, `seq` and `newest` are valid.
     known: bool,
     start: Bound<Vec<u8>>,
@@ -53,11 +55,13 @@ impl Cover {
         sources: Vec<HeldTombstones>,
         comparator: UserComparator,
         upto: SequenceNumber,
+        time: Option<Vec<u8>>,
     ) -> Self {
         Cover {
             sources,
             comparator,
             upto,
+            time,
             known: false,
             start: Bound::Unbounded,
             end: Bound::Unbounded,
@@ -95,8 +99,9 @@ impl Cover {
         let mut seq = 0;
         let mut start = Bound::Unbounded;
         let mut end = Bound::Unbounded;
+        let upto = upto(self.upto, self.time.as_deref());
         for (i, source) in self.sources.iter_mut().enumerate() {
-            let around = source.around(&self.comparator, user_key, self.upto)?;
+            let around = source.around(&self.comparator, user_key, upto)?;
             start = later_start(&self.comparator, start, around.start);
             end = earlier_end(&self.comparator, end, around.end);
             if around.seq > 0 {
@@ -128,7 +133,15 @@ impl Cover {
     /// the direction `forward` or backward.
     pub fn stretch(&self, forward: bool) -> Bound<&[u8]> {
         let source = &self.sources[self.newest];
-        source.stretch(&self.comparator, self.upto, forward)
+        let upto = upto(self.upto, self.time.as_deref());
+        source.stretch(&self.comparator, upto, forward)
+    }
+}
+
+fn upto(seq: SequenceNumber, time: Option<&[u8]>) -> Upto<'_> {
+    Upto {
+        seq,
+        time: time.map_or(Bound::Unbounded, Bound::Included),
     }
 }
 
@@ -170,7 +183,7 @@ impl Held {
         &mut self,
         comparator: &UserComparator,
         user_key: &[u8],
-        upto: SequenceNumber,
+        upto: Upto<'_>,
     ) -> Around<'_> {
         let around = match &self.fragments {
             Some(fragments) => fragments.around(comparator, user_key, upto, &mut self.hint),
@@ -180,12 +193,7 @@ impl Held {
         around
     }
 
-    fn stretch(
-        &self,
-        comparator: &UserComparator,
-        upto: SequenceNumber,
-        forward: bool,
-    ) -> Bound<&[u8]> {
+    fn stretch(&self, comparator: &UserComparator, upto: Upto<'_>, forward: bool) -> Bound<&[u8]> {
         let Some(fragments) = &self.fragments else {
             return Bound::Unbounded;
         };
@@ -268,7 +276,7 @@ impl HeldTombstones {
         &mut self,
         comparator: &UserComparator,
         user_key: &[u8],
-        upto: SequenceNumber,
+        upto: Upto<'_>,
     ) -> Result<Around<'_>> {
         match &mut self.from {
             From::One(held, None) => Ok(held.around(comparator, user_key, upto)),
@@ -296,12 +304,7 @@ impl HeldTombstones {
         }
     }
 
-    fn stretch(
-        &self,
-        comparator: &UserComparator,
-        upto: SequenceNumber,
-        forward: bool,
-    ) -> Bound<&[u8]> {
+    fn stretch(&self, comparator: &UserComparator, upto: Upto<'_>, forward: bool) -> Bound<&[u8]> {
         let (held, meta) = match &self.from {
             From::One(held, None) => return held.stretch(comparator, upto, forward),
             From::One(held, Some(version)) => (held, &version.levels[0][held.index].meta),
@@ -330,7 +333,7 @@ impl LevelTombstones {
         &mut self,
         comparator: &UserComparator,
         user_key: &[u8],
-        upto: SequenceNumber,
+        upto: Upto<'_>,
     ) -> Result<Around<'_>> {
         self.hold(comparator, user_key)?;
         let files = &self.version.levels[self.level];

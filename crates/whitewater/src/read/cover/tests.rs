@@ -127,7 +127,7 @@ fn cover(
         Ok((!own.is_empty()).then_some(own))
     });
     sources.push(HeldTombstones::of_level(1, version, 1, find));
-    (Cover::new(sources, c.clone(), upto), asked)
+    (Cover::new(sources, c.clone(), upto, None), asked)
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_table_that_cannot_be_opened_fails_where_it_is_asked() {
     ));
     let find = |_: &TableFile| Err(Error::corruption("planted failure"));
     let source = HeldTombstones::of_level(0, &version, 1, Box::new(find));
-    let mut cover = Cover::new(vec![source], c, 100);
+    let mut cover = Cover::new(vec![source], c, 100, None);
     for _ in 0..2 {
         assert_eq!(cover.at(b"a"), Ok(0));
         assert!(cover.at(b"g").is_err());

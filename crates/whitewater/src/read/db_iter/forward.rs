@@ -178,6 +178,10 @@ impl DbIter {
             Payload::Deletion => return Ok(Position::Nowhere),
             Payload::Operand => {
                 self.merge_from_here(covered_below)?;
+                if self.shows_all_versions() {
+                    // The merge went through older versions, which are shown, too.
+                    self.seek_past_key();
+                }
                 return Ok(Position::BehindOperands);
             }
             Payload::Value(range) => self.value = ValueAt::PartOfSource(range),
@@ -207,11 +211,14 @@ impl DbIter {
                 break;
             }
             let entry = parse_internal_key(self.source.key())?;
-            if self.order(entry.user_key, &self.key).is_ne() || entry.seq < covered_below {
+            let is_older = self.is_version_of_key(entry.user_key);
+            if !is_older || entry.seq < covered_below {
                 break;
             }
-            if self.visibility(entry.user_key, entry.seq) != Visibility::Visible {
-                continue;
+            match self.visibility(entry.user_key, entry.seq) {
+                // A version is merged with all older ones, whether they are shown or not.
+                Visibility::Visible | Visibility::TooOld => {}
+                _ => continue,
             }
             if entry.ty == ValueType::WideColumnEntity {
                 let stored = Bytes::copy_from_slice(self.source.value());
@@ -245,7 +252,8 @@ impl DbIter {
             family: &self.family,
             asked_for_key: false,
         };
-        self.buffer = full_merge(merger, &self.key, base, &operands)?;
+        let key = self.comparator.without_timestamp(&self.key);
+        self.buffer = full_merge(merger, key, base, &operands)?;
         Ok(())
     }
 }

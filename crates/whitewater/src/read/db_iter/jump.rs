@@ -59,15 +59,20 @@ impl DbIter {
         };
         let (upper, lower) = (self.upper_bound.as_deref(), self.lower_bound.as_deref());
         let before_start = (MAX_SEQUENCE, SEEK_TYPE);
+        // Bounds have no timestamps.
+        let first = |bound: &[u8]| self.comparator.first_version(bound);
+        let at_bound;
         let (key, (seq, ty)) = match forward {
             true if is_past(&self.comparator, upper, end_key) => {
-                (upper.unwrap_or(end_key), before_start)
+                at_bound = upper.map_or_else(|| end_key.to_vec(), first);
+                (&at_bound[..], before_start)
             }
             true if matches!(end, Bound::Included(_)) => (end_key, (0, 0)),
             true => (end_key, before_start),
             false => match lower {
-                Some(lower) if self.comparator.compare(end_key, lower).is_lt() => {
-                    (lower, before_start)
+                Some(lower) if self.comparator.compare_to_bound(end_key, lower).is_lt() => {
+                    at_bound = first(lower);
+                    (&at_bound[..], before_start)
                 }
                 _ if matches!(end, Bound::Excluded(_)) => (end_key, (0, 0)),
                 _ => (end_key, before_start),

@@ -181,7 +181,12 @@ impl DbIter {
         let sequence = parts.point.sequence;
         DbIter {
             source: parts.source,
-            cover: Cover::new(parts.tombstones, parts.comparator.clone(), sequence),
+            cover: Cover::new(
+                parts.tombstones,
+                parts.comparator.clone(),
+                sequence,
+                parts.versions.as_ref().map(|range| range.upto.clone()),
+            ),
             runs_user_code: matches!(parts.comparator, UserComparator::Custom(_))
                 || matches!(parts.prefix_extractor, Some(PrefixExtractor::Custom(_))),
             panicked: None,

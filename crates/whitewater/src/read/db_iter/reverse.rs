@@ -205,16 +205,25 @@ impl DbIter {
             let (seq, ty) = (entry.seq, entry.ty);
             self.note_version(seq, ty);
             let stored = self.source.value();
-            let payload = if seq < covered_below {
+            let covered = seq < covered_below;
+            let payload = if covered {
                 Ok(Payload::Deletion)
             } else {
                 payload(ty, stored)
             };
+            if payload == Ok(Payload::Operand) && self.shows_all_versions() {
+                // What it merges with is in older versions, which the source has passed.
+                return self.read_key_by_seek(covered_below);
+            }
             if payload == Ok(Payload::Operand) {
                 self.operands.push(stored);
             } else {
                 self.operands.clear();
-                base = self.base_of(ty, payload);
+                base = if covered {
+                    Base::Nothing
+                } else {
+                    self.base_of(ty, payload)
+                };
             }
             self.source.prev();
         }
@@ -269,7 +278,8 @@ impl DbIter {
                 family: &self.family,
                 asked_for_key: false,
             };
-            self.buffer = full_merge(merger, &self.key, existing, &operands)?;
+            let key = self.comparator.without_timestamp(&self.key);
+            self.buffer = full_merge(merger, key, existing, &operands)?;
             return Ok(true);
         }
         Ok(exists)

@@ -83,7 +83,7 @@ impl DbIter {
     }
 
     fn time_of<'k>(&self, user_key: &'k [u8]) -> &'k [u8] {
-        &user_key[self.comparator.without_timestamp(user_key).len()..]
+        self.comparator.timestamp(user_key)
     }
 
     /// Whether each version is shown separately.
@@ -100,6 +100,12 @@ impl DbIter {
             Some(range) if range.from.is_some() => self.comparator.compare(a, b),
             Some(_) => self.comparator.compare_keys(a, b),
         }
+    }
+
+    /// Whether a stored user key is of the key shown, in whatever version.
+    #[inline]
+    pub(super) fn is_version_of_key(&self, user_key: &[u8]) -> bool {
+        self.comparator.compare_keys(user_key, &self.key).is_eq()
     }
 
     /// Records the version to be shown. `self.key` becomes its user key, whose bytes may differ

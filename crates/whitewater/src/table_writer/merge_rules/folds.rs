@@ -45,7 +45,7 @@ impl CompactionIter<'_> {
                 Some(_) if self.is_cut_by_pinned(above) => break Base::Unknown,
                 Some((ValueType::Merge, false)) => {}
                 Some((_, true)) => break Base::Nothing,
-                Some((ValueType::Deletion | ValueType::SingleDeletion, _)) => break Base::Nothing,
+                Some((ty, _)) if is_deletion(ty) => break Base::Nothing,
                 Some((ty, _)) if is_value(ty) => break Base::Value(ty),
                 Some(_) => break Base::Unknown,
                 None if self.same_key()?.is_some() => break Base::Unknown,
@@ -54,7 +54,7 @@ impl CompactionIter<'_> {
             }
         };
         let operands: Vec<&[u8]> = run.iter().rev().map(|(_, value)| &value[..]).collect();
-        let key = self.current_key();
+        let key = self.key_to_merge();
         let merger = Merger {
             operator: Some(operator),
             family: self.rules.family,
@@ -75,7 +75,7 @@ impl CompactionIter<'_> {
         let merged = merged.filter(|(_, value)| self.fits(value));
         let Some((ty, value)) = merged else {
             let family = self.rules.family;
-            let merged = merge::partial_merge(family, operator, self.current_key(), &operands)?;
+            let merged = merge::partial_merge(family, operator, self.key_to_merge(), &operands)?;
             let merged = merged.filter(|value| self.fits(value));
             return self.give_operands(run, merged);
         };
@@ -88,6 +88,12 @@ impl CompactionIter<'_> {
         self.give(key, value);
         self.settled = Some(stripe);
         Ok(())
+    }
+
+    /// The key that a merge operator gets: that of reads, without timestamp.
+    fn key_to_merge(&self) -> &[u8] {
+        let user = &self.rules.comparator.user;
+        user.without_timestamp(self.current_key())
     }
 
     /// Whether a pinned range tombstone covers the source's entry, of the current key, and not the
@@ -148,6 +154,14 @@ impl CompactionIter<'_> {
         }
         Ok(())
     }
+}
+
+/// Whether an entry of type `ty` deletes the key.
+fn is_deletion(ty: ValueType) -> bool {
+    matches!(
+        ty,
+        ValueType::Deletion | ValueType::SingleDeletion | ValueType::DeletionWithTimestamp
+    )
 }
 
 /// The entity `stored` with its default column merged by `full`; `None` if some of its columns

@@ -48,8 +48,9 @@
 //! restores the older values is newer and was decided at the same instant.
 //!
 //! With timestamps, versions with different ones are different keys. Only those below the limit
-//! of the history count as versions of one key: of these the newest decides for all. Their
-//! sequence numbers stay as they are.
+//! of the history count as versions of one key: of these the newest decides for all, and operands
+//! among them are merged under its timestamp. Range tombstones delete, and go, below the limit
+//! only. Sequence numbers stay as they are.
 //!
 //! References to blobs, wide columns and values with a preferred sequence number are values,
 //! and are kept as they are. A blob is read when its value is needed: by a filter, by a merge,
@@ -302,8 +303,10 @@ impl<'a> CompactionIter<'a> {
                 return self.single_delete(stripe, asked_for).map(|()| false);
             }
             ValueType::Merge => {
+                let mut all_see_it = self.rules.is_for_all(self.current_key());
+                planted!(MergedAboveHistory => all_see_it = true);
                 if let Some(operator) = self.rules.merge_operator
-                    && !self.rules.has_timestamps()
+                    && all_see_it
                 {
                     return self.merge(operator, seq, stripe).map(|()| false);
                 }

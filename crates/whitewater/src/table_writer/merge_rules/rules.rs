@@ -1,12 +1,12 @@
 //! What the rules depend on, and the rules about a single entry.
 
 use crate::entry::blobs::Blobs;
-use crate::entry::range_tombstones::FragmentedTombstones;
+use crate::entry::range_tombstones::{FragmentedTombstones, Upto};
 use crate::operators::merge::MergeOperator;
 use crate::stats::Statistics;
 use std::cmp::Ordering;
 use std::collections::HashMap;
-use std::ops::AddAssign;
+use std::ops::{AddAssign, Bound};
 use whitewater_concurrent::undecided::UndecidedRanges;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber, UserComparator};
 use whitewater_storage::planted;
@@ -62,22 +62,28 @@ impl Rules<'_> {
         seq > self.boundary
     }
 
-    /// Whether nothing older than a tombstone with the number `seq` exists that it deletes, now,
-    /// later and for the oldest snapshot, and nobody asks for it.
-    fn is_range_obsolete(&self, seq: SequenceNumber) -> bool {
-        let mut obsolete = self.bottommost && self.stripe(seq) == 0;
-        planted!(RangeTombstoneDroppedEarly => obsolete = self.stripe(seq) == 0);
-        obsolete && !self.is_asked_for(seq)
+    /// Whether nothing older than a tombstone exists that it deletes, now, later and for the
+    /// oldest snapshot, and nobody asks for it.
+    fn is_range_obsolete(&self, t: &RangeTombstone) -> bool {
+        let mut obsolete = self.bottommost && self.stripe(t.seq) == 0;
+        planted!(RangeTombstoneDroppedEarly => obsolete = self.stripe(t.seq) == 0);
+        obsolete && !self.is_asked_for(t.seq) && self.is_for_all(&t.start)
     }
 
-    /// Whether a range tombstone of the same stripe deletes the entry.
+    /// Whether a range tombstone of the same stripe deletes the entry for all times that are read.
     pub(super) fn covered(&self, user_key: &[u8], seq: SequenceNumber, stripe: usize) -> bool {
         let tombstones = &self.tombstones.decided;
-        if tombstones.is_empty() {
+        if tombstones.is_empty() || !self.is_for_all(user_key) {
             return false;
         }
         let mut upto = self.snapshots.get(stripe).copied().unwrap_or(MAX_SEQUENCE);
         planted!(RangeTombstoneOverSnapshot => upto = MAX_SEQUENCE);
+        let mut time = match self.has_timestamps() {
+            true => Bound::Excluded(self.history_low),
+            false => Bound::Unbounded,
+        };
+        planted!(RangeTombstoneAboveHistory => time = Bound::Unbounded);
+        let upto = Upto { seq: upto, time };
         tombstones.max_covering(&self.comparator.user, user_key, upto) > seq
     }
 
@@ -105,10 +111,15 @@ impl Rules<'_> {
     /// Whether the version has a timestamp below the limit of the history.
     pub(super) fn is_history(&self, user_key: &[u8]) -> bool {
         let user = &self.comparator.user;
-        let time = &user_key[user.without_timestamp(user_key).len()..];
+        let time = user.timestamp(user_key);
         !self.history_low.is_empty()
             && time.len() == self.history_low.len()
             && user.compare_timestamps(time, self.history_low).is_lt()
+    }
+
+    /// Whether the readers of all times that are read see the version, or keys have no timestamps.
+    pub(super) fn is_for_all(&self, user_key: &[u8]) -> bool {
+        !self.has_timestamps() || self.is_history(user_key)
     }
 
     pub(super) fn has_timestamps(&self) -> bool {
@@ -122,43 +133,48 @@ impl Rules<'_> {
 
     /// The number of fragments of range tombstones that have nothing left to delete.
     pub fn obsolete_tombstones(&self) -> u64 {
-        let obsolete = |piece: &RangeTombstone| self.is_range_obsolete(piece.seq);
-        self.tombstones.decided.iter().filter(obsolete).count() as u64
+        let pieces = self.tombstones.decided.iter(&self.comparator.user);
+        pieces.filter(|t| self.is_range_obsolete(t)).count() as u64
     }
 
     /// The range tombstones that must be written, by start key. They may overlap. Of those that
-    /// cover the same keys in the same stripe only the newest is kept; at the bottom the oldest
-    /// stripe needs none, but those that a transaction may ask for. Pinned ones are all kept.
+    /// cover the same keys in the same stripe only the newest is kept, and with timestamps the
+    /// newest below the limit of the history; at the bottom the oldest stripe needs none, but those
+    /// that a transaction may ask for. Pinned ones are all kept.
     pub fn kept_tombstones(&self) -> Vec<RangeTombstone> {
+        let user = &self.comparator.user;
         let mut kept: Vec<RangeTombstone> = Vec::new();
-        // The last piece of each sequence number, which grows when the next piece is adjacent.
-        let mut growing: HashMap<SequenceNumber, usize> = HashMap::new();
+        // The last piece of each number, which grows when the next piece is adjacent.
+        let mut growing: HashMap<(SequenceNumber, Vec<u8>), usize> = HashMap::new();
         let mut last: Option<(Vec<u8>, usize)> = None;
-        for piece in self.tombstones.decided.iter() {
+        for piece in self.tombstones.decided.iter(user) {
             let stripe = self.stripe(piece.seq);
-            if self.is_range_obsolete(piece.seq) {
+            if self.is_range_obsolete(&piece) {
                 continue;
             }
             let shadowed = (last.as_ref()).is_some_and(|(start, above)| {
-                let mut same = *above == stripe;
+                let mut same = *above == stripe && self.is_for_all(start);
                 planted!(RangeTombstoneUnderNewer => same = true);
-                same && *start == piece.start
+                let same_keys =
+                    user.without_timestamp(start) == user.without_timestamp(&piece.start);
+                same && same_keys && self.is_for_all(&piece.start)
             });
             if shadowed {
                 continue;
             }
             last = Some((piece.start.clone(), stripe));
-            match growing.get(&piece.seq) {
+            let number = (piece.seq, user.timestamp(&piece.start).to_vec());
+            match growing.get(&number) {
                 Some(&i) if kept[i].end == piece.start => kept[i].end = piece.end,
                 _ => {
-                    growing.insert(piece.seq, kept.len());
+                    growing.insert(number, kept.len());
                     kept.push(piece);
                 }
             }
         }
         if !self.tombstones.pinned.is_empty() {
-            kept.extend(self.tombstones.pinned.iter());
-            kept.sort_by(|a, b| self.comparator.user.compare(&a.start, &b.start));
+            kept.extend(self.tombstones.pinned.iter(user));
+            kept.sort_by(|a, b| user.compare(&a.start, &b.start));
         }
         kept
     }

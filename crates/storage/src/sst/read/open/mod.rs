@@ -92,7 +92,11 @@ fn open(file: Arc<dyn RandomAccessFile>, size: u64, options: TableReaderOptions)
     };
     let index = opener.block(index_handle)?;
     let tombstones = match metaindex.get(META_RANGE_DEL) {
-        Some(&handle) => opener.tombstones(handle, global_seqno)?,
+        Some(&handle) => opener.tombstones(
+            handle,
+            global_seqno,
+            options.comparator.user.timestamp_size(),
+        )?,
         None => Vec::new(),
     };
     let dictionary = match metaindex.get(META_DICTIONARY) {
@@ -366,6 +370,7 @@ impl Opener<'_> {
         &mut self,
         handle: BlockHandle,
         global_seqno: Option<SequenceNumber>,
+        timestamp_size: usize,
     ) -> Result<Vec<RangeTombstone>> {
         let block = self.block(handle)?;
         let mut out = Vec::new();
@@ -377,9 +382,13 @@ impl Opener<'_> {
             if key.ty != ValueType::RangeDeletion {
                 return Err(self.bad(handle, "entry is not a range tombstone"));
             }
+            let end = cursor.value(&block);
+            if key.user_key.len().min(end.len()) < timestamp_size {
+                return Err(self.bad(handle, "range tombstone without timestamp"));
+            }
             out.push(RangeTombstone {
                 start: key.user_key.to_vec(),
-                end: cursor.value(&block).to_vec(),
+                end: end.to_vec(),
                 seq: match global_seqno {
                     Some(global) if key.seq == 0 => global,
                     _ => key.seq,
