@@ -4,7 +4,7 @@
 //!
 //! A flag is accepted when its value says that the feature is not used, because
 //! then it changes nothing here (`--use_plain_table=false`,
-//! `--row_cache_size=0`).
+//! `--simcache_size=-1`).
 
 use super::flags::Kind;
 
@@ -54,7 +54,7 @@ const VALUES: &str = "\
     persistent_entries_value_size preclude_last_level_data_seconds=0 prepopulate_blob_cache=0 \
     preserve_internal_time_seconds=0 random_access_max_buffer_size \
     read_amp_bytes_per_bit=0 read_cache_path= read_cache_size restore_dir= \
-    restore_rate_limit=0 row_cache_size=0 sample_for_compression=0 secondary_cache_uri= \
+    restore_rate_limit=0 sample_for_compression=0 secondary_cache_uri= \
     simcache_size=-1 simulate_hybrid_fs_file= simulate_hybrid_hdd_multipliers \
     skip_list_lookahead=0 slow_usecs statistics_string= stats_history_buffer_size \
     thread_status_per_interval=0 trace_file= trace_replay_fast_forward trace_replay_threads \

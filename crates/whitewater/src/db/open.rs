@@ -537,6 +537,7 @@ impl Opening<'_> {
         let o = &self.options;
         let tables = TableCache::new(self.fs.clone(), self.dir.to_path_buf(), o.max_open_files)
             .with_direct_reads(o.use_direct_reads)
+            .with_row_cache(o.row_cache.as_ref())
             .counting(o.statistics.as_ref());
         let files = Files::new(Opened {
             dir: self.dir.to_path_buf(),

@@ -123,6 +123,12 @@ impl<'a> GetContext<'a> {
         self
     }
 
+    /// Whether it may pass over entries that are not newer than its sequence number.
+    #[inline]
+    pub fn passes_over_some(&self) -> bool {
+        self.undecided.is_some()
+    }
+
     /// Records that a range tombstone at `seq` covers the key, so that it deletes older entries of
     /// this and later sources. Must be called before the entries of the same source.
     pub fn cover(&mut self, seq: SequenceNumber) {

@@ -5,6 +5,7 @@
 //! | memtables | per column family up to 2 of 64 MiB | [`set_write_buffer_size`](crate::Options::set_write_buffer_size), [`set_max_write_buffer_number`](crate::Options::set_max_write_buffer_number); for all together [`WriteBufferManager`](crate::WriteBufferManager) |
 //! | block caches | 32 MiB per column family | one shared [`Cache`](crate::Cache) |
 //! | values of blob files | none is cached | one [`Cache`](crate::Cache), which may be the block cache, with [`set_blob_cache`](crate::Options::set_blob_cache) |
+//! | rows, for single look-ups | none is cached | one [`Cache`](crate::Cache), which may be the block cache, with [`set_row_cache`](crate::Options::set_row_cache) |
 //! | indexes and filters of open tables | all of them, outside the cache | [`set_cache_index_and_filter_blocks`](crate::BlockBasedOptions::set_cache_index_and_filter_blocks), [`set_max_open_files`](crate::Options::set_max_open_files) |
 //! | iterators | the memtables and blocks that they are reading | drop them soon |
 //! | memory of freed memtables, kept for new ones | 256 MiB at most, for two or three seconds | |

@@ -240,6 +240,8 @@ option_struct! {
         pools: Arc<Pools> = Pools::of_process();
         /// The limit to the memory of memtables, shared with other databases.
         write_buffer_manager: Option<Arc<Budget>> = None;
+        /// The cache of what tables hold of single keys; may be shared with other databases.
+        row_cache: Option<BlockCache> = None;
         /// Limits the rate at which flushes and compactions write; may be shared with other
         /// databases.
         rate_limiter: Option<Arc<RateLimiter>> = None;
@@ -791,6 +793,10 @@ impl fmt::Display for DbOptions {
         let manager = self.write_buffer_manager.is_some();
         writeln!(f, "write_buffer_manager={manager}")?;
         writeln!(f, "rate_limiter={}", self.rate_limiter.is_some())?;
+        match &self.row_cache {
+            Some(cache) => writeln!(f, "row_cache={}", cache.capacity())?,
+            None => writeln!(f, "row_cache=None")?,
+        }
         writeln!(f, "statistics={}", self.statistics.is_some())
     }
 }

@@ -52,13 +52,19 @@ pub(crate) fn get(
             let seen = Upto::of_version(&comparator.user, upto, user_key);
             ctx.cover(tombstones.max_covering(&comparator.user, user_key, seen));
         }
-        open.table.get(lookup, options, &mut |key, value| {
-            // With timestamps, newer entries may exist of an older version.
-            if key.seq > upto {
-                return Ok(true);
+        let rows = tables.rows();
+        match rows.filter(|_| open.tombstones.is_none() && !ctx.passes_over_some()) {
+            Some(rows) => {
+                rows.get((file, &open), lookup, options, tables.statistics(), ctx)?;
             }
-            ctx.parsed(key, value)
-        })?;
+            None => open.table.get(lookup, options, &mut |key, value| {
+                // With timestamps, newer entries may exist of an older version.
+                if key.seq > upto {
+                    return Ok(true);
+                }
+                ctx.parsed(key, value)
+            })?,
+        }
         if ctx.done() {
             ctx.found_at(file.level());
         }

@@ -190,7 +190,7 @@ mod tests {
         let line = "rocksdb.bytes.per.write P50 : 9.000000 P95 : 9.000000 P99 : 9.000000 \
                     P100 : 9.000000 COUNT : 20 SUM : 180\n";
         assert!(text.contains(line), "{text}");
-        assert!(!text.contains("rocksdb.row.cache"), "nobody collects these");
+        assert!(!text.contains("rocksdb.read.amp"), "nobody collects these");
     }
 
     /// Whether each kind of value is collected at `level`: a ticker, a size, the time of a call,

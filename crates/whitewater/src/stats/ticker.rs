@@ -316,6 +316,8 @@ impl Ticker {
                 | Ticker::BlockCacheDataBytesInsert
                 | Ticker::BlockCacheBytesRead
                 | Ticker::BlockCacheBytesWrite
+                | Ticker::RowCacheHit
+                | Ticker::RowCacheMiss
                 | Ticker::BlobDbBlobFileBytesWritten
                 | Ticker::BlobDbBlobFileBytesRead
                 | Ticker::BlobDbBlobFileSynced

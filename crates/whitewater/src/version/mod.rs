@@ -7,13 +7,14 @@
 //! * [`set`]: all column families' current versions and the manifest; `replay` reads the
 //!   manifest back; [`tracked`]: the logs that it names.
 //! * [`table_cache`]: open tables by file; [`counted_file`]: table files whose reads are
-//!   counted.
+//!   counted; [`row_cache`]: what tables hold of single keys.
 
 pub(crate) mod blobs;
 pub(crate) mod builder;
 pub(crate) mod counted_file;
 pub(crate) mod range;
 mod replay;
+pub(crate) mod row_cache;
 pub(crate) mod set;
 pub(crate) mod table_cache;
 #[cfg(test)]

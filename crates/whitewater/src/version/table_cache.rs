@@ -5,9 +5,11 @@
 //! tables are closed; readers that still hold one keep it alive.
 
 use super::counted_file::{Counted, CountedFile};
+use super::row_cache::RowCache;
 use crate::entry::range_tombstones::FragmentedTombstones;
 use crate::options::CfOptions;
 use crate::perf_context::{self, PerfMetric};
+
 use crate::stats::{
     Activity, Histogram, ReadLatencies, Statistics, Ticker, table_events, tick, time,
 };
@@ -97,6 +99,8 @@ pub(crate) struct TableCache {
     limited_blobs: ByNumber<Arc<BlobFileReader>>,
     /// The statistics that tables report to.
     statistics: Option<Arc<Statistics>>,
+    /// The cache of what tables hold of keys.
+    rows: Option<RowCache>,
 }
 
 /// What it takes to open the tables of a column family, besides their files.
@@ -158,7 +162,21 @@ impl TableCache {
             limited: by_number(most),
             limited_blobs: by_number(most),
             statistics: None,
+            rows: None,
         }
+    }
+
+    /// The same cache, whose tables' rows are cached in `cache`, too.
+    #[must_use]
+    pub fn with_row_cache(mut self, cache: Option<&BlockCache>) -> Self {
+        self.rows = cache.map(RowCache::new);
+        self
+    }
+
+    /// The cache of what tables hold of keys, if there is one.
+    #[inline]
+    pub fn rows(&self) -> Option<&RowCache> {
+        self.rows.as_ref()
     }
 
     /// Sets whether tables are read with direct I/O; by default they are not.

@@ -56,6 +56,7 @@ mod reads;
 mod recovery;
 mod repair;
 mod resume;
+mod row_cache;
 mod secondary;
 mod simulated;
 #[path = "../../../concurrent/tests/common/skip.rs"]

@@ -450,6 +450,11 @@ const FINDERS: &[(Bug, &str)] = &[
         "versions::a_flush_keeps_what_hides_older_tables",
     ),
     (
+        Bug::RowOfOtherSnapshot,
+        "row_cache::snapshots_have_rows_of_their_own",
+    ),
+    (Bug::RowsCollide, "row_cache::rows_are_found_again"),
+    (
         Bug::MemtableFilterMissesKey,
         "versions::filters_pass_every_key_there_is",
     ),

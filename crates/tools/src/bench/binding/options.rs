@@ -115,6 +115,9 @@ macro_rules! options_binding {
                         options.set_ratelimiter(rate, period, FAIRNESS)
                     }
                 }
+                if let Ok(bytes @ 1..) = usize::try_from(flags.row_cache_size) {
+                    options.set_row_cache(&Cache::new_lru_cache(bytes));
+                }
                 if flags.use_keep_filter {
                     options.set_compaction_filter("KeepFilter", |_, _, _| CompactionDecision::Keep);
                 }

@@ -14,7 +14,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use whitewater::fs::Fs;
-use whitewater::{CommitProtocol, Error, MemtableFactory, Options, SstFileManager};
+use whitewater::{Cache, CommitProtocol, Error, MemtableFactory, Options, SstFileManager};
 
 use super::key_model::{PERMANENT_FAMILIES, Shape, TRANSIENT_NAMES};
 use choices::{DATABASE, FAMILY, RandomOption, SCALED_DOWN, TABLE};
@@ -36,6 +36,8 @@ const DELETE_RATES: [Option<i64>; 5] = [None, None, Some(0), Some(1 << 20), Some
 pub struct RandomOptions {
     protocol: CommitProtocol,
     database: String,
+    /// The size of the row cache in bytes; 0 is none.
+    rows: usize,
     /// The options of column families with even numbers, and of those with odd ones.
     families: [FamilyOptions; 2],
     /// How fast obsolete files are deleted, in bytes per second; `None` is at once, without a
@@ -64,6 +66,7 @@ impl RandomOptions {
         RandomOptions {
             protocol,
             database: text(&database),
+            rows: *[0, 0, 20_000, 4 << 20].choose(&mut rng).expect("some"),
             families: std::array::from_fn(|_| FamilyOptions::new(protocol, &mut rng)),
             delete_rate: *DELETE_RATES.choose(&mut rng).expect("there are some"),
         }
@@ -80,6 +83,9 @@ impl RandomOptions {
         o.create_if_missing(true);
         o.create_missing_column_families(true);
         o.set_fs(fs);
+        if self.rows > 0 {
+            o.set_row_cache(&Cache::new_lru_cache(self.rows));
+        }
         o.set_commit_protocol(self.protocol);
         if let Some(rate) = self.delete_rate {
             o.set_sst_file_manager(&SstFileManager::with_deletion(rate, 0.5, 4 << 10));
@@ -186,7 +192,7 @@ impl FamilyOptions {
         let mut table = whitewater::BlockBasedOptions::default();
         match self.cache {
             0 => table.disable_cache(),
-            bytes => table.set_block_cache(&whitewater::Cache::new_lru_cache(bytes)),
+            bytes => table.set_block_cache(&Cache::new_lru_cache(bytes)),
         }
         base.set_block_based_table_factory(&table);
         let prefix = if order.keeps_prefixes() && !self.prefix.is_empty() {
@@ -235,7 +241,12 @@ impl fmt::Display for FamilyOptions {
 
 impl fmt::Display for RandomOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}; {}", self.protocol, self.database)?;
+        let rows = self.rows;
+        write!(
+            f,
+            "{:?}, row cache {rows}; {}",
+            self.protocol, self.database
+        )?;
         if let Some(rate) = self.delete_rate {
             write!(f, "; deletes {rate} bytes/s")?;
         }

@@ -1,6 +1,7 @@
 //! Setters of database options.
 
 use super::Options;
+use super::cache::Cache;
 use super::enums::{DBCompressionType, DBRecoveryMode, WalAccess};
 use super::sst_file_manager::SstFileManager;
 use super::write_buffer_manager::WriteBufferManager;
@@ -407,6 +408,41 @@ impl Options {
     /// default 1 MiB; fixed while the database is open.
     pub fn set_max_write_batch_group_size_bytes(&mut self, size: usize) {
         self.db.max_write_batch_group_size_bytes = size;
+    }
+
+    /// Caches rows in `cache`: what a table holds of a key that was looked up, so that the next
+    /// look-up of the key does not search the table. Iterators do not use it, and neither do
+    /// look-ups in tables with range deletions and in databases with transactions that insert
+    /// before they commit. A row is cached when it is read and
+    /// [`fill_cache`](crate::ReadOptions::fill_cache) is set; keys that a table does not hold have
+    /// no row. Reads at snapshots that do not see all of a table have rows of their own.
+    ///
+    /// The cache may be one of its own or a block cache, and may serve other databases, too. Rows
+    /// count with their keys and values in its [usage](Cache::get_usage), and are evicted as blocks
+    /// are. The tickers `RowCacheHit` and `RowCacheMiss` count look-ups in tables. Default none;
+    /// fixed while the database is open.
+    ///
+    /// ```
+    /// use whitewater::{Cache, DB, Options};
+    ///
+    /// # fn main() -> Result<(), whitewater::Error> {
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// let rows = Cache::new_lru_cache(16 << 20);
+    /// let mut opts = Options::default();
+    /// opts.create_if_missing(true);
+    /// opts.set_row_cache(&rows);
+    /// let db = DB::open(&opts, path)?;
+    /// db.put("river", "blue")?;
+    /// db.flush()?;
+    /// db.get("river")?; // reads the table
+    /// db.get("river")?; // finds the row
+    /// assert!(rows.get_usage() > 0);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn set_row_cache(&mut self, cache: &Cache) {
+        self.db.row_cache = Some(cache.inner.clone());
     }
 
     /// Counts the memory of this database's memtables in `write_buffer_manager`,

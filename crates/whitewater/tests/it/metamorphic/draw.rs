@@ -143,6 +143,11 @@ pub fn database(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature, fs: &MemF
         }
         _ => {}
     }
+    match draw.one("row_cache", &["none", "small", "large"]) {
+        "small" => o.set_row_cache(&Cache::new_lru_cache(1_000)),
+        "large" => o.set_row_cache(&Cache::new_lru_cache(1 << 20)),
+        _ => {}
+    }
     let behind = draw.one("allow_ingest_behind", &[false, false, false, true]);
     // Entries of the last level would stay there and not expire.
     o.set_allow_ingest_behind(behind && nature.expiry.is_none());
