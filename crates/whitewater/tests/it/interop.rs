@@ -17,6 +17,7 @@ mod logs;
 mod matrix;
 mod options;
 mod python;
+mod timestamps;
 pub mod tools;
 mod transactions;
 mod workload;

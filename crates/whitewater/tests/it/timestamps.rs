@@ -10,7 +10,7 @@ use std::sync::Arc;
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    BlockBasedOptions, ColumnFamilyDescriptor, CompactOptions, Error, ErrorKind,
+    BlockBasedOptions, Cache, ColumnFamilyDescriptor, CompactOptions, Error, ErrorKind,
     IngestExternalFileOptions, Options, ReadOptions, SliceTransform, SstFileWriter, WriteBatch,
 };
 use whitewater_storage::coding::{get_varint64, put_varint64};
@@ -70,7 +70,7 @@ fn kind<T>(outcome: Result<T, Error>) -> ErrorKind {
 }
 
 /// Appends operands to what is there, with commas.
-fn add_merge_operator(o: &mut Options) {
+pub fn add_merge_operator(o: &mut Options) {
     o.set_merge_operator_associative("append", |key, existing, operands| {
         assert_eq!(key.first(), Some(&b'k'), "a key without its timestamp");
         assert_eq!(key.len(), key.escape_ascii().count(), "{key:?}");
@@ -96,14 +96,24 @@ struct Version {
 
 /// What was written, by key and time. Keys in the database's order are in the map's order, or in
 /// reverse.
-struct Model {
+#[derive(Clone)]
+pub struct Model {
     versions: BTreeMap<Vec<u8>, Vec<Version>>,
     reverse: bool,
     encode: fn(u32) -> Vec<u8>,
 }
 
 impl Model {
-    fn get(&self, key: &[u8], time: u32) -> Option<Vec<u8>> {
+    /// Nothing, of keys that ascend.
+    pub fn ascending() -> Model {
+        Model {
+            versions: BTreeMap::new(),
+            reverse: false,
+            encode: |time| le(u64::from(time)),
+        }
+    }
+
+    pub fn get(&self, key: &[u8], time: u32) -> Option<Vec<u8>> {
         self.version(key, time)?.value
     }
 
@@ -112,7 +122,7 @@ impl Model {
         versions.iter().rev().find(|v| v.time <= time).cloned()
     }
 
-    fn write(&mut self, key: &[u8], time: u32, value: Option<Vec<u8>>) {
+    pub fn write(&mut self, key: &[u8], time: u32, value: Option<Vec<u8>>) {
         let versions = self.versions.entry(key.to_vec()).or_default();
         versions.retain(|v| v.time != time || v.by_range);
         versions.push(Version {
@@ -122,8 +132,8 @@ impl Model {
         });
     }
 
-    /// Merges, and returns what results.
-    fn merge(&mut self, key: &[u8], time: u32, operand: &[u8]) {
+    /// Merges with what readers at `time` see.
+    pub fn merge(&mut self, key: &[u8], time: u32, operand: &[u8]) {
         let parts: Vec<Vec<u8>> = self
             .get(key, time)
             .into_iter()
@@ -132,7 +142,7 @@ impl Model {
         self.write(key, time, Some(parts.join(&b',')));
     }
 
-    fn delete_range(&mut self, from: &[u8], to: &[u8], time: u32) {
+    pub fn delete_range(&mut self, from: &[u8], to: &[u8], time: u32) {
         let reverse = self.reverse;
         let before = |a: &[u8], b: &[u8]| if reverse { b < a } else { a < b };
         for (key, versions) in &mut self.versions {
@@ -148,7 +158,7 @@ impl Model {
     }
 
     /// Keys, timestamps and values at `time`, in order.
-    fn at(&self, time: u32) -> Vec<(Vec<u8>, Vec<u8>, Vec<u8>)> {
+    pub fn at(&self, time: u32) -> Vec<(Vec<u8>, Vec<u8>, Vec<u8>)> {
         let entry = |key: &Vec<u8>| match self.version(key, time)? {
             Version {
                 time,
@@ -296,6 +306,9 @@ fn run_model(seed: u64, fs: &MemFs, options: fn(&MemFs) -> Options, model: Model
         o.set_block_based_table_factory(&table);
     }
     add_merge_operator(&mut o);
+    if rng.random_bool(0.3) {
+        o.set_row_cache(&Cache::new_lru_cache(20_000));
+    }
     let mut db = open(&o);
     let (mut now, mut low) = (1, 0);
     for _ in 0..250 {
@@ -405,12 +418,7 @@ fn run_model(seed: u64, fs: &MemFs, options: fn(&MemFs) -> Options, model: Model
 #[test]
 fn reads_agree_with_a_model() {
     for seed in 0..40 {
-        let model = Model {
-            versions: BTreeMap::new(),
-            reverse: false,
-            encode: |time| le(u64::from(time)),
-        };
-        run_model(seed, &MemFs::new(), options, model);
+        run_model(seed, &MemFs::new(), options, Model::ascending());
     }
 }
 

@@ -340,8 +340,9 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
 
     /// Moves up the limit of the history of `cf`, whose keys have timestamps:
     /// of a key's versions with timestamps below `ts`, compactions keep only the
-    /// newest from now on, and reads below it are refused. Recorded in the
-    /// manifest.
+    /// newest from now on, with the operands of merges below it in one, and drop
+    /// what range deletions below it cover. Reads below it are refused. Recorded
+    /// in the manifest.
     ///
     /// # Errors
     /// `InvalidArgument` when the keys of `cf` have no timestamps, or of another

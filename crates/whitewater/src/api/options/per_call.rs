@@ -198,10 +198,12 @@ impl ReadOptions {
 
     /// Has iterators show all versions with timestamps from `ts` to the one
     /// given to [`set_timestamp`](Self::set_timestamp), newest first, and
-    /// deletions, too, which have empty values. Their keys are internal ones:
-    /// the user key, its timestamp and eight bytes of sequence number and type,
-    /// as in RocksDB. Default none: the newest version of each key is shown
-    /// under the key without its timestamp.
+    /// deletions, too, which have empty values. A merge is shown as what it
+    /// results in; range deletions are not shown, nor is what those up to that
+    /// time have deleted. Their keys are internal ones: the user key, its
+    /// timestamp and eight bytes of sequence number and type, as in RocksDB.
+    /// Default none: the newest version of each key is shown under the key
+    /// without its timestamp.
     pub fn set_iter_start_ts<S: Into<Vec<u8>>>(&mut self, ts: S) {
         self.spec.iter_start_ts = Some(ts.into());
     }

@@ -44,6 +44,18 @@ pub fn restore(jar: &str, backups: &Path, db: &Path) -> Content {
     run(jar, &["restore", tools::path(db), tools::path(backups)])
 }
 
+/// Makes RocksDB take steps on a database whose keys have timestamps
+/// (`scripts/InteropTimestamps.java`). Returns the content it showed, each time.
+pub fn stamped(jar: &str, db: &Path, steps: &str) -> Vec<Content> {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    std::fs::write(&file, steps).expect("can be written");
+    let program = tools::script("InteropTimestamps.java");
+    let program = ["-cp", jar, tools::path(&program)];
+    let arguments = [tools::path(db), tools::path(file.path())];
+    let out = tools::run("java", &[&program[..], &arguments].concat());
+    out.lines().map(printed).collect()
+}
+
 /// Makes RocksDB take steps on a database with transactions (`scripts/InteropTransactions.java`).
 /// Returns what it showed: names of transactions and content, each time.
 pub fn transact(jar: &str, db: &Path, policy: &str, steps: &str) -> Vec<(Vec<String>, Content)> {
