@@ -334,6 +334,8 @@ bugs! {
         "A rollback to a savepoint unlocks keys that were used before it, too."
     ChangeBeforeLockMissed "change_before_lock_missed"
         "A change between the snapshot of a transaction and its lock is no conflict."
+    NewerVersionMissed "newer_version_missed"
+        "A version above the timestamp that a transaction validates keys at is no conflict."
     NameGivenTwice "name_given_twice"
         "Two live transactions may have the same name."
     InFlightMissed "in_flight_missed"

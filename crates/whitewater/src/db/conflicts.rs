@@ -4,9 +4,9 @@
 //! the number lives (X6 of `snapshots`).
 
 use super::Engine;
-use crate::column_family::{ColumnFamilyData, SuperVersion, no_timestamp};
+use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::panics::{Guarded, caught};
-use crate::read::newest::newest_number;
+use crate::read::newest::{newer_version, newest_number};
 use crate::snapshots::ReadPoint;
 use std::sync::Arc;
 use whitewater_storage::key::SequenceNumber;
@@ -35,7 +35,7 @@ impl Engine {
     ///
     /// # Errors
     /// `NotSupported` for a column family that updates values in place: changes of it keep
-    /// their numbers. `InvalidArgument` for one with timestamps. Errors of reading tables.
+    /// their numbers. Errors of reading tables.
     pub fn newest_sequence(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -50,15 +50,35 @@ impl Engine {
                 cf.name
             )));
         }
-        if cf.comparator.user.timestamp_size() > 0 {
-            return Err(no_timestamp(&cf.name));
-        }
         let find = || self.newest_in(cf, &view, key, above);
         if view.options.runs_user_code() || view.version.open_with.runs_user_code {
             caught(Guarded::Comparator("a read"), find)
         } else {
             find()
         }
+    }
+
+    /// Whether `key`, given without timestamp, has a version above `time`, visible or not. A write
+    /// that failed and was not resumed from may count.
+    ///
+    /// # Errors
+    /// Errors of reading tables.
+    pub fn changed_after(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        key: &[u8],
+        time: &[u8],
+    ) -> Result<bool> {
+        let view = cf.pin();
+        caught(Guarded::Comparator("a read"), || {
+            for mem in std::iter::once(&view.mem).chain(&view.imm) {
+                if let Some(newer) = mem.newer_version(key, time)? {
+                    return Ok(newer);
+                }
+            }
+            let (version, tables) = (&view.version, &self.files.tables);
+            newer_version(version, tables, &cf.comparator, key, time)
+        })
     }
 
     fn newest_in(

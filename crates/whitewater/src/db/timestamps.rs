@@ -108,6 +108,15 @@ fn check_type(ty: ValueType) -> Result<()> {
 }
 
 impl Engine {
+    /// Bytes of the timestamps of the keys of a column family; 0 if they have none or there is no
+    /// such family.
+    #[inline]
+    pub fn timestamp_size(&self, cf: u32) -> usize {
+        let generation = self.commit.generations.load();
+        let memtable = generation.memtables.get(cf);
+        memtable.map_or(0, |memtable| memtable.timestamp_size())
+    }
+
     /// Commits one operation with a timestamp.
     ///
     /// # Errors

@@ -209,6 +209,24 @@ impl FragmentedTombstones {
             .seq
     }
 
+    /// Whether a tombstone over `user_key` has a timestamp above `time`; `None` if there is none
+    /// over it.
+    pub fn newer_than(
+        &self,
+        comparator: &UserComparator,
+        user_key: &[u8],
+        time: &[u8],
+    ) -> Option<bool> {
+        let seq = SequenceNumber::MAX;
+        let newest = self.max_covering(comparator, user_key, seq);
+        let upto = Upto {
+            seq,
+            time: Bound::Included(time),
+        };
+        let seen = self.max_covering(comparator, user_key, upto);
+        (newest > 0).then_some(newest > seen)
+    }
+
     /// The answer for `user_key` at `upto`, and for the keys around it. Looks at the position
     /// `hint` and those beside it before it searches, and stores the position found there, which is
     /// cheap for keys asked about in order.

@@ -289,7 +289,11 @@
 //! * Transactions have no range deletions. With pessimistic transactions there are none outside
 //!   of them, either, as ranges cannot be locked. With optimistic ones a range deletion or an
 //!   ingestion waits for all commits that are under way.
-//! * Writes to column families with timestamps are refused. Those with
+//! * In column families with [timestamps](crate::Options::set_u64_timestamp_comparator) of 64 bits,
+//!   transactions write keys without them; the commit gives them
+//!   [its own](crate::Transaction::set_commit_timestamp). Single deletions, and two-phase commit,
+//!   are refused there, and so are other write policies and optimistic transactions.
+//! * Column families with
 //!   [`set_inplace_update_support`](crate::Options::set_inplace_update_support) have no optimistic
 //!   transactions, and no pessimistic ones with a snapshot.
 //! * [`CommitProtocol::Unordered`](crate::CommitProtocol::Unordered) is refused when the database

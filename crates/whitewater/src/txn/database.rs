@@ -115,8 +115,10 @@ impl TransactionDb {
         let mut unlocked = self.spec.skip_concurrency_control;
         planted!(FoundUnlocked => unlocked = true);
         for op in section.batch().ops() {
-            // Recovery has read all of them.
+            // Recovery has read all of them. Locks are of keys without timestamps.
             if let Ok(Op::Entry { cf, key, .. }) = op
+                && let len = key.len().saturating_sub(self.engine.timestamp_size(cf))
+                && let key = &key[..len]
                 && !unlocked
                 && self.locks.restore(&owner, cf, key)
             {

@@ -41,7 +41,7 @@ impl TransactionDb {
     /// for too long; errors of [`write`](crate::db::Engine::write). Nothing was written then.
     pub fn write(&self, batch: Batch, stamped: &Stamped, spec: &WriteSpec) -> Result<()> {
         let locked;
-        let keys = keys(&batch)?;
+        let keys = keys(&batch, |cf| self.engine.timestamp_size(cf))?;
         let _held = if self.spec().skip_concurrency_control {
             None
         } else {
@@ -57,18 +57,20 @@ impl TransactionDb {
     }
 }
 
-/// The keys of a batch, sorted, each once.
+/// The keys of a batch, sorted, each once, without the timestamps that `timestamp_size` gives the
+/// size of, because locks are of all versions.
 ///
 /// # Errors
 /// `InvalidArgument` for a range deletion, in RocksDB's words; `Corruption`.
-fn keys(batch: &Batch) -> Result<Vec<(u32, &[u8])>> {
+fn keys(batch: &Batch, timestamp_size: impl Fn(u32) -> usize) -> Result<Vec<(u32, &[u8])>> {
     let mut keys = Vec::with_capacity(batch.count() as usize);
     for op in batch.ops() {
         if let Op::Entry { cf, ty, key, .. } = op? {
             if ty == ValueType::RangeDeletion {
                 return Err(range_deletion());
             }
-            keys.push((cf, key));
+            let len = key.len().saturating_sub(timestamp_size(cf));
+            keys.push((cf, &key[..len]));
         }
     }
     keys.sort_unstable();

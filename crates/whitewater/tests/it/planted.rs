@@ -591,6 +591,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "transactions::snapshots::a_change_since_the_snapshot_is_a_conflict",
     ),
     (
+        Bug::NewerVersionMissed,
+        "transactions::stamps::newer_versions_than_the_read_timestamp_conflict",
+    ),
+    (
         Bug::NameGivenTwice,
         "transactions::simulated::a_name_is_had_by_one_thread_at_a_time",
     ),

@@ -125,7 +125,7 @@ impl Contents {
     pub fn search(&self, at: usize, key: &[u8]) -> Result<std::result::Result<Place, Place>> {
         let family = &self.families[at];
         let order = |comparator: &UserComparator, number| match self.operation(number) {
-            Some(operation) => comparator.compare(self.key(operation), key),
+            Some(operation) => comparator.compare_bounds(self.key(operation), key),
             None => Ordering::Less,
         };
         match &family.comparator {

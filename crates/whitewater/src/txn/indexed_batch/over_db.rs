@@ -308,7 +308,7 @@ impl BatchOverDb {
                 (Some(_), None) => Ordering::Less,
                 (None, Some(_)) => Ordering::Greater,
                 (Some(base), Some(key)) => {
-                    let order = self.manner.comparator.compare(base, key);
+                    let order = self.manner.comparator.compare_bounds(base, key);
                     if self.forward { order } else { order.reverse() }
                 }
             };
@@ -351,9 +351,9 @@ impl BatchOverDb {
         let manner = &self.manner;
         match self.forward {
             true => (manner.upper_bound.as_deref())
-                .is_none_or(|upper| manner.comparator.compare_to_bound(key, upper).is_lt()),
+                .is_none_or(|upper| manner.comparator.compare_bounds(key, upper).is_lt()),
             false => (manner.lower_bound.as_deref())
-                .is_none_or(|lower| manner.comparator.compare_to_bound(key, lower).is_ge()),
+                .is_none_or(|lower| manner.comparator.compare_bounds(key, lower).is_ge()),
         }
     }
 

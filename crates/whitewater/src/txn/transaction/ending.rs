@@ -15,7 +15,8 @@ impl Transaction {
     ///
     /// # Errors
     /// `InvalidArgument` if it has no name, is prepared or has ended, or is optimistic; `Expired`
-    /// if the expiration is over; errors of [`prepare_section`]: the transaction can then be used
+    /// if the expiration is over; `NotSupported` if it has written keys with timestamps; errors of
+    /// [`prepare_section`]: the transaction can then be used
     /// on.
     ///
     /// [`prepare_section`]: crate::db::Engine::prepare_section
@@ -45,6 +46,12 @@ impl Transaction {
         // What is protected no longer expires.
         if this.owner.is_expired() || !this.owner.protect() {
             return Err(expired());
+        }
+        if inner.stamps.written {
+            this.owner.unprotect();
+            return Err(Error::not_supported(
+                "two-phase commit of keys with timestamps",
+            ));
         }
         let batch = inner.batch.batch();
         match (self.engine).prepare_section(name, batch, &self.write_spec) {
@@ -113,7 +120,18 @@ impl Transaction {
         if inner.batch.count() == 0 {
             return Ok(());
         }
+        let stamped = match self.stamped_batch(inner) {
+            Ok(stamped) => stamped,
+            Err(e) => {
+                this.owner.unprotect();
+                return Err(e);
+            }
+        };
         planted!(LocksReleasedEarly => self.release_keys(inner));
+        if let Some((batch, stamped)) = stamped {
+            let written = self.engine.write(batch, &stamped, &self.write_spec);
+            return written.inspect_err(|_| this.owner.unprotect());
+        }
         let batch = inner.batch.lend();
         let (batch, written) = self.engine.write_and_return(batch, &self.write_spec);
         inner.batch.give_back(batch);
@@ -136,6 +154,11 @@ impl Transaction {
 
     fn commit_prepared(&self, inner: &mut Inner) -> Result<()> {
         if let Some(section) = &inner.section {
+            if self.has_stamped(section.batch()) {
+                return Err(Error::not_supported(
+                    "two-phase commit of keys with timestamps",
+                ));
+            }
             let commit_time = (inner.commit_time.count() > 0).then_some(&inner.commit_time);
             (self.engine).commit_section(section, commit_time, &self.write_spec)?;
         }
@@ -196,6 +219,7 @@ impl Transaction {
         inner.savepoints.clear();
         inner.batch.clear();
         inner.commit_time.clear();
+        inner.stamps.written = false;
         self.release_keys(inner);
         if inner.snapshot.is_none() {
             inner.boundary = None;

@@ -92,6 +92,9 @@ impl Transaction {
         }
         let inner = self.inner.borrow();
         let point = inner.snapshot.as_ref().map(|snapshot| snapshot.point());
+        if validate {
+            self.check_newest_version(&inner, cf, key)?;
+        }
         let Some(point) = point.filter(|_| validate) else {
             // It has not been changed since it was locked.
             return Ok(known.min(self.latest_after(point)));

@@ -5,7 +5,7 @@
 //!
 //! * here: making one, its snapshot, its name; `keys`: locking and validating keys;
 //! * `writes`: puts, deletions, merges; `reads`: look-ups and iterators over batch and database;
-//! * `savepoints`; `ending`: prepare, commit, rollback, and being dropped.
+//! * `savepoints`; `stamps`: timestamps; `ending`: prepare, commit, rollback, and being dropped.
 //!
 //! Invariant X10: what a transaction writes is one batch, or one section and its commit, so its
 //! effects are visible at one number.
@@ -18,6 +18,7 @@ mod ending;
 mod keys;
 mod reads;
 mod savepoints;
+mod stamps;
 mod writes;
 
 pub(crate) use reads::ForUpdate;
@@ -34,6 +35,7 @@ use crate::db::two_phase::PreparedSection;
 use crate::options::read::WriteSpec;
 use crate::snapshots::{BoundaryGuard, SnapshotGuard};
 use savepoints::Savepoint;
+use stamps::Stamps;
 use std::cell::RefCell;
 use std::sync::Arc;
 use whitewater_storage::batch::{Batch, Op};
@@ -74,6 +76,7 @@ struct Inner {
     boundary: Option<BoundaryGuard>,
     /// Whether the next use of a key takes a snapshot.
     snapshot_wanted: bool,
+    stamps: Stamps,
 }
 
 /// How far a transaction is. A call on it sees no state between these. Whether its locks were
@@ -165,6 +168,7 @@ impl Transaction {
                 snapshot: None,
                 boundary: None,
                 snapshot_wanted: false,
+                stamps: Stamps::default(),
             }),
         };
         if spec.snapshot {

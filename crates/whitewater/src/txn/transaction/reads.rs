@@ -39,7 +39,8 @@ impl Transaction {
     ///
     /// # Errors
     /// Errors of locking; `Busy` if the key has changed since the snapshot; `InvalidArgument` for
-    /// a read at a snapshot that is not validated; errors of [`get`](Self::get): the key stays
+    /// a read at a snapshot that is not validated, and for a timestamp that keys are not validated
+    /// at; errors of [`get`](Self::get): the key stays
     /// locked then.
     pub fn get_for_update<A: Answer>(
         &self,
@@ -53,13 +54,14 @@ impl Transaction {
                 "If do_validate is false then GetForUpdate with snapshot is not defined.",
             ));
         }
+        let stamped = self.read_for_update(cf, spec, how.validate)?;
         let how = KeyUse {
             read_only: true,
             exclusive: how.exclusive,
             validate: how.validate,
         };
         self.use_key(cf, key, how)?;
-        self.get(cf, key, spec)
+        self.get(cf, key, stamped.as_ref().unwrap_or(spec))
     }
 
     /// The values of `keys`, as of one moment, with the transaction's own writes.
@@ -104,7 +106,13 @@ impl Transaction {
     pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> BatchOverDb {
         let inner = self.inner.borrow();
         let cursor = inner.batch.cursor(cf.id, &cf.comparator.user);
-        BatchOverDb::new(cursor, self.engine.iter(cf, spec))
+        let mut made = BatchOverDb::new(cursor, self.engine.iter(cf, spec));
+        if spec.iter_start_ts.is_some() {
+            made.fail(Error::not_supported(
+                "iter_start_ts in a transaction, whose writes have no timestamps yet",
+            ));
+        }
+        made
     }
 }
 

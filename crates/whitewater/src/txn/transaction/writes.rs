@@ -24,10 +24,11 @@ impl Transaction {
     /// one key.
     ///
     /// # Errors
-    /// `InvalidArgument` after prepare and commit; `NotSupported` if the transaction should be
-    /// written in parts; errors of locking; `Busy` if the key has changed since the snapshot;
-    /// `Aborted` if the batch would be too large: the key stays locked then. The batch is as it
-    /// was.
+    /// `InvalidArgument` after prepare and commit, and for keys whose timestamps the transaction
+    /// cannot give; `NotSupported` for a single deletion of a key with timestamps, and if the
+    /// transaction should be written in parts; errors of locking; `Busy` if the key has changed
+    /// since the snapshot; `Aborted` if the batch would be too large: the key stays locked then.
+    /// The batch is as it was.
     pub fn write(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -41,8 +42,14 @@ impl Transaction {
         if ty == ValueType::WideColumnEntity {
             check_entity(value)?;
         }
-        if cf.comparator.user.timestamp_size() > 0 {
+        let stamped = self.stamps(cf)?;
+        if stamped && ty == ValueType::WideColumnEntity {
             return Err(no_timestamp(&cf.name));
+        }
+        if stamped && ty == ValueType::SingleDeletion {
+            return Err(Error::not_supported(
+                "single deletions of keys with timestamps",
+            ));
         }
         let how = KeyUse {
             read_only: false,
@@ -55,7 +62,9 @@ impl Transaction {
         if self.max_write_batch_size > 0 && size > self.max_write_batch_size {
             return Err(batch_is_full());
         }
-        inner.batch.write(cf, ty, key, value)
+        inner.stamps.written |= stamped;
+        let family = (cf.id, &cf.comparator.user);
+        inner.batch.write_in(family, ty, key, value)
     }
 
     /// Unlike RocksDB, which takes writes after prepare, inserts them and never logs them.
@@ -119,6 +128,10 @@ impl Transaction {
                 _ => return Err(Error::invalid("")),
             }
             let cf = self.engine.family(cf).ok_or_else(|| no_family(cf))?;
+            if self.stamps(&cf)? {
+                // Its keys may have timestamps, which the commit would add to.
+                return Err(no_timestamp(&cf.name));
+            }
             self.write(&cf, ty, key, value, Conflicts::Checked)?;
         }
         Ok(())

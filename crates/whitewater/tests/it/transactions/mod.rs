@@ -12,6 +12,7 @@
 //! * `undecided_locks`: the locks of prepared transactions that nobody has.
 //! * `simulated`: many threads; `isolation`: their histories, checked; `model`: random calls.
 //! * `optimistic`: transactions that lock nothing.
+//! * `stamps`: keys with timestamps.
 //! * `families`: column families; `whole_database`: everything that is not about transactions.
 
 /// Runs tests of a file with `WRITE_PREPARED`, too: what users of transactions see does not depend
@@ -51,6 +52,7 @@ mod savepoints;
 mod simulated;
 mod snapshots;
 mod stalls;
+mod stamps;
 mod two_phase;
 mod undecided;
 mod undecided_locks;

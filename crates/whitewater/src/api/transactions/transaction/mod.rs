@@ -73,6 +73,58 @@ impl<DB> Transaction<'_, DB> {
         self.core.commit()
     }
 
+    /// Sets the timestamp that the commit gives to the keys that the transaction has written in
+    /// column families whose keys have
+    /// [timestamps of 64 bits](crate::Options::set_u64_timestamp_comparator), 8 bytes in
+    /// little-endian order. It is needed if there are such keys, and must be above those of their
+    /// other versions. Until then they have no timestamp: the transaction itself reads them
+    /// whatever time it reads at. Not in the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it is not above the one of
+    /// [`set_read_timestamp_for_validation`](Self::set_read_timestamp_for_validation);
+    /// `NotSupported` for an optimistic transaction.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// use whitewater::{Options, ReadOptions, TransactionDB, TransactionDBOptions};
+    ///
+    /// let mut options = Options::default();
+    /// options.create_if_missing(true);
+    /// options.set_u64_timestamp_comparator();
+    /// let of_transactions = TransactionDBOptions::default();
+    /// let db: TransactionDB = TransactionDB::open(&options, &of_transactions, dir.path())?;
+    /// let transaction = db.transaction();
+    /// transaction.put("river", "blue")?;
+    /// transaction.set_commit_timestamp(7)?;
+    /// transaction.commit()?;
+    /// let mut at = ReadOptions::default();
+    /// at.set_timestamp(7u64.to_le_bytes());
+    /// assert_eq!(db.get_opt("river", &at)?.as_deref(), Some(&b"blue"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn set_commit_timestamp(&self, ts: u64) -> Result<(), Error> {
+        self.core.set_commit_timestamp(ts)
+    }
+
+    /// The timestamp of [`set_commit_timestamp`](Self::set_commit_timestamp). Not in the `rocksdb`
+    /// crate.
+    pub fn get_commit_timestamp(&self) -> Option<u64> {
+        self.core.commit_timestamp()
+    }
+
+    /// Lets keys conflict that have a version with a timestamp above `ts`, from now on: what the
+    /// transaction writes, and what it reads [for update](Self::get_for_update), which needs this
+    /// where keys have timestamps, and then reads at `ts`. Not in the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it is below the one before; `NotSupported` for an optimistic
+    /// transaction.
+    pub fn set_read_timestamp_for_validation(&self, ts: u64) -> Result<(), Error> {
+        self.core.set_read_timestamp_for_validation(ts)
+    }
+
     /// Gives the transaction a name of 1 to 512 bytes, which no other live transaction has. It
     /// needs one to be [prepared](Self::prepare).
     ///

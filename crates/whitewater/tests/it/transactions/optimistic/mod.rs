@@ -13,7 +13,7 @@ use whitewater::{
     WriteBatchWithTransaction, WriteOptions,
 };
 
-type OptDb = OptimisticTransactionDB<MultiThreaded>;
+pub(super) type OptDb = OptimisticTransactionDB<MultiThreaded>;
 type OptTxn<'a> = Transaction<'a, OptDb>;
 
 fn open() -> OptDb {
