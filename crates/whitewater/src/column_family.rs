@@ -4,6 +4,7 @@ use crate::memtable::Memtable;
 use crate::options::CfOptions;
 use crate::snapshots::ReadPoint;
 use crate::version::Version;
+use crate::version::paths::DataPaths;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use std::fmt;
 use std::sync::Arc;
@@ -36,6 +37,8 @@ pub(crate) struct ColumnFamilyData {
     pub id: u32,
     pub name: String,
     pub comparator: InternalComparator,
+    /// Where its files are.
+    pub paths: DataPaths,
     super_version: ArcSwap<SuperVersion>,
     /// Whether the column family was dropped.
     /// Written by: drop, under the database mutex. Read by: writers and jobs (relaxed; the memtable
@@ -69,6 +72,7 @@ impl ColumnFamilyData {
         version: Arc<Version>,
     ) -> Arc<Self> {
         let comparator = InternalComparator::new(options.comparator.clone());
+        let paths = version.open_with.paths.clone();
         let first = SuperVersion {
             mem,
             imm: Vec::new(),
@@ -80,6 +84,7 @@ impl ColumnFamilyData {
             id,
             name,
             comparator,
+            paths,
             super_version: ArcSwap::from_pointee(first),
             dropped: AtomicBool::new(false),
             rolled_back: ArcSwapOption::empty(),

@@ -73,10 +73,11 @@ pub use merge_operator::MergeOperands;
 pub use options::{
     BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, BottommostLevelCompaction,
     Cache, ChecksumType, CompactOptions, CompactionPri, DBCompactionStyle, DBCompressionType,
-    DBRecoveryMode, DataBlockIndexType, FifoCompactOptions, FileChecksum, FlushOptions, InfoLogger,
-    IngestExternalFileOptions, LruCacheOptions, MemtableFactory, Options, PrepopulateBlockCache,
-    ReadOptions, ReadTier, SstFileManager, UniversalCompactOptions, UniversalCompactionStopStyle,
-    WaitForCompactOptions, WalAccess, WriteBufferManager, WriteOptions,
+    DBPath, DBRecoveryMode, DataBlockIndexType, FifoCompactOptions, FileChecksum, FlushOptions,
+    InfoLogger, IngestExternalFileOptions, LruCacheOptions, MemtableFactory, Options,
+    PrepopulateBlockCache, ReadOptions, ReadTier, SstFileManager, UniversalCompactOptions,
+    UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess, WriteBufferManager,
+    WriteOptions,
 };
 pub use pinnable::DBPinnableSlice;
 pub use slice_transform::SliceTransform;

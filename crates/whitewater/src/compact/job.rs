@@ -35,7 +35,7 @@ use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::planted;
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::TableReadOptions;
-use whitewater_storage::{Error, Result, filename};
+use whitewater_storage::{Error, Result};
 
 /// The result of a compaction.
 #[derive(Debug, Default)]
@@ -150,6 +150,7 @@ fn rewrite(
         flush: false,
         priority: Priority::Compaction,
         bottommost: compaction.bottommost,
+        path_id: compaction.path_id,
         compression: if compaction.uncompressed {
             Compression::default()
         } else {
@@ -266,9 +267,9 @@ fn open_inputs(
 /// the next open.
 fn remove(ctx: &OutputContext<'_>, written: &Written) {
     let tables = written.files.iter();
-    let tables = tables.map(|f| filename::table(ctx.dir, f.number));
+    let tables = tables.map(|f| ctx.paths.table(f));
     let blob_files = written.blob_files.iter();
-    let blob_files = blob_files.map(|f| filename::blob(ctx.dir, f.number));
+    let blob_files = blob_files.map(|f| ctx.paths.blob(f.number));
     for path in tables.chain(blob_files) {
         let _ = ctx.fs.remove(&path);
     }

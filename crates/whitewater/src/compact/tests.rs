@@ -85,7 +85,7 @@ impl Small {
                 .unwrap();
         assert_eq!(recovered.last_sequence, last);
         Small {
-            tables: Arc::new(TableCache::new(fs.clone(), dir.into(), -1)),
+            tables: Arc::new(TableCache::new(fs.clone(), -1)),
             fs,
             dir: dir.into(),
             db: DbOptions::default(),
@@ -119,7 +119,7 @@ impl Small {
         let snapshots: Vec<u64> = self.snapshots.keys().copied().collect();
         f(&OutputContext {
             fs: &self.fs,
-            dir: &self.dir,
+            paths: &self.current.open_with.paths,
             versions: &self.versions,
             db: &self.db,
             options: &self.options,
@@ -147,8 +147,8 @@ impl Small {
     }
 
     fn purge(&self) {
-        for number in self.obsolete.take() {
-            self.fs.remove(&filename::table(&self.dir, number)).unwrap();
+        for file in self.obsolete.take() {
+            self.fs.remove(&file.table_path()).unwrap();
         }
     }
 
@@ -218,6 +218,7 @@ impl Small {
             level: 0,
             flush: false,
             priority: Priority::Flush,
+            path_id: 0,
             bottommost: false,
             compression: Compression::default(),
             max_file_size: u64::MAX,
@@ -533,7 +534,7 @@ fn failed_jobs_leave_no_files() {
     let mut file = db.fs.create(&path).unwrap();
     file.append(&bytes).unwrap();
     drop(file);
-    db.tables = Arc::new(TableCache::new(db.fs.clone(), db.dir.clone(), 10));
+    db.tables = Arc::new(TableCache::new(db.fs.clone(), 10));
     let e = db
         .with_context(|ctx| job::run(&pick(&db), ctx, &db.tables, None))
         .unwrap_err();

@@ -66,6 +66,7 @@ impl Engine {
                 return Err(Error::invalid("Column family already exists"));
             }
         }
+        self.prepare_dirs(&options)?;
         if !self.files.options_files.have_announced(name) {
             self.announce_families(vec![(name.to_owned(), options.clone())]);
         }

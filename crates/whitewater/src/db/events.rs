@@ -14,6 +14,7 @@ use crate::listener::{
 };
 use crate::stats::JobStats;
 use crate::table_writer::merge_rules::Drops;
+use crate::version::ObsoleteFile;
 use crate::write::stall::Pressure;
 use std::sync::Arc;
 use whitewater_storage::Result;
@@ -42,10 +43,10 @@ impl Engine {
         Ok(())
     }
 
-    /// Notes the tables that the job `job_id` has made for column family `family`.
+    /// Notes the tables that the job `job_id` has made for `family`.
     pub(crate) fn note_tables(
         &self,
-        family: &str,
+        family: &ColumnFamilyData,
         job_id: u64,
         reason: TableFileCreationReason,
         tables: &[FileMetaData],
@@ -53,8 +54,8 @@ impl Engine {
         for table in tables {
             self.observers.note(|| {
                 Happened::TableFileCreated(TableFileCreationInfo {
-                    cf_name: family.to_owned(),
-                    file_path: self.files.table_path(table.number),
+                    cf_name: family.name.clone(),
+                    file_path: family.paths.table(table),
                     file_size: table.size,
                     job_id,
                     reason,
@@ -63,11 +64,11 @@ impl Engine {
         }
     }
 
-    /// Notes that table `number` was deleted, or that deleting it failed.
-    pub(super) fn note_deleted(&self, number: u64, job_id: u64, status: Result<()>) {
+    /// Notes that the table `file` was deleted, or that deleting it failed.
+    pub(super) fn note_deleted(&self, file: &ObsoleteFile, job_id: u64, status: Result<()>) {
         self.observers.note(|| {
             Happened::TableFileDeleted(TableFileDeletionInfo {
-                file_path: self.files.table_path(number),
+                file_path: file.table_path(),
                 job_id,
                 status,
             })
@@ -92,9 +93,7 @@ impl Engine {
             status: Ok(()),
             base_input_level: compaction.inputs.first().map_or(0, |(level, _)| *level),
             output_level: compaction.output_level,
-            input_files: inputs
-                .map(|f| self.files.table_path(f.meta.number))
-                .collect(),
+            input_files: inputs.map(|f| f.path()).collect(),
             output_files: Vec::new(),
             compaction_reason: compaction.reason.as_str(),
             trivial_move: false,

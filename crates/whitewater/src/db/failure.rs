@@ -256,7 +256,9 @@ impl Engine {
     }
 
     fn is_own_dir(&self, path: &Path) -> bool {
-        path == self.files.dir || self.options.wal_dir.as_deref() == Some(path)
+        path == self.files.dir
+            || self.options.wal_dir.as_deref() == Some(path)
+            || self.files.data_dirs.knows(path)
     }
 
     /// Notes that `source` met `error` during `what`, and stops what must be stopped.

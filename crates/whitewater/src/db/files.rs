@@ -13,23 +13,27 @@
 //! are held across I/O.
 
 use super::archive::LastPurge;
+use super::data_dirs::DataDirs;
 use super::obsolete_files::Deletions;
 use super::options_file::OptionsFiles;
 use super::pending_outputs::{Pending, PendingOutputs};
 use crate::version::ObsoleteFiles;
+use crate::version::paths::DataPaths;
 use crate::version::set::VersionSet;
 use crate::version::table_cache::TableCache;
 use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_concurrent::system::Mutex;
+use whitewater_storage::Result;
 use whitewater_storage::fs::{FileLock, Fs};
 use whitewater_storage::manifest::{BlobFileMetaData, FileMetaData};
-use whitewater_storage::{Result, filename};
 
 /// See the [module](self).
 pub(crate) struct Files {
     pub(super) dir: PathBuf,
     pub(super) fs: Arc<dyn Fs>,
+    /// Other directories of tables and blob files.
+    pub(super) data_dirs: DataDirs,
     /// The database's id, as in its IDENTITY file.
     pub(super) db_id: String,
     /// The id of this opening, which tables are signed with, too.
@@ -51,6 +55,7 @@ pub(crate) struct Files {
 pub(super) struct Opened {
     pub dir: PathBuf,
     pub fs: Arc<dyn Fs>,
+    pub data_dirs: DataDirs,
     pub db_id: String,
     pub session_id: String,
     pub versions: VersionSet,
@@ -65,6 +70,7 @@ impl Files {
         Files {
             dir: opened.dir,
             fs: opened.fs,
+            data_dirs: opened.data_dirs,
             db_id: opened.db_id,
             session_id: opened.session_id,
             versions: opened.versions,
@@ -78,27 +84,22 @@ impl Files {
         }
     }
 
-    /// The path of table `number`.
-    pub fn table_path(&self, number: u64) -> PathBuf {
-        filename::table(&self.dir, number)
-    }
-
-    /// The path of blob file `number`.
-    pub fn blob_path(&self, number: u64) -> PathBuf {
-        filename::blob(&self.dir, number)
-    }
-
-    /// Removes files that a job has written and that are not going to be recorded. What cannot be
-    /// removed is found as an orphan at the next open.
-    pub fn remove_outputs(&self, tables: &[FileMetaData], blob_files: &[BlobFileMetaData]) {
-        let tables = tables.iter().map(|table| self.table_path(table.number));
-        let blob_files = blob_files.iter().map(|file| self.blob_path(file.number));
+    /// Removes files that a job has written for a column family with these paths and that are not
+    /// going to be recorded. What cannot be removed is found as an orphan at the next open.
+    pub fn remove_outputs(
+        &self,
+        paths: &DataPaths,
+        tables: &[FileMetaData],
+        blob_files: &[BlobFileMetaData],
+    ) {
+        let tables = tables.iter().map(|table| paths.table(table));
+        let blob_files = blob_files.iter().map(|file| paths.blob(file.number));
         for path in tables.chain(blob_files) {
             let _ = self.fs.remove(&path);
         }
     }
 
-    /// Makes the names of the files in the directory durable.
+    /// Makes the names of the files in the database's own directory durable.
     ///
     /// # Errors
     /// Those of the file system, of this sync or of the first one that failed.

@@ -2,6 +2,7 @@
 
 use crate::column_family::ColumnFamilyData;
 use crate::db::Engine;
+use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::Result;
 use whitewater_storage::key::user_key;
@@ -11,6 +12,7 @@ use whitewater_storage::key::user_key;
 pub(crate) struct LiveTable {
     pub column_family_name: String,
     pub name: String,
+    pub dir: PathBuf,
     pub size: usize,
     pub level: i32,
     pub start_key: Option<Vec<u8>>,
@@ -65,6 +67,7 @@ impl Engine {
                     out.push(LiveTable {
                         column_family_name: cf.name.clone(),
                         name: format!("/{:06}.sst", file.meta.number),
+                        dir: file.dir().to_path_buf(),
                         size: file.meta.size as usize,
                         level: level as i32,
                         start_key: Some(user_key(&file.meta.smallest).to_vec()),

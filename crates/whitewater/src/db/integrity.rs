@@ -42,8 +42,7 @@ impl Engine {
         checks: Checks,
     ) -> Result<()> {
         if checks.file {
-            let path = self.files.table_path(file.meta.number);
-            file_checksum::check(&*self.files.fs, &path, &file.meta)?;
+            file_checksum::check(&*self.files.fs, &file.path(), &file.meta)?;
         }
         if checks.blocks {
             let open = self

@@ -7,13 +7,14 @@
 
 use super::Engine;
 use crate::sync_points::Point;
+use crate::version::Version;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted;
-use whitewater_storage::{Result, file_checksum};
+use whitewater_storage::{Error, Result, file_checksum};
 
 /// The live files of one moment, but for the manifest, which was made for them.
 pub(crate) struct LiveFiles {
@@ -98,11 +99,26 @@ impl Engine {
         copy()
     }
 
+    /// Refuses versions with files outside the database's directory, as RocksDB does. A copy of
+    /// them that is opened with the same paths would take the original's files for its own.
+    fn check_one_dir(&self, versions: &[Arc<Version>]) -> Result<()> {
+        let dir = &*self.files.dir;
+        let mut tables = versions.iter().flat_map(|v| v.levels.iter().flatten());
+        let mut blobs = versions.iter().flat_map(|v| v.blobs.iter());
+        if tables.any(|file| file.dir() != dir) || blobs.any(|blobs| blobs.file.dir() != dir) {
+            return Err(Error::not_supported(
+                "db_paths / cf_paths not supported for Checkpoint nor BackupEngine",
+            ));
+        }
+        Ok(())
+    }
+
     /// Lists the files of this moment, and writes their manifest into the directory `dir` of
     /// `fs`. File deletions are disabled. Without `has_logs`, the manifest asks for no log.
     ///
     /// # Errors
-    /// Errors of the file system; the failure that stopped the database.
+    /// Errors of the file system; the failure that stopped the database; `NotSupported` for files
+    /// outside the database's directory.
     pub(crate) fn live_files(&self, fs: &dyn Fs, dir: &Path, has_logs: bool) -> Result<LiveFiles> {
         // Held to the end: between a failure of the log and a resumption there is a switch,
         // and after it a log that can be flushed although the end of the log before never
@@ -116,6 +132,7 @@ impl Engine {
         let min = self.files.versions.min_log_number_to_keep();
         let least = if has_logs { min } else { u64::MAX };
         let (manifest, versions) = self.files.versions.write_copy(fs, dir, least)?;
+        self.check_one_dir(&versions)?;
         // Read after the versions: their tables may go by decisions that are in the log (X4).
         let end = generation.end().ok_or_else(Self::shutdown_error)?;
         let mut logs = self.commit.wal.older();
@@ -139,7 +156,7 @@ impl Engine {
         self.flush_wal(false)?;
         let tables = versions.iter().flat_map(|v| v.levels.iter().flatten());
         let tables = tables.map(|file| LiveTable {
-            path: self.files.table_path(file.meta.number),
+            path: file.path(),
             crc: file_checksum::crc_of(&file.meta),
         });
         let blobs = versions.iter().flat_map(|v| v.blobs.iter());
@@ -147,9 +164,7 @@ impl Engine {
         Ok(LiveFiles {
             manifest,
             tables: tables.collect(),
-            blobs: blobs
-                .map(|blobs| self.files.blob_path(blobs.file.meta.number))
-                .collect(),
+            blobs: blobs.map(|blobs| blobs.file.path()).collect(),
             logs: logs
                 .into_iter()
                 .map(|(number, len)| (log_path(number), len))

@@ -43,6 +43,9 @@ impl Engine {
                 }
             )));
         }
+        if spec.target_path_id > cf.paths.last_id() {
+            return Err(Error::invalid("Invalid target path ID"));
+        }
         if !spec.history_low.is_empty() {
             self.increase_full_history_ts_low(cf, &spec.history_low)?;
         }
@@ -63,8 +66,8 @@ impl Engine {
         let mut refused = Ok(());
         let outcome = caught(Guarded::Job, || {
             match cf.options().compaction_style {
-                CompactionStyle::Level => self.compact_levels(cf, begin, end, spec.bottommost)?,
-                CompactionStyle::Universal => self.compact_all(cf)?,
+                CompactionStyle::Level => self.compact_levels(cf, begin, end, spec)?,
+                CompactionStyle::Universal => self.compact_all(cf, spec.target_path_id)?,
                 CompactionStyle::Fifo => self.compact_fifo(cf)?,
             }
             if spec.change_level {
@@ -91,8 +94,9 @@ impl Engine {
         cf: &Arc<ColumnFamilyData>,
         begin: Option<&[u8]>,
         end: Option<&[u8]>,
-        bottommost: Bottommost,
+        spec: &ManualSpec,
     ) -> Result<()> {
+        let bottommost = spec.bottommost;
         // Tables with higher numbers were made since then, by this call among others.
         let next_number = self.files.versions.next_file_number();
         let keeps_new = matches!(
@@ -122,7 +126,7 @@ impl Engine {
                 // New tables may lie between old ones. Tables that are written here are
                 // new.
                 goes_on = older_than.is_some() && picked.is_some();
-                picked
+                picked.map(|picked| picked.map(|c| c.into_path(spec.target_path_id)))
             })?;
             match output {
                 Some(output) if output > level => level = output,
@@ -132,9 +136,10 @@ impl Engine {
         }
     }
 
-    fn compact_all(&self, cf: &Arc<ColumnFamilyData>) -> Result<()> {
+    fn compact_all(&self, cf: &Arc<ColumnFamilyData>, path_id: u32) -> Result<()> {
         self.compact_picked(cf, |state| {
-            pick::pick_all(&state.version, state.options(), &cf.comparator)
+            let picked = pick::pick_all(&state.version, state.options(), &cf.comparator);
+            picked.map(|picked| picked.map(|c| c.into_path(path_id)))
         })
     }
 

@@ -23,7 +23,7 @@
 //! * Failures: [`failure`], `resume`, `auto_resume`; [`integrity`] and [`scrub`] look for damage.
 //! * Files: [`obsolete_files`] (deleting files that nothing needs), `pending_outputs`
 //!   (keeping files that jobs write), [`archive`] (of logs), [`space`] (limits to that of
-//!   tables), `direct_io`.
+//!   tables), `direct_io`, `data_dirs` (the directories of tables).
 //! * Introspection: [`inspect`], `properties`, [`internal_stats`], `stats_dump`,
 //!   `write_stats`, `metrics`, `events` (for listeners).
 //! * [`state`]: what the database mutex guards. This file has the engine's fields, and
@@ -41,6 +41,7 @@ mod checkpoint;
 mod column_families;
 mod commit_path;
 mod conflicts;
+mod data_dirs;
 mod direct_io;
 mod events;
 pub(crate) mod failure;
@@ -125,6 +126,8 @@ pub(crate) struct ManualSpec {
     /// The level that the result is moved to. `None`: the lowest-numbered level that can
     /// hold the files.
     pub target_level: Option<usize>,
+    /// The path that the result is written to.
+    pub target_path_id: u32,
     /// If not empty, the limit of the history is moved here first.
     pub history_low: Vec<u8>,
 }

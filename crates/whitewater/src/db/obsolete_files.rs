@@ -182,16 +182,17 @@ impl Engine {
         } else {
             self.background.next_job()
         };
-        for number in obsolete {
+        for file in obsolete {
+            let number = file.number;
             self.files.tables.evict(number);
-            let path = self.files.table_path(number);
+            let path = file.table_path();
             match self.files.fs.remove(&path) {
                 Ok(()) => {
                     if self.options.sst_file_manager.is_none() {
                         // The manager counts what it deletes.
                         self.tick(Ticker::FilesDeletedImmediately, 1);
                     }
-                    self.note_deleted(number, job, Ok(()));
+                    self.note_deleted(&file, job, Ok(()));
                     Event::new(job, "table_file_deletion")
                         .number("file_number", number)
                         .log(&self.info_log);
@@ -203,8 +204,8 @@ impl Engine {
                 Err(e) => {
                     self.info_log
                         .warn(&format!("deleting {} failed: {e}", path.display()));
-                    self.note_deleted(number, job, Err(e));
-                    failed.push(number);
+                    self.note_deleted(&file, job, Err(e));
+                    failed.push(file);
                 }
             }
         }
@@ -216,18 +217,18 @@ impl Engine {
     /// The part of [`Engine::purge_obsolete_files`] for blob files.
     fn purge_obsolete_blobs(&self) {
         let mut failed = Vec::new();
-        for number in self.files.obsolete.take_blobs() {
-            self.files.tables.evict(number);
-            let path = self.files.blob_path(number);
+        for file in self.files.obsolete.take_blobs() {
+            self.files.tables.evict(file.number);
+            let path = file.blob_path();
             match self.files.fs.remove(&path) {
                 Ok(()) => Event::new(self.background.next_job(), "blob_file_deletion")
-                    .number("file_number", number)
+                    .number("file_number", file.number)
                     .log(&self.info_log),
                 Err(e) if e.is_missing_file() => {}
                 Err(e) => {
                     self.info_log
                         .warn(&format!("deleting {} failed: {e}", path.display()));
-                    failed.push(number);
+                    failed.push(file);
                 }
             }
         }
@@ -396,6 +397,8 @@ pub(crate) struct Needed<'a> {
     /// Whether logs below `min_log` may have been missed by earlier openings (L3 of
     /// `missed_logs`).
     pub moved: bool,
+    /// The directories of tables and blob files, besides the database's own.
+    pub data_dirs: &'a [PathBuf],
     /// Logs that this opening has replayed, so that they are not missed.
     pub replayed: &'a [u64],
     /// Whether logs that are not needed are moved to the archive.
@@ -405,7 +408,7 @@ pub(crate) struct Needed<'a> {
 }
 
 /// Deletes what a crash may have left in `dir`: tables and blob files that no version names,
-/// old manifests, temporary files, old logs.
+/// old manifests, temporary files, old logs; and such tables and blob files in other directories.
 pub(crate) fn remove_leftovers(
     fs: &dyn Fs,
     dir: &Path,
@@ -419,11 +422,14 @@ pub(crate) fn remove_leftovers(
     } else {
         Some(u64::MAX)
     };
-    for (place, wals) in [(dir, wal_dir == dir), (wal_dir, true)] {
+    // A directory may be listed twice: for the logs, and for tables.
+    let places = [(dir, wal_dir == dir, true), (wal_dir, true, wal_dir == dir)];
+    let others = needed.data_dirs.iter().map(|d| (d.as_path(), false, true));
+    for (place, wals, data) in places.into_iter().chain(others) {
         for name in fs.list(place).unwrap_or_default() {
             let (obsolete, log) = match filename::parse(&name) {
                 Some(FileType::Table(n) | FileType::Blob(n)) => {
-                    (place == dir && !needed.live.contains(&n), None)
+                    (data && !needed.live.contains(&n), None)
                 }
                 Some(FileType::Manifest(n)) => (place == dir && n != needed.manifest, None),
                 Some(FileType::Temp(_)) => (place == dir, None),

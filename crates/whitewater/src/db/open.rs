@@ -3,6 +3,7 @@
 use super::Engine;
 use super::archive;
 use super::commit_path::CommitPath;
+use super::data_dirs::{self, DataDirs};
 use super::direct_io;
 use super::files::{Files, Opened};
 use super::internal_stats::db_text::{DbStats, Figures};
@@ -18,15 +19,16 @@ use crate::column_family::ColumnFamilyData;
 use crate::db::background::{self, Background};
 use crate::info_log::{InfoLog, dump};
 use crate::memtable::{Home, Memtable};
+use crate::options::paths::DbPath;
 use crate::options::{CfOptions, DbOptions};
 use crate::session_id::{new_session_id, new_uuid};
 use crate::snapshots::SnapshotList;
 use crate::sst_file_manager::files::{TrackedFs, remove_trash};
 use crate::trace;
-use crate::version::ObsoleteFiles;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
-use crate::version::table_cache::TableCache;
+use crate::version::table_cache::{OpenWith, TableCache};
 use crate::version::tracked::TrackedLogs;
+use crate::version::{ObsoleteFiles, TableFile};
 use crate::write::generation::{End, Generation};
 use crate::write::wal::{Wal, WalOptions};
 use crate::write_buffer_manager::{BudgetClient, Flusher};
@@ -48,17 +50,18 @@ pub(crate) const DEFAULT_CF: &str = "default";
 
 /// `fs` of the database in `dir`, of which the manager of files knows, if there is one. The caller
 /// holds the lock file. What slow deletions have left is deleted.
-fn with_manager(fs: Arc<dyn Fs>, dir: &Path, options: &DbOptions) -> Arc<dyn Fs> {
-    match &options.sst_file_manager {
-        Some(manager) => {
-            let statistics = options.statistics.clone();
-            Arc::new(TrackedFs::new(fs, dir, manager.clone(), statistics))
-        }
-        None => {
-            remove_trash(&*fs, dir);
-            fs
-        }
-    }
+fn with_manager(
+    fs: Arc<dyn Fs>,
+    dir: &Path,
+    options: &DbOptions,
+) -> (Arc<dyn Fs>, Option<Arc<TrackedFs>>) {
+    let Some(manager) = &options.sst_file_manager else {
+        remove_trash(&*fs, dir);
+        return (fs, None);
+    };
+    let statistics = options.statistics.clone();
+    let tracked = Arc::new(TrackedFs::new(fs, dir, manager.clone(), statistics));
+    (tracked.clone(), Some(tracked))
 }
 
 /// The column families that the caller asked for: options by name.
@@ -98,16 +101,24 @@ impl Engine {
         // meanwhile.
         names.hold(dir)?;
         names.hold(&wal_dir)?;
-        let fs = with_manager(fs, dir, &options);
+        let (fs, tracked) = with_manager(fs, dir, &options);
+        let data_dirs = DataDirs::new(names, tracked);
         let exists = check_existence(&*fs, dir, &options)?;
         direct_io::check(&*fs, dir, &options)?;
         let log = InfoLog::create(&fs, dir, &options);
         dump::opening(&log, &options, &wanted);
         let places = Places::find(&*fs, dir, &wal_dir)?;
+        for family in wanted.values() {
+            data_dirs.prepare(dir, &family.paths)?;
+        }
+        for path in data_dirs.all() {
+            direct_io::check(&*fs, &path, &options)?;
+        }
         let identity = load_identity(&*fs, dir)?;
         let has_identity = identity.is_some();
         let db_id = identity.unwrap_or_else(|| new_uuid().to_string());
         if !exists {
+            data_dirs.check_empty()?;
             VersionSet::create_database(&fs, dir, &db_id)?;
             log.write("Created a new database");
         }
@@ -123,7 +134,7 @@ impl Engine {
             obsolete.clone(),
             &|name| wanted.get(name).cloned(),
         )?;
-        check_tables_present(&*fs, dir, &recovered)?;
+        check_tables_present(&*fs, &recovered)?;
         if options.track_and_verify_wals_in_manifest {
             recovered.tracked.verify(&*fs, &wal_dir)?;
         }
@@ -140,6 +151,7 @@ impl Engine {
         let statistics = options.statistics.clone();
         let opening = Opening {
             fs,
+            data_dirs,
             dir,
             wal_dir,
             options,
@@ -194,19 +206,24 @@ impl Engine {
         crate::version::set::list_column_families(&*options.fs, dir)
     }
 
-    /// Removes the files of the database in `dir`, then the directory if nothing else is in
-    /// it. Succeeds if there is no database.
+    /// Removes the files of the database in `dir`, and all tables and blob files in `db_paths` and
+    /// the `cf_paths` of `family`, then the directories if nothing else is in them. Succeeds if
+    /// there is no database.
     ///
     /// # Errors
     /// `IOError` when the database is open or one of its directories cannot be read;
     /// `InvalidArgument` for an empty path.
-    pub fn destroy(dir: &Path, options: &DbOptions) -> Result<()> {
+    pub fn destroy(dir: &Path, options: &DbOptions, family: &CfOptions) -> Result<()> {
         check_dir(dir)?;
         let fs = &*options.fs;
         if !fs.exists(dir)? {
             return Ok(());
         }
         let lock = fs.lock(&filename::lock(dir))?;
+        let paths = options.db_paths.iter().chain(&family.cf_paths);
+        for DbPath { path, .. } in paths.filter(|p| p.path != dir) {
+            data_dirs::destroy(fs, path)?;
+        }
         let mut dirs = vec![dir.to_path_buf()];
         dirs.extend(options.wal_dir.clone().filter(|d| d != dir));
         for place in &dirs {
@@ -240,6 +257,7 @@ impl Engine {
 /// What is known before the logs are replayed.
 pub(super) struct Opening<'a> {
     pub fs: Arc<dyn Fs>,
+    pub data_dirs: DataDirs,
     pub dir: &'a Path,
     pub wal_dir: PathBuf,
     pub options: DbOptions,
@@ -444,9 +462,9 @@ impl Opening<'_> {
                 ..VersionEdit::default()
             }
         }));
-        if !replayed.tables.is_empty() {
-            self.fs.sync_dir(self.dir)?;
-        }
+        let families = replayed.tables.keys();
+        let dirs = families.map(|id| recovered.paths_of(*id).first());
+        data_dirs::sync_all(&*self.fs, dirs)?;
         let mut current = recovered.column_families.clone();
         self.versions
             .log_and_apply(edits, last, None, &mut |changed| {
@@ -505,6 +523,7 @@ impl Opening<'_> {
             &self.wal_dir,
             &Needed {
                 live: &live,
+                data_dirs: &self.data_dirs.all(),
                 manifest: self.versions.manifest_number(),
                 min_log,
                 moved: self.moved,
@@ -535,13 +554,14 @@ impl Opening<'_> {
         role: Role,
     ) -> Arc<Engine> {
         let o = &self.options;
-        let tables = TableCache::new(self.fs.clone(), self.dir.to_path_buf(), o.max_open_files)
+        let tables = TableCache::new(self.fs.clone(), o.max_open_files)
             .with_direct_reads(o.use_direct_reads)
             .with_row_cache(o.row_cache.as_ref())
             .counting(o.statistics.as_ref());
         let files = Files::new(Opened {
             dir: self.dir.to_path_buf(),
             fs: self.fs,
+            data_dirs: self.data_dirs,
             db_id: self.db_id,
             session_id,
             versions: self.versions,
@@ -650,7 +670,7 @@ fn check_existence(fs: &dyn Fs, dir: &Path, options: &DbOptions) -> Result<bool>
 }
 
 /// The id in the IDENTITY file, if there is one.
-fn load_identity(fs: &dyn Fs, dir: &Path) -> Result<Option<String>> {
+pub(super) fn load_identity(fs: &dyn Fs, dir: &Path) -> Result<Option<String>> {
     let path = filename::identity(dir);
     if !fs.exists(&path)? {
         return Ok(None);
@@ -667,19 +687,14 @@ fn write_identity(fs: &dyn Fs, dir: &Path, id: &str) -> Result<()> {
 
 /// Checks that every table that the manifest names exists and has its size, and that every
 /// blob file exists.
-pub(super) fn check_tables_present(fs: &dyn Fs, dir: &Path, recovered: &Recovered) -> Result<()> {
+pub(super) fn check_tables_present(fs: &dyn Fs, recovered: &Recovered) -> Result<()> {
     for cf in recovered.column_families.values() {
         for file in cf.current.levels.iter().flatten() {
-            let path = filename::table(dir, file.meta.number);
+            let path = file.path();
             let size = match fs.file_size(&path) {
                 Err(e) if e.is_missing_file() => match fs.file_size(&path.with_extension("ldb")) {
                     Ok(size) => size,
-                    Err(_) => {
-                        return Err(Error::corruption(
-                            "a table that the manifest names is missing",
-                        )
-                        .in_file(&path, None));
-                    }
+                    Err(_) => return Err(missing_table(&cf.name, file, &cf.current.open_with)),
                 },
                 other => other?,
             };
@@ -692,7 +707,7 @@ pub(super) fn check_tables_present(fs: &dyn Fs, dir: &Path, recovered: &Recovere
             }
         }
         for blobs in cf.current.blobs.iter() {
-            let path = filename::blob(dir, blobs.file.meta.number);
+            let path = blobs.file.path();
             if !fs.exists(&path)? {
                 return Err(
                     Error::corruption("a blob file that the manifest names is missing")
@@ -702,6 +717,24 @@ pub(super) fn check_tables_present(fs: &dyn Fs, dir: &Path, recovered: &Recovere
         }
     }
     Ok(())
+}
+
+/// The error for a table that the manifest names and that is not where it should be.
+fn missing_table(family: &str, file: &TableFile, open_with: &OpenWith) -> Error {
+    let (id, paths) = (file.meta.path_id, open_with.paths.count());
+    let e = if id as usize >= paths {
+        Error::invalid(format_args!(
+            "the table is in path {id} of column family {family}, but db_paths and cf_paths give \
+             it {paths}: open the database with all of its paths"
+        ))
+    } else if paths > 1 {
+        Error::corruption(format_args!(
+            "a table that the manifest names is missing from path {id} of column family {family}"
+        ))
+    } else {
+        Error::corruption("a table that the manifest names is missing")
+    };
+    e.in_file(&file.path(), None)
 }
 
 /// The column families that were asked for and do not exist yet.

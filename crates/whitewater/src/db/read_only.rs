@@ -4,6 +4,7 @@
 //! other engines do not show. Nor does what is prepared and not decided.
 
 use super::Engine;
+use super::data_dirs::DataDirs;
 use super::missed_logs::{Logs, Places};
 use super::open::{Opening, Wanted, check_dir, check_tables_present, check_wanted};
 use super::reader::{ManifestStamp, PATIENCE, PAUSE, Role};
@@ -61,6 +62,7 @@ impl Engine {
         options.write_policy = state.policy;
         let opening = Opening {
             fs,
+            data_dirs: DataDirs::default(),
             dir,
             wal_dir,
             options,
@@ -93,16 +95,15 @@ impl Engine {
 /// Errors of opening a file.
 pub(super) fn open_tables(
     fs: &Arc<dyn Fs>,
-    dir: &Path,
     options: &DbOptions,
     wanted: &Wanted,
     recovered: &Recovered,
 ) -> Result<()> {
     if options.max_open_files >= 0 {
-        return check_tables_present(&**fs, dir, recovered);
+        return check_tables_present(&**fs, recovered);
     }
     // The cache itself keeps nothing: the tables stay open in their files.
-    let opener = TableCache::new(fs.clone(), dir.to_path_buf(), -1);
+    let opener = TableCache::new(fs.clone(), -1);
     for cf in recovered.column_families.values() {
         let comparator = InternalComparator::new(wanted[&cf.name].comparator.clone());
         for file in cf.current.levels.iter().flatten() {
@@ -158,7 +159,7 @@ fn try_read(
             wanted.get(name).cloned()
         })?;
     check_families(wanted, &recovered)?;
-    open_tables(fs, dir, options, wanted, &recovered)?;
+    open_tables(fs, options, wanted, &recovered)?;
     if options.track_and_verify_wals_in_manifest {
         recovered.tracked.verify(&**fs, wal_dir)?;
     }

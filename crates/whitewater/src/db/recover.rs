@@ -238,12 +238,13 @@ impl LogReplay<'_> {
 
     /// Removes the files that were written. One that stays is removed as a leftover later.
     fn remove_tables(&self, replayed: &Replayed) {
-        for written in replayed.tables.values() {
+        for (id, written) in &replayed.tables {
+            let paths = self.recovered.paths_of(*id);
             for table in &written.files {
-                let _ = self.fs.remove(&filename::table(self.dir, table.number));
+                let _ = self.fs.remove(&paths.table(table));
             }
             for file in &written.blob_files {
-                let _ = self.fs.remove(&filename::blob(self.dir, file.number));
+                let _ = self.fs.remove(&paths.blob(file.number));
             }
         }
     }
@@ -302,7 +303,22 @@ impl LogReplay<'_> {
                 }
             }
         }
-        for name in self.fs.list(self.dir)? {
+        self.mark_used_in(self.dir)?;
+        // A reader makes no files, and may not be allowed to list directories.
+        if self.tables == Tables::Write {
+            for family in self.recovered.column_families.values() {
+                for dir in family.current.open_with.paths.dirs() {
+                    self.mark_used_in(dir)?;
+                }
+            }
+        }
+        logs.sort_unstable();
+        Ok(logs)
+    }
+
+    /// Makes new files get numbers above those of the files in `dir`, but for logs.
+    fn mark_used_in(&self, dir: &Path) -> Result<()> {
+        for name in self.fs.list(dir)? {
             if let Some(
                 FileType::Table(n)
                 | FileType::Blob(n)
@@ -311,11 +327,10 @@ impl LogReplay<'_> {
                 | FileType::Temp(n),
             ) = filename::parse(&name)
             {
-                self.mark_used(n, self.dir, &name)?;
+                self.mark_used(n, dir, &name)?;
             }
         }
-        logs.sort_unstable();
-        Ok(logs)
+        Ok(())
     }
 
     /// Makes new files get numbers above `n`, the number of the file `name`.
@@ -595,7 +610,7 @@ impl LogReplay<'_> {
         };
         let ctx = OutputContext {
             fs: self.fs,
-            dir: self.dir,
+            paths: &cf.current.open_with.paths,
             versions: self.versions,
             db: self.options,
             options,

@@ -44,6 +44,7 @@
 //! reads stay as they were, and another resumption may try again.
 
 use super::Engine;
+use super::data_dirs;
 use super::failure::Source;
 use super::generations::{Generations, Switching};
 use super::state::{CfState, DbState};
@@ -362,12 +363,17 @@ impl Engine {
         let write = || caught(Guarded::Job, || self.write_tables(due, &mut tables));
         let mut written = self.on_own_thread(write);
         if written.is_ok() {
-            written = self.files.sync_dir();
+            let dirs = due.iter().map(|(cf, _)| cf.paths.first());
+            written = data_dirs::sync_all(&*self.files.fs, dirs);
         }
         if let Err(e) = written {
-            for written in tables.values() {
-                self.files
-                    .remove_outputs(&written.files, &written.blob_files);
+            for (cf, _) in due {
+                if let Some(Written {
+                    files, blob_files, ..
+                }) = tables.get(&cf.id)
+                {
+                    self.files.remove_outputs(&cf.paths, files, blob_files);
+                }
             }
             if self.severity(Source::Flush, &e) > Severity::HardError {
                 self.report(Source::Flush, &e, "resuming");

@@ -11,6 +11,7 @@ use super::Engine;
 use super::integrity::Checks;
 use crate::column_family::ColumnFamilyData;
 use crate::panics::{Guarded, caught};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
@@ -127,7 +128,7 @@ impl Engine {
         // Logged before it is counted: a caller that sees the count finds the reason in the
         // info log.
         if let Some(e) = &failure {
-            let path = self.files.table_path(number);
+            let path = file.map_or_else(PathBuf::new, |file| file.path());
             let text = format!("scrubbing [{}] {}: {e}", cf.name, path.display());
             self.info_log.error(&text);
         }

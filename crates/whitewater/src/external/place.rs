@@ -100,6 +100,7 @@ pub(crate) fn check_behind(
 mod tests {
     use super::*;
     use crate::version::TableFile;
+    use crate::version::paths::DataPaths;
     use crate::version::testing::{parse_version, range_of};
     use std::sync::Arc;
     use whitewater_storage::ErrorKind;
@@ -189,7 +190,7 @@ mod tests {
         let mut levels = version.levels.clone();
         let mut zero = levels[6][0].meta.clone();
         zero.smallest_seqno = 0;
-        let file = TableFile::new(zero, 4, Arc::default());
+        let file = TableFile::new(zero, 4, DataPaths::default().first(), Arc::default());
         levels[4].push(file);
         let version = Version::new(levels, version.open_with.clone());
         let range = range_of("x-z");

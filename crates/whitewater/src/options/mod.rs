@@ -4,7 +4,7 @@
 //! * [`text`]: the text form of their values; [`assign`]: setting them by RocksDB's names;
 //!   [`file`](mod@file): options files.
 //! * [`compaction`]: compaction styles and their options.
-//! * [`metrics`]: how statistics are published.
+//! * [`metrics`]: how statistics are published; [`paths`]: where tables are put.
 //! * [`prefix`]: prefix extractors; [`memtable_kind`]: the structures of memtables; `memtable`:
 //!   their names.
 //! * [`commit_protocol`]: how concurrent writes are committed; [`write_policy`]: when prepared
@@ -30,6 +30,7 @@ pub(crate) mod hints;
 mod memtable;
 pub(crate) mod memtable_kind;
 pub(crate) mod metrics;
+pub(crate) mod paths;
 pub(crate) mod prefix;
 pub(crate) mod read;
 #[cfg(feature = "option-tables")]
@@ -72,6 +73,7 @@ use compaction::{CompactionPri, CompactionStyle, DeletionTrigger, FifoOptions, U
 use file_checksum::FileChecksum;
 use hints::{PrepopulateBlobCache, Temperature};
 use metrics::MetricsOptions;
+use paths::DbPath;
 use prefix::PrefixExtractor;
 use table::{OptionTable, option_struct, option_text};
 use text::OptionText;
@@ -234,6 +236,8 @@ option_struct! {
         stats_persist_period_sec: u32 = 600, changes live;
     }
     objects {
+        /// Where tables are put, newer data first; the database's directory when empty.
+        db_paths: Vec<DbPath> = Vec::new();
         /// The file system; by default the operating system's.
         fs: Arc<dyn Fs> = Arc::new(whitewater_storage::fs::os::OsFs);
         /// The background threads of the environment; by default those of the process.
@@ -422,6 +426,10 @@ option_struct! {
     objects {
         /// The order of keys.
         comparator: UserComparator = UserComparator::Bytewise;
+        /// Where the column family's tables are put, newer data first; `db_paths` when empty.
+        cf_paths: Vec<DbPath> = Vec::new();
+        /// The paths that are in force, from both options; the database's directory when empty.
+        paths: Vec<DbPath> = Vec::new();
         /// Whether the last level is kept free; copied from the database's options.
         keeps_last_level_free: bool = false;
         /// Whether values end with the time at which they were written.
@@ -525,6 +533,7 @@ impl DbOptions {
     /// `InvalidArgument` or `NotSupported` naming the option.
     pub(crate) fn validate(&self) -> Result<()> {
         self.check()?;
+        self.check_paths()?;
         self.check_direct_io()?;
         self.check_protocol()
     }
@@ -614,6 +623,7 @@ impl DbOptions {
             )));
         }
         self.write_policy.check_family(cf)?;
+        self.check_paths_of(cf)?;
         if cf.compaction_style == CompactionStyle::Fifo && cf.ttl > 0 && self.max_open_files != -1 {
             return Err(Error::not_supported(
                 "FIFO compaction with ttl > 0 is only supported with max_open_files = -1",
@@ -632,6 +642,11 @@ impl DbOptions {
     pub(crate) fn inform(&self, cf: &mut CfOptions) {
         cf.keeps_last_level_free = self.allow_ingest_behind;
         cf.make_room_behind();
+        cf.paths = match cf.cf_paths.is_empty() {
+            true => self.db_paths.clone(),
+            false => cf.cf_paths.clone(),
+        };
+        cf.fix_level_sizes();
     }
 
     /// Whether obsolete logs go to the archive.
@@ -713,6 +728,7 @@ impl CfOptions {
     /// `InvalidArgument` or `NotSupported` naming the option.
     pub(crate) fn validate(&self) -> Result<()> {
         self.check()?;
+        self.check_paths()?;
         memtable::check_fit(self)?;
         if self.table.index_type == IndexType::HashSearch && self.prefix_extractor.is_none() {
             return Err(Error::invalid(

@@ -107,6 +107,7 @@ impl CfOptions {
         if !leveled {
             self.level_compaction_dynamic_level_bytes = false;
         }
+        self.fix_level_sizes();
         self.choose_ages();
         self.level0_slowdown_writes_trigger = self
             .level0_slowdown_writes_trigger

@@ -2,6 +2,7 @@
 
 use crate::operators::merge::MergeOperator;
 use crate::version::TableFile;
+use crate::version::paths::DataPaths;
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -266,5 +267,5 @@ pub(crate) fn table_file(number: u64, smallest: &[u8], largest: &[u8]) -> Arc<Ta
         largest: largest.to_vec(),
         ..FileMetaData::default()
     };
-    TableFile::new(meta, 0, Arc::default())
+    TableFile::new(meta, 0, DataPaths::default().first(), Arc::default())
 }

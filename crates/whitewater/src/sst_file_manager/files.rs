@@ -4,16 +4,18 @@ use super::{Manager, trash};
 use crate::stats::Statistics;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use whitewater_concurrent::system::Mutex;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, WritableFile};
 use whitewater_storage::{Result, delegate_fs};
 
-/// See the [module](self). Other files than the tables and blob files in `dir` are none of the
-/// manager's business.
+/// See the [module](self). Other files than the tables and blob files in the directories of the database
+/// are none of the manager's business.
 #[derive(Debug)]
 pub(crate) struct TrackedFs {
     fs: Arc<dyn Fs>,
-    dir: PathBuf,
+    /// A leaf lock.
+    dirs: Mutex<Vec<PathBuf>>,
     manager: Arc<Manager>,
     statistics: Option<Arc<Statistics>>,
 }
@@ -29,18 +31,24 @@ impl TrackedFs {
     ) -> Self {
         let files = TrackedFs {
             fs,
-            dir: dir.to_path_buf(),
+            dirs: Mutex::default(),
             manager,
             statistics,
         };
-        for name in files.fs.list(dir).unwrap_or_default() {
+        files.add_dir(dir);
+        files
+    }
+
+    /// Adds a directory of the database. Tracks what is there, and deletes trash that is there.
+    pub fn add_dir(&self, dir: &Path) {
+        self.dirs.lock().push(dir.to_path_buf());
+        for name in self.fs.list(dir).unwrap_or_default() {
             let path = dir.join(name);
-            if files.is_tracked(&path) {
-                files.track(&path);
+            if self.is_tracked(&path) {
+                self.track(&path);
             }
         }
-        files.manager.collect(&files.fs, dir);
-        files
+        self.manager.collect(&self.fs, dir);
     }
 
     /// Whether the manager tracks files that are named `path`.
@@ -48,7 +56,7 @@ impl TrackedFs {
         let name = path.file_name().and_then(|name| name.to_str());
         let kind = name.and_then(filename::parse);
         let tracked = matches!(kind, Some(FileType::Table(_) | FileType::Blob(_)));
-        tracked && path.parent() == Some(&self.dir)
+        tracked && (self.dirs.lock().iter()).any(|dir| path.parent() == Some(dir))
     }
 
     /// Tracks the file `path` with the size that it has.
@@ -72,7 +80,9 @@ impl TrackedFs {
 
 impl Drop for TrackedFs {
     fn drop(&mut self) {
-        self.manager.untrack_dir(&self.dir);
+        for dir in self.dirs.lock().iter() {
+            self.manager.untrack_dir(dir);
+        }
     }
 }
 

@@ -46,10 +46,11 @@ use crate::table_writer::output_files::{Output, OutputFiles};
 use crate::table_writer::read_back::Content;
 use crate::table_writer::source::{Part, Source, cancelled};
 use crate::version::TableFile;
+use crate::version::paths::DataPaths;
 use crate::version::set::VersionSet;
 use crate::write::stall::StallGate;
 use std::cmp::Ordering;
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -69,7 +70,8 @@ use whitewater_storage::{Result, filename};
 /// What all table writers of a database share.
 pub(crate) struct OutputContext<'a> {
     pub fs: &'a Arc<dyn Fs>,
-    pub dir: &'a Path,
+    /// Where tables and blob files are put.
+    pub paths: &'a DataPaths,
     pub versions: &'a VersionSet,
     pub db: &'a DbOptions,
     pub options: &'a CfOptions,
@@ -104,6 +106,8 @@ pub(crate) struct OutputSpec<'a> {
     /// Whether nothing older exists below. If so, tombstones can go, and sequence numbers become 0
     /// where no snapshot needs them.
     pub bottommost: bool,
+    /// The path that the tables are put into.
+    pub path_id: u32,
     /// The compression of the tables.
     pub compression: Compression,
     /// Start a new table at about this size; `u64::MAX` writes a single table. Bytes.
@@ -503,6 +507,11 @@ impl Outputs<'_> {
         })
     }
 
+    /// The path of table `number`.
+    fn path_of(&self, number: u64) -> PathBuf {
+        filename::table(self.ctx.paths.dir(self.spec.path_id), number)
+    }
+
     fn ancester_time(&self) -> u64 {
         match self.spec.oldest_ancester_time {
             0 => self.ctx.now,
@@ -530,13 +539,14 @@ impl Outputs<'_> {
         }
         let (properties, size) = open.builder.finish()?;
         if let Some(content) = open.content {
-            let path = filename::table(self.ctx.dir, open.number);
+            let path = self.path_of(open.number);
             content.check(&**self.ctx.fs, &path, open.number, self.ctx.comparator)?;
         }
         self.held.entries += properties.num_entries - properties.num_range_deletions;
         self.held.raw_bytes += properties.raw_key_size + properties.raw_value_size;
         let mut meta = FileMetaData {
             number: open.number,
+            path_id: self.spec.path_id,
             size,
             smallest: open.bounds.smallest,
             largest: open.bounds.largest,
@@ -579,7 +589,7 @@ impl Drop for Outputs<'_> {
     fn drop(&mut self) {
         self.open = None;
         for number in &self.created {
-            let _ = self.ctx.fs.remove(&filename::table(self.ctx.dir, *number));
+            let _ = self.ctx.fs.remove(&self.path_of(*number));
         }
     }
 }

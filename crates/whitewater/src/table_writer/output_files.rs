@@ -27,6 +27,8 @@ pub(super) struct OutputFiles<'a> {
     pub ctx: &'a OutputContext<'a>,
     /// Whether the source is memtables.
     flush: bool,
+    /// The path that tables are put into.
+    path_id: u32,
     /// The priority of writes while no writer is stalled.
     priority: Priority,
 }
@@ -37,6 +39,7 @@ impl<'a> OutputFiles<'a> {
         OutputFiles {
             ctx,
             flush: spec.flush,
+            path_id: spec.path_id,
             priority: spec.priority,
         }
     }
@@ -56,7 +59,8 @@ impl<'a> OutputFiles<'a> {
             ),
         };
         let writes = vec![Histogram::SstWriteMicros, writes];
-        self.create(&filename::table(self.ctx.dir, number), writes, syncs)
+        let dir = self.ctx.paths.dir(self.path_id);
+        self.create(&filename::table(dir, number), writes, syncs)
     }
 
     /// Creates blob file `number`.
@@ -64,14 +68,14 @@ impl<'a> OutputFiles<'a> {
     /// # Errors
     /// Those of the file system.
     pub fn create_blob_file(&self, number: u64) -> Result<Output> {
-        let path = filename::blob(self.ctx.dir, number);
+        let path = self.ctx.paths.blob(number);
         let writes = vec![Histogram::BlobDbBlobFileWriteMicros];
         self.create(&path, writes, Histogram::BlobDbBlobFileSyncMicros)
     }
 
     /// Removes blob file `number`, if that can be done.
     pub fn remove_blob_file(&self, number: u64) {
-        let _ = self.ctx.fs.remove(&filename::blob(self.ctx.dir, number));
+        let _ = self.ctx.fs.remove(&self.ctx.paths.blob(number));
     }
 
     fn create(&self, path: &Path, writes: Vec<Histogram>, syncs: Histogram) -> Result<Output> {

@@ -18,13 +18,14 @@
 
 use super::{FileHold, ObsoleteFiles, TableFile};
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use whitewater_storage::blob::BlobFileReader;
 use whitewater_storage::blob::format::{FOOTER_LEN, HEADER_LEN};
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::manifest::{BlobFileMetaData, BlobGarbage};
 use whitewater_storage::planted;
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, Result, filename};
 
 /// A blob file that some version names. Shared by versions.
 #[derive(Debug)]
@@ -35,13 +36,23 @@ pub(crate) struct BlobFile {
     /// The file's number in the blob cache, once it was asked for.
     id: OnceLock<u64>,
     /// Keeps the file from being deleted.
-    _hold: FileHold,
+    hold: FileHold,
 }
 
 impl BlobFile {
     /// The file's number in `cache`, the blob cache of its column family.
     pub fn id_in(&self, cache: &BlockCache) -> u64 {
         *self.id.get_or_init(|| cache.new_id())
+    }
+
+    /// The directory of the file.
+    pub fn dir(&self) -> &Path {
+        &self.hold.dir
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> PathBuf {
+        filename::blob(&self.hold.dir, self.meta.number)
     }
 
     /// The size of the file. Bytes.
@@ -210,10 +221,11 @@ impl BlobBuilder {
         }
     }
 
-    /// The files that still exist given these tables, by the rules of this module.
+    /// The files in `dir` that still exist given these tables, by the rules of this module.
     pub fn finish<'a>(
         self,
         tables: impl Iterator<Item = &'a Arc<TableFile>>,
+        dir: &Arc<Path>,
         obsolete: &Arc<ObsoleteFiles>,
     ) -> BlobFiles {
         if self.files.is_empty() {
@@ -235,7 +247,7 @@ impl BlobBuilder {
                     meta: pending.meta,
                     open: OnceLock::new(),
                     id: OnceLock::new(),
-                    _hold: obsolete.hold_blob(number),
+                    hold: obsolete.hold_blob(number, dir),
                 })
             });
             let known = KnownBlobFile {
@@ -253,6 +265,19 @@ impl BlobBuilder {
 mod tests {
     use super::*;
     use whitewater_storage::manifest::FileMetaData;
+
+    fn dir() -> Arc<Path> {
+        Arc::from(Path::new("/db"))
+    }
+
+    /// Takes the numbers of obsolete blob files.
+    fn take(obsolete: &ObsoleteFiles) -> Vec<u64> {
+        obsolete
+            .take_blobs()
+            .iter()
+            .map(|file| file.number)
+            .collect()
+    }
 
     fn meta(number: u64, count: u64) -> BlobFileMetaData {
         BlobFileMetaData {
@@ -291,10 +316,10 @@ mod tests {
                     oldest_blob_file,
                     ..FileMetaData::default()
                 };
-                TableFile::new(meta, 1, obsolete.clone())
+                TableFile::new(meta, 1, &dir(), obsolete.clone())
             })
             .collect();
-        let files = builder.finish(tables.iter(), &obsolete);
+        let files = builder.finish(tables.iter(), &dir(), &obsolete);
         files.iter().map(|b| b.file.meta.number).collect()
     }
 
@@ -320,20 +345,20 @@ mod tests {
                 oldest_blob_file,
                 ..FileMetaData::default()
             };
-            [TableFile::new(meta, 1, obsolete.clone())]
+            [TableFile::new(meta, 1, &dir(), obsolete.clone())]
         };
         let mut builder = BlobBuilder::default();
         builder.add(&meta(5, 1)).unwrap();
         builder.add(&meta(6, 1)).unwrap();
-        let first = builder.finish(table(5).iter(), &obsolete);
-        let second = BlobBuilder::on(&first).finish(table(6).iter(), &obsolete);
+        let first = builder.finish(table(5).iter(), &dir(), &obsolete);
+        let second = BlobBuilder::on(&first).finish(table(6).iter(), &dir(), &obsolete);
         assert_eq!((first.count(), second.count()), (2, 1));
         assert_eq!(first.bytes(), 2 * (100 + 62));
-        assert!(obsolete.take_blobs().is_empty());
+        assert!(take(&obsolete).is_empty());
         drop(first);
-        assert_eq!(obsolete.take_blobs(), [5]);
+        assert_eq!(take(&obsolete), [5]);
         drop(second);
-        assert_eq!(obsolete.take_blobs(), [6]);
+        assert_eq!(take(&obsolete), [6]);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! * [`Version`]: an immutable set of tables per level. Readers pin one.
 //! * [`range`]: ranges of user keys, as covered by files and jobs.
-//! * [`blobs`]: the blob files of a version.
+//! * [`blobs`]: the blob files of a version; [`paths`]: the directories of files.
 //! * [`builder`]: builds the next version from a version and edits.
 //! * [`set`]: all column families' current versions and the manifest; `replay` reads the
 //!   manifest back; [`tracked`]: the logs that it names.
@@ -12,6 +12,7 @@
 pub(crate) mod blobs;
 pub(crate) mod builder;
 pub(crate) mod counted_file;
+pub(crate) mod paths;
 pub(crate) mod range;
 mod replay;
 pub(crate) mod row_cache;
@@ -27,9 +28,11 @@ use range::KeyRange;
 use std::cmp::Ordering::Greater;
 use std::collections::HashMap;
 use std::ops::{Bound, Range};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::system;
+use whitewater_storage::filename;
 use whitewater_storage::key::{self, MAX_SEQUENCE, UserComparator, ValueType};
 use whitewater_storage::manifest::FileMetaData;
 
@@ -72,14 +75,34 @@ pub(crate) struct ObsoleteFiles {
     came: AtomicBool,
 }
 
+/// A table or blob file that no version names any longer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ObsoleteFile {
+    pub number: u64,
+    /// The directory of the file.
+    pub dir: Arc<Path>,
+}
+
+impl ObsoleteFile {
+    /// The path of the file, if it is a table.
+    pub fn table_path(&self) -> PathBuf {
+        filename::table(&self.dir, self.number)
+    }
+
+    /// The path of the file, if it is a blob file.
+    pub fn blob_path(&self) -> PathBuf {
+        filename::blob(&self.dir, self.number)
+    }
+}
+
 #[derive(Debug, Default)]
 struct ObsoleteState {
     /// The number of holds per file number. A missing entry means no holds.
     holds: HashMap<u64, usize>,
     /// Tables without holds.
-    numbers: Vec<u64>,
+    tables_to_delete: Vec<ObsoleteFile>,
     /// Blob files without holds.
-    blobs: Vec<u64>,
+    blobs: Vec<ObsoleteFile>,
     /// Open tables without readers.
     tables: Vec<Arc<OpenTable>>,
 }
@@ -96,35 +119,36 @@ impl ObsoleteFiles {
     pub fn have_come(&self) -> bool {
         self.came.load(Ordering::Relaxed)
     }
-    /// Takes the numbers of tables collected so far.
-    pub fn take(&self) -> Vec<u64> {
-        std::mem::take(&mut self.state.lock().numbers)
+    /// Takes the tables collected so far.
+    pub fn take(&self) -> Vec<ObsoleteFile> {
+        std::mem::take(&mut self.state.lock().tables_to_delete)
     }
-    /// Takes the numbers of blob files collected so far.
-    pub fn take_blobs(&self) -> Vec<u64> {
+    /// Takes the blob files collected so far.
+    pub fn take_blobs(&self) -> Vec<ObsoleteFile> {
         std::mem::take(&mut self.state.lock().blobs)
     }
-    /// Puts back the numbers of tables whose files could not be deleted yet.
-    pub fn put_back(&self, numbers: impl IntoIterator<Item = u64>) {
-        self.state.lock().numbers.extend(numbers);
+    /// Puts back the tables whose files could not be deleted yet.
+    pub fn put_back(&self, files: impl IntoIterator<Item = ObsoleteFile>) {
+        self.state.lock().tables_to_delete.extend(files);
     }
-    /// Puts back the numbers of blob files that could not be deleted yet.
-    pub fn put_back_blobs(&self, numbers: impl IntoIterator<Item = u64>) {
-        self.state.lock().blobs.extend(numbers);
+    /// Puts back the blob files that could not be deleted yet.
+    pub fn put_back_blobs(&self, files: impl IntoIterator<Item = ObsoleteFile>) {
+        self.state.lock().blobs.extend(files);
     }
-    /// Keeps the table `number` from being deleted until the hold is dropped.
-    fn hold(self: &Arc<Self>, number: u64) -> FileHold {
-        self.hold_as(Kind::Table, number)
+    /// Keeps the table `number` in `dir` from being deleted until the hold is dropped.
+    fn hold(self: &Arc<Self>, number: u64, dir: &Arc<Path>) -> FileHold {
+        self.hold_as(Kind::Table, number, dir)
     }
-    /// Keeps the blob file `number` from being deleted until the hold is dropped.
-    fn hold_blob(self: &Arc<Self>, number: u64) -> FileHold {
-        self.hold_as(Kind::Blob, number)
+    /// Keeps the blob file `number` in `dir` from being deleted until the hold is dropped.
+    fn hold_blob(self: &Arc<Self>, number: u64, dir: &Arc<Path>) -> FileHold {
+        self.hold_as(Kind::Blob, number, dir)
     }
-    fn hold_as(self: &Arc<Self>, kind: Kind, number: u64) -> FileHold {
+    fn hold_as(self: &Arc<Self>, kind: Kind, number: u64, dir: &Arc<Path>) -> FileHold {
         *self.state.lock().holds.entry(number).or_insert(0) += 1;
         FileHold {
             kind,
             number,
+            dir: dir.clone(),
             obsolete: self.clone(),
         }
     }
@@ -146,6 +170,7 @@ enum Kind {
 struct FileHold {
     kind: Kind,
     number: u64,
+    dir: Arc<Path>,
     obsolete: Arc<ObsoleteFiles>,
 }
 
@@ -157,9 +182,13 @@ impl Drop for FileHold {
             if *count == 0 {
                 state.holds.remove(&self.number);
                 self.obsolete.came.store(true, Ordering::Relaxed);
+                let file = ObsoleteFile {
+                    number: self.number,
+                    dir: self.dir.clone(),
+                };
                 match self.kind {
-                    Kind::Table => state.numbers.push(self.number),
-                    Kind::Blob => state.blobs.push(self.number),
+                    Kind::Table => state.tables_to_delete.push(file),
+                    Kind::Blob => state.blobs.push(file),
                 }
             }
         }
@@ -180,9 +209,14 @@ impl Drop for TableFile {
 }
 
 impl TableFile {
-    /// A file that versions are about to name on `level`.
-    pub fn new(meta: FileMetaData, level: usize, obsolete: Arc<ObsoleteFiles>) -> Arc<Self> {
-        let hold = obsolete.hold(meta.number);
+    /// A file in `dir` that versions are about to name on `level`.
+    pub fn new(
+        meta: FileMetaData,
+        level: usize,
+        dir: &Arc<Path>,
+        obsolete: Arc<ObsoleteFiles>,
+    ) -> Arc<Self> {
+        let hold = obsolete.hold(meta.number, dir);
         Arc::new(TableFile {
             meta,
             first_level: level,
@@ -194,6 +228,16 @@ impl TableFile {
             hold,
         })
     }
+    /// The directory of the file.
+    pub fn dir(&self) -> &Path {
+        &self.hold.dir
+    }
+
+    /// The path of the file.
+    pub fn path(&self) -> PathBuf {
+        filename::table(&self.hold.dir, self.meta.number)
+    }
+
     /// The level that the file was put into last.
     pub fn level(&self) -> usize {
         self.level.load(Ordering::Relaxed)
@@ -484,16 +528,21 @@ mod tests {
             number,
             ..FileMetaData::default()
         };
-        let a = TableFile::new(meta(7), 0, obsolete.clone());
-        let moved = TableFile::new(meta(7), 0, obsolete.clone());
-        let b = TableFile::new(meta(8), 0, obsolete.clone());
+        let dir: Arc<Path> = Arc::from(Path::new("/db"));
+        let gone = |number| ObsoleteFile {
+            number,
+            dir: dir.clone(),
+        };
+        let a = TableFile::new(meta(7), 0, &dir, obsolete.clone());
+        let moved = TableFile::new(meta(7), 0, &dir, obsolete.clone());
+        let b = TableFile::new(meta(8), 0, &dir, obsolete.clone());
         drop(a);
         assert!(obsolete.take().is_empty());
         drop(b);
-        assert_eq!(obsolete.take(), [8]);
+        assert_eq!(obsolete.take(), [gone(8)]);
         drop(moved);
-        assert_eq!(obsolete.take(), [7]);
-        obsolete.put_back([7]);
-        assert_eq!(obsolete.take(), [7]);
+        assert_eq!(obsolete.take(), [gone(7)]);
+        obsolete.put_back([gone(7)]);
+        assert_eq!(obsolete.take(), [gone(7)]);
     }
 }

@@ -15,11 +15,12 @@ use crate::stats::{
 };
 use crate::version::TableFile;
 use crate::version::blobs::BlobFile;
+use crate::version::paths::DataPaths;
 use quick_cache::UnitWeighter;
 use quick_cache::sync::{Cache, DefaultLifecycle};
 use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::ops::Deref;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use whitewater_concurrent::system;
@@ -27,11 +28,10 @@ use whitewater_storage::blob::BlobFileReader;
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::fs::{Fs, RandomAccessFile};
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
-use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::sst::{
     MetadataPlacement, PrefixTransform, ReadLimits, Table, TableReaderOptions,
 };
-use whitewater_storage::{Error, Result, filename};
+use whitewater_storage::{Error, Result};
 
 /// A table and its range tombstones, fragmented once.
 #[derive(Debug)]
@@ -86,7 +86,6 @@ fn by_number<T: Clone>(most: usize) -> ByNumber<T> {
 #[derive(Debug)]
 pub(crate) struct TableCache {
     fs: Arc<dyn Fs>,
-    dir: PathBuf,
     /// Whether files are read with direct I/O, past the page cache.
     direct: bool,
     /// Whether tables that are opened now stay open, in their [`TableFile`].
@@ -106,6 +105,8 @@ pub(crate) struct TableCache {
 /// What it takes to open the tables of a column family, besides their files.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct OpenWith {
+    /// Where the files are.
+    pub paths: DataPaths,
     pub block_cache: Option<BlockCache>,
     /// The cache of values in blob files.
     pub blob_cache: Option<BlockCache>,
@@ -124,8 +125,10 @@ pub(crate) struct OpenWith {
 }
 
 impl OpenWith {
-    pub fn new(options: &CfOptions) -> Self {
+    /// For a column family with these options of the database in `dir`.
+    pub fn new(options: &CfOptions, dir: &Path) -> Self {
         OpenWith {
+            paths: DataPaths::new(&options.paths, dir),
             block_cache: options.table.block_cache.clone(),
             blob_cache: options.blob_cache.clone(),
             prefix_extractor: options.prefix_extractor.as_ref().map(|e| e.shared()),
@@ -150,13 +153,12 @@ impl OpenWith {
 }
 
 impl TableCache {
-    /// A cache for the tables in `dir`. With a negative `max_open_files`, all of them stay open, in
-    /// their [`TableFile`]s.
-    pub fn new(fs: Arc<dyn Fs>, dir: PathBuf, max_open_files: i32) -> Self {
+    /// A cache for tables. With a negative `max_open_files`, all of them stay open, in their
+    /// [`TableFile`]s.
+    pub fn new(fs: Arc<dyn Fs>, max_open_files: i32) -> Self {
         let most = usize::try_from(max_open_files).unwrap_or(0).max(1);
         TableCache {
             fs,
-            dir,
             direct: false,
             keeps_all: AtomicBool::new(max_open_files < 0),
             limited: by_number(most),
@@ -260,7 +262,7 @@ impl TableCache {
     /// Errors of opening the file: a missing, short or damaged file by name.
     pub fn open_blob(&self, file: &BlobFile) -> Result<Arc<BlobFileReader>> {
         let read = || {
-            let path = filename::blob(&self.dir, file.meta.number);
+            let path = file.path();
             let file = if self.direct {
                 self.fs.open_random_direct(&path)?
             } else {
@@ -309,7 +311,7 @@ impl TableCache {
     ) -> Result<Arc<OpenTable>> {
         let meta = &opened.meta;
         let metadata = with.metadata(opened.first_level, meta.size);
-        let mut file = open_file(&*self.fs, &self.dir, meta, self.direct)?;
+        let mut file = open_file(&*self.fs, opened, self.direct)?;
         let path = file.path().to_path_buf();
         if let Some(statistics) = &self.statistics {
             let level = opened.level();
@@ -398,12 +400,7 @@ pub(crate) fn open_as(
 
 /// Opens the file of a table, under its old suffix if necessary, and checks its size against
 /// the manifest's.
-fn open_file(
-    fs: &dyn Fs,
-    dir: &Path,
-    meta: &FileMetaData,
-    direct: bool,
-) -> Result<Arc<dyn RandomAccessFile>> {
+fn open_file(fs: &dyn Fs, table: &TableFile, direct: bool) -> Result<Arc<dyn RandomAccessFile>> {
     let open = |path: &Path| {
         if direct {
             fs.open_random_direct(path)
@@ -411,7 +408,7 @@ fn open_file(
             fs.open_random(path)
         }
     };
-    let path = filename::table(dir, meta.number);
+    let (path, meta) = (table.path(), &table.meta);
     let file = match open(&path) {
         Err(missing) if missing.is_missing_file() => {
             match open(&path.with_extension("ldb")) {
@@ -438,8 +435,10 @@ mod tests {
     use super::*;
     use bytes::Bytes;
     use std::io;
+    use std::path::PathBuf;
     use whitewater_storage::ErrorKind;
     use whitewater_storage::fs::{FileLock, SequentialFile, WritableFile};
+    use whitewater_storage::manifest::FileMetaData;
 
     /// Files that can only be opened for positioned reads, by path, with their lengths.
     #[derive(Debug)]
@@ -525,7 +524,9 @@ mod tests {
             size,
             ..FileMetaData::default()
         };
-        let file = open_file(files, Path::new("/db"), &meta, false)?;
+        let dir: Arc<Path> = Arc::from(Path::new("/db"));
+        let table = TableFile::new(meta, 0, &dir, Arc::default());
+        let file = open_file(files, &table, false)?;
         Ok(file.path().to_path_buf())
     }
 
@@ -554,7 +555,7 @@ mod tests {
     fn failures_to_open_are_not_remembered() {
         for max_open_files in [-1, 0, 5] {
             let fs = Arc::new(Files(Vec::new()));
-            let tables = TableCache::new(fs, "/db".into(), max_open_files);
+            let tables = TableCache::new(fs, max_open_files);
             let file = crate::read::testing::table_file(3, b"", b"");
             for _ in 0..2 {
                 let e = tables.open(&file, &InternalComparator::default(), &OpenWith::default());

@@ -8,6 +8,7 @@
 
 use super::range::KeyRange;
 use super::{ObsoleteFiles, TableFile, Version};
+use crate::version::paths::DataPaths;
 use crate::version::table_cache::OpenWith;
 use std::ops::Bound;
 use std::sync::Arc;
@@ -72,6 +73,7 @@ pub(crate) fn parse_version(text: &str) -> Arc<Version> {
 /// A version with `num_levels` levels.
 pub(crate) fn parse_version_with(text: &str, num_levels: usize) -> Arc<Version> {
     let obsolete = Arc::new(ObsoleteFiles::default());
+    let dir = DataPaths::default().first().clone();
     let mut levels = vec![Vec::new(); num_levels];
     for line in text.lines().filter(|l| !l.trim().is_empty()) {
         let (level, files) = line.trim().split_once(':').expect("level");
@@ -91,7 +93,7 @@ pub(crate) fn parse_version_with(text: &str, num_levels: usize) -> Arc<Version> 
             );
             meta.need_compaction = word.ends_with('?');
             meta.oldest_ancester_time = time.parse().expect("time");
-            let file = TableFile::new(meta, level, obsolete.clone());
+            let file = TableFile::new(meta, level, &dir, obsolete.clone());
             file.set_job(busy.then_some((file.meta.number, level + 1)));
             levels[level].push(file);
         }

@@ -16,6 +16,7 @@ mod killed;
 mod logs;
 mod matrix;
 mod options;
+mod paths;
 mod python;
 mod timestamps;
 pub mod tools;

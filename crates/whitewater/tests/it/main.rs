@@ -43,6 +43,7 @@ mod metamorphic;
 mod model;
 mod moved;
 mod options;
+mod paths;
 mod perf;
 mod planted;
 mod power_cut;

@@ -262,6 +262,14 @@ const FINDERS: &[(Bug, &str)] = &[
         "power_cut::what_was_flushed_or_compacted_is_durable",
     ),
     (
+        Bug::OtherPathNotSynced,
+        "power_cut::tables_in_every_path_are_durable",
+    ),
+    (
+        Bug::PathForgotten,
+        "paths::levels_are_in_the_paths_that_hold_them",
+    ),
+    (
         Bug::HalfGroupApplied,
         "recovery::half_of_an_atomic_flush_does_not_count",
     ),

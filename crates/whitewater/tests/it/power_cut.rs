@@ -15,7 +15,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use whitewater::fs::mem::{MemFs, SyncPoint};
-use whitewater::{FlushOptions, Point, SstFileWriter, WriteOptions};
+use whitewater::{
+    BottommostLevelCompaction, CompactOptions, DBPath, FlushOptions, Point, SstFileWriter,
+    WriteOptions,
+};
 
 /// What a cut left, and what may be expected of it.
 struct Cut {
@@ -283,6 +286,38 @@ fn what_was_flushed_or_compacted_is_durable() {
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
     let all = ["each time", "one", "two"];
     assert_eq!(left(&cut(&fs), &all), all);
+}
+
+#[test]
+fn tables_in_every_path_are_durable() {
+    let fs = MemFs::new();
+    let with_paths = |fs: &MemFs| {
+        let mut options = tiny_on(fs.clone());
+        options.set_disable_auto_compactions(true);
+        let path = |path, size| DBPath::new(path, size).expect("a path");
+        options.set_db_paths(&[path("/data/flash", 60 << 10), path("/data/disk", 0)]);
+        options
+    };
+    let db = open_all(&with_paths(&fs), Path::new(DIR)).expect("opens");
+    let all = ["one", "two", "three"];
+    let has_all = |cut: MemFs, n: usize| {
+        let db = open_all(&with_paths(&cut), Path::new(DIR)).expect("opens");
+        let found = all
+            .iter()
+            .filter(|key| db.get(key).expect("readable").is_some());
+        assert_eq!(found.count(), n);
+    };
+    let mut to = CompactOptions::default();
+    to.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
+    for (n, key) in (1..).zip(all) {
+        db.put(key, "1").expect("writes");
+        db.flush().expect("flushes");
+        has_all(cut(&fs), n);
+        to.set_target_path_id(n as u32 % 2);
+        db.try_compact_range_opt(None::<&[u8]>, None::<&[u8]>, &to)
+            .expect("compacts");
+        has_all(cut(&fs), n);
+    }
 }
 
 /// A table of one column family is newer than what is in the log for another.

@@ -5,6 +5,7 @@ use crate::api::c_str::CStrLike;
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::column_family::ColumnFamilyData;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::{Error, ErrorKind};
 
@@ -38,8 +39,12 @@ pub struct ColumnFamilyMetaData {
 pub struct LiveFile {
     /// The column family it belongs to.
     pub column_family_name: String,
-    /// Its name within the database's directory, with a leading slash.
+    /// Its name within its directory, with a leading slash.
     pub name: String,
+    /// The directory it is in.
+    ///
+    /// Not in the `rocksdb` crate.
+    pub db_path: PathBuf,
     /// Its size in bytes.
     pub size: usize,
     /// Its level.
@@ -298,6 +303,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         let files = tables.into_iter().map(|t| LiveFile {
             column_family_name: t.column_family_name,
             name: t.name,
+            db_path: t.dir,
             size: t.size,
             level: t.level,
             start_key: t.start_key,

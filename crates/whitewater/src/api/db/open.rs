@@ -288,7 +288,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Ok::<(), whitewater::Error>(())
     /// ```
     pub fn destroy<P: AsRef<Path>>(opts: &Options, path: P) -> Result<(), Error> {
-        Engine::destroy(path.as_ref(), &opts.db_options()?)
+        Engine::destroy(path.as_ref(), &opts.db_options()?, &opts.cf_options()?)
     }
 
     /// Makes the database in `path` usable again when its CURRENT or its manifest

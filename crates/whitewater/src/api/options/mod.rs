@@ -8,6 +8,7 @@
 //! * here: [`Options`], of a database and a column family;
 //! * `database`, `family`, `compression`: its setters; `load`: from an options
 //!   file;
+//! * `paths`: of the directories of tables;
 //! * `logger`: of the info log; `hints`: those without effect;
 //! * [`table`]: of tables; [`cache`]: of their cache;
 //! * `compaction`: of compaction styles; `blob`: of blob files;
@@ -24,6 +25,8 @@ mod family;
 
 mod compaction;
 mod compression;
+
+mod paths;
 
 mod load;
 mod presets;
@@ -52,6 +55,7 @@ pub use enums::{
     MemtableFactory, PrepopulateBlockCache, UniversalCompactionStopStyle, WalAccess,
 };
 pub use logger::InfoLogger;
+pub use paths::DBPath;
 pub use per_call::{
     CompactOptions, FlushOptions, IngestExternalFileOptions, ReadOptions, WaitForCompactOptions,
     WriteOptions,

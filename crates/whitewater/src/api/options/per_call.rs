@@ -456,6 +456,17 @@ impl CompactOptions {
         self.spec.target_level = usize::try_from(lvl).ok();
     }
 
+    /// The path that the result is written to, by its position in
+    /// [`set_cf_paths`](crate::Options::set_cf_paths) or
+    /// [`set_db_paths`](crate::Options::set_db_paths). Default 0. The call refuses
+    /// a path that does not exist as `InvalidArgument`. Files that are only moved
+    /// to another level are in this path already.
+    ///
+    /// Not in the `rocksdb` crate.
+    pub fn set_target_path_id(&mut self, id: u32) {
+        self.spec.target_path_id = id;
+    }
+
     /// Moves up the limit of the history first, as
     /// [`increase_full_history_ts_low`](crate::DBCommon::increase_full_history_ts_low)
     /// does. Default empty, which does not.

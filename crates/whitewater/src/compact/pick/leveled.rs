@@ -121,7 +121,8 @@ impl Picker<'_> {
             return None;
         }
         let files = self.level0_span(MIN_FILES_WITHIN_LEVEL0, u64::MAX)?;
-        self.finish(vec![(0, files)], 0, CompactionReason::LevelL0FilesNum)
+        let picked = self.finish(vec![(0, files)], 0, CompactionReason::LevelL0FilesNum)?;
+        Some(picked.into_path(self.path_of_level(0)))
     }
 
     /// Picks a file of `level` and its neighbours, to compact into the next level: the first file,
@@ -225,7 +226,7 @@ impl Picker<'_> {
         // With the neighbours, data in deeper levels may overlap. Then nothing would be gained, and
         // the files would be due again.
         let useless = reason == CompactionReason::BottommostFiles && !picked.bottommost;
-        (!useless).then_some(picked)
+        (!useless).then(|| picked.into_path(self.path_of_level(level)))
     }
 
     /// Picks `files` of `level` and the files that they overlap in the deeper level `output_level`.
@@ -253,7 +254,7 @@ impl Picker<'_> {
         // If a request can be answered by dropping entries, the file is rewritten and not moved.
         picked.trivial_move =
             moves && !(reason == CompactionReason::FilesMarkedForCompaction && picked.bottommost);
-        Some(picked)
+        Some(picked.into_path(self.path_of_level(output_level)))
     }
 
     /// Adds files of the start level whose range the output level's inputs cover anyway, as long as

@@ -7,6 +7,7 @@
 //! * This module: [`Compaction`], and what all picks need.
 //! * [`leveled`], [`universal`], [`fifo`]: automatic picks by compaction style.
 //! * [`manual`]: picks on request.
+//! * `paths`: which directory the output goes to.
 //!
 //! Invariants of a pick:
 //! * I1: no input was marked before.
@@ -25,6 +26,7 @@
 mod fifo;
 mod leveled;
 mod manual;
+mod paths;
 mod universal;
 
 pub(crate) use super::score::{LevelState, Moment, level_state};
@@ -52,6 +54,8 @@ pub(crate) struct Compaction {
     /// Input files by level, from the start level to the output level.
     pub inputs: Vec<(usize, Vec<Arc<TableFile>>)>,
     pub output_level: usize,
+    /// The path that tables are written to.
+    pub path_id: u32,
     /// Nothing older than the inputs holds keys in their range, or will come to do so.
     pub bottommost: bool,
     /// Tables with any keys may be ingested behind all others, so entries that hide older ones are
@@ -296,6 +300,7 @@ impl Picker<'_> {
                 .filter(|(_, files)| !files.is_empty())
                 .collect(),
             output_level,
+            path_id: 0,
             reason,
         };
         let all = || compaction.inputs.iter().flat_map(|(_, files)| files);

@@ -364,6 +364,7 @@ fn level0_is_merged_in_itself_while_its_base_is_busy() {
         version: parse_version("L0: 2:a-c 1:a-c"),
         inputs: Vec::new(),
         output_level: 0,
+        path_id: 0,
         bottommost: false,
         open_behind: false,
         trivial_move: false,
@@ -386,7 +387,7 @@ fn priorities_choose_the_file() {
         for (file, (smallest, largest)) in levels[1].iter_mut().zip(seqs) {
             let mut meta = file.meta.clone();
             (meta.smallest_seqno, meta.largest_seqno) = (smallest, largest);
-            *file = TableFile::new(meta, 0, Arc::default());
+            *file = TableFile::new(meta, 0, &v.open_with.paths.first().clone(), Arc::default());
         }
         Arc::new(Version::new(levels, OpenWith::default()))
     };

@@ -213,7 +213,10 @@ impl Picker<'_> {
             let output = with_data.unwrap_or(if level == 0 { last } else { level + 1 });
             let below = self.output_inputs(output, &files)?;
             let inputs = vec![(level, files), (output, below)];
-            self.finish(inputs, output, CompactionReason::FilesMarkedForCompaction)
+            let mut picked =
+                self.finish(inputs, output, CompactionReason::FilesMarkedForCompaction)?;
+            picked.path_id = self.path_of_size(self.version.level_bytes(output));
+            Some(picked)
         })
     }
 
@@ -244,6 +247,13 @@ impl Picker<'_> {
         let mut picked = self.finish(inputs, output_level, reason)?;
         picked.trivial_move = moves;
         picked.uncompressed = !self.compresses(runs, span.end);
+        // As in RocksDB, all newer runs count for compactions that reduce the number of runs.
+        let from = match reason {
+            CompactionReason::UniversalSizeRatio | CompactionReason::UniversalSortedRunNum => 0,
+            _ => span.start,
+        };
+        let bytes = runs[from..span.end].iter().map(|run| run.bytes).sum();
+        picked.path_id = self.path_of_size(bytes);
         Some(picked)
     }
 

@@ -8,6 +8,7 @@ use crate::compact::part_events::PartEvents;
 use crate::compact::pick::{self, Compaction};
 use crate::db::Engine;
 use crate::db::background::flush::{tell_blob_files, tell_levels, tell_tables};
+use crate::db::data_dirs;
 use crate::db::events::job_stats;
 use crate::db::failure::Source;
 use crate::db::obsolete_files::Purge;
@@ -168,10 +169,10 @@ impl Engine {
                 }) => {
                     let reason = TableFileCreationReason::Compaction;
                     if !moved {
-                        self.note_tables(&cf.name, number, reason, &tables);
+                        self.note_tables(cf, number, reason, &tables);
                     }
                     let tables = tables.iter();
-                    info.output_files = tables.map(|t| self.files.table_path(t.number)).collect();
+                    info.output_files = tables.map(|t| cf.paths.table(t)).collect();
                     (info.trivial_move, info.stats) = (moved, stats);
                 }
                 None => info.status.clone_from(&outcome),
@@ -203,7 +204,9 @@ impl Engine {
         if !done.moved {
             tell_tables(self, &cf.name, number, &outputs);
             tell_blob_files(self, &cf.name, number, &done.edit.blob_files);
-            self.files.sync_dir()?;
+            let blobs = !done.edit.blob_files.is_empty();
+            let dirs = data_dirs::written(&cf.paths, compaction.path_id, blobs);
+            data_dirs::sync_all(&*self.files.fs, dirs)?;
         }
         let last = self.latest_sequence_number();
         self.files

@@ -188,7 +188,7 @@ impl Engine {
     ) -> OutputContext<'a> {
         OutputContext {
             fs: &self.files.fs,
-            dir: &self.files.dir,
+            paths: &cf.paths,
             versions: &self.files.versions,
             db,
             options,

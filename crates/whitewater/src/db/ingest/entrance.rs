@@ -21,7 +21,7 @@ use std::sync::Arc;
 use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber, seek_key, user_key};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::planted;
-use whitewater_storage::{Error, Result};
+use whitewater_storage::{Error, Result, filename};
 
 /// RocksDB's epoch number of tables that were ingested behind: older than all others.
 const BEHIND: u64 = 1;
@@ -110,7 +110,7 @@ impl Entrance<'_> {
                 Happened::Ingested(ExternalFileIngestionInfo {
                     cf_name: self.cf.name.clone(),
                     external_file_path: table.path.clone(),
-                    internal_file_path: engine.files.table_path(*number),
+                    internal_file_path: filename::table(self.cf.paths.first(), *number),
                     global_seqno: *seq,
                     level: placed.level,
                 })

@@ -1,5 +1,6 @@
 //! Tables that have file names of the database, and are in none of its versions.
 
+use crate::column_family::ColumnFamilyData;
 use crate::db::Engine;
 use crate::db::failure::Source;
 use crate::external::candidate::Candidate;
@@ -10,9 +11,10 @@ use whitewater_storage::{Result, filename};
 /// The number of bytes that are copied at a time.
 const CHUNK: usize = 256 << 10;
 
-/// Tables in the database's directory that no version names yet.
+/// Tables in the column family's first path that no version names yet.
 pub(super) struct Incoming<'a> {
     fs: &'a dyn Fs,
+    /// Where tables of the column family are put.
     dir: &'a Path,
     /// The tables, each with the number of its file.
     pub tables: Vec<(&'a Candidate, u64)>,
@@ -25,19 +27,20 @@ impl<'a> Incoming<'a> {
     /// Gives `candidates` file names of the database, durably.
     pub fn bring(
         engine: &'a Engine,
+        cf: &'a ColumnFamilyData,
         candidates: &'a [Candidate],
         by_link: bool,
     ) -> Result<Incoming<'a>> {
         let mut incoming = Incoming {
             fs: &*engine.files.fs,
-            dir: &engine.files.dir,
+            dir: cf.paths.first(),
             tables: Vec::new(),
             handed_over: false,
         };
         for candidate in candidates {
             let number = engine.files.versions.new_file_number();
             incoming.tables.push((candidate, number));
-            let path = engine.files.table_path(number);
+            let path = filename::table(incoming.dir, number);
             // If they cannot be linked (from another file system, say), they are copied.
             if !(by_link && incoming.fs.link(&candidate.path, &path).is_ok()) {
                 copy(incoming.fs, &candidate.path, &path)?;

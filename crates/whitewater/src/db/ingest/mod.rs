@@ -112,7 +112,7 @@ impl Engine {
             let kind = self.options.file_checksum_gen_factory;
             candidate.file_checksum = kind.of(&*self.files.fs, &candidate.path)?;
         }
-        let incoming = Incoming::bring(self, &candidates, spec.move_files)?;
+        let incoming = Incoming::bring(self, cf, &candidates, spec.move_files)?;
         let mut obsolete_logs = None;
         let outcome = self.let_in(cf, incoming, spec, &mut obsolete_logs);
         // This must not be done while writers are kept out.

@@ -70,10 +70,11 @@ use crate::session_id::new_session_id;
 use crate::snapshots::Live;
 use crate::table_writer::{MAX_INDEX_SIZE, OutputContext, OutputSpec, write_verbatim};
 use crate::version::ObsoleteFiles;
+use crate::version::paths::DataPaths;
 use crate::version::set::{NeededLogs, VersionSet};
 use logs::Span;
 use old::{OldManifest, Recorded};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -101,6 +102,8 @@ struct Repair<'a> {
     fs: Arc<dyn Fs>,
     dir: &'a Path,
     wal_dir: PathBuf,
+    /// Where the tables of all column families are.
+    paths: DataPaths,
     db: &'a DbOptions,
     options: &'a CfOptions,
     comparator: InternalComparator,
@@ -142,6 +145,9 @@ impl Engine {
     pub fn repair(dir: &Path, options: &DbOptions, cf_options: &CfOptions) -> Result<()> {
         check_dir(dir)?;
         options.validate()?;
+        let mut cf_options = cf_options.clone();
+        options.inform(&mut cf_options);
+        let cf_options = &cf_options;
         cf_options.validate()?;
         options.check_family(cf_options)?;
         let fs = options.fs.clone();
@@ -157,6 +163,7 @@ impl Engine {
         let mut repair = Repair {
             wal_dir,
             dir,
+            paths: DataPaths::new(&cf_options.paths, dir),
             db: options,
             options: cf_options,
             comparator: InternalComparator::new(cf_options.comparator.clone()),
@@ -218,7 +225,7 @@ impl Repair<'_> {
         for (id, family) in &mut families {
             self.arrange(*id, family, &mut replaced)?;
         }
-        self.fs.sync_dir(self.dir)?;
+        self.fs.sync_dir(self.paths.first())?;
         let kept = self.keep_sections()?;
         self.write_manifest(&families, &logs, kept)?;
         self.lost.extend(replaced);
@@ -236,6 +243,7 @@ impl Repair<'_> {
     /// Returns the existing tables and logs, ascending. Reads the old manifests.
     fn find_files(&mut self) -> Result<(Vec<PathBuf>, Vec<u64>)> {
         let (mut tables, mut logs, mut manifests) = (Vec::new(), Vec::new(), Vec::new());
+        self.find_tables_elsewhere(&mut tables)?;
         for name in self.fs.list(self.dir)? {
             let Some(ty) = filename::parse(&name) else {
                 continue;
@@ -248,15 +256,16 @@ impl Repair<'_> {
                 return Err(e.in_file(&self.dir.join(&name), None));
             }
             match ty {
-                FileType::Table(number) => tables.push((number, self.dir.join(&name))),
+                FileType::Table(number) => {
+                    let path = self.dir.join(&name);
+                    self.path_id_of(&path)?;
+                    tables.push((number, path));
+                }
                 FileType::Manifest(number) => manifests.push(number),
                 FileType::Wal(_) if self.wal_dir != self.dir => continue,
                 FileType::Wal(_) => {}
                 FileType::Blob(_) => {
-                    return Err(Error::not_supported(format_args!(
-                        "repair of a database with blob files: {}",
-                        self.dir.join(&name).display()
-                    )));
+                    return Err(has_blobs(&self.dir.join(&name)));
                 }
                 FileType::Options(number) | FileType::Temp(number) => {
                     self.numbers.mark_file_number_used(number);
@@ -275,6 +284,14 @@ impl Repair<'_> {
             }
         }
         tables.sort();
+        tables.dedup_by(|again, first| {
+            let same = again.0 == first.0 && again.1.parent() != first.1.parent();
+            if same {
+                // Two paths have a table with this number.
+                self.lost.push(again.1.clone());
+            }
+            same
+        });
         logs.sort_unstable();
         manifests.sort_unstable();
         let all = tables.iter().map(|(number, _)| number);
@@ -283,6 +300,46 @@ impl Repair<'_> {
         }
         self.read_manifests(&manifests)?;
         Ok((tables.into_iter().map(|(_, path)| path).collect(), logs))
+    }
+
+    /// Adds the tables in other directories than the database's.
+    ///
+    /// # Errors
+    /// `NotSupported` for blob files; `Corruption` for numbers out of range; those of the file
+    /// system.
+    fn find_tables_elsewhere(&self, tables: &mut Vec<(u64, PathBuf)>) -> Result<()> {
+        let dirs: BTreeSet<&Path> = self.paths.dirs().map(|dir| &**dir).collect();
+        for dir in dirs.into_iter().filter(|dir| *dir != self.dir) {
+            for name in self.fs.list(dir)? {
+                let path = dir.join(&name);
+                match filename::parse(&name) {
+                    Some(FileType::Table(n) | FileType::Blob(n))
+                        if n > filename::MAX_NUMBER_AT_OPEN =>
+                    {
+                        let e = Error::corruption("file number out of range");
+                        return Err(e.in_file(&path, None));
+                    }
+                    Some(FileType::Table(number)) => tables.push((number, path)),
+                    Some(FileType::Blob(_)) => return Err(has_blobs(&path)),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The id of the path that the table `table` is in.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if it is in none: no manifest could name it.
+    fn path_id_of(&self, table: &Path) -> Result<u32> {
+        let mut dirs = self.paths.dirs();
+        let id = dirs.position(|dir| table.parent() == Some(&**dir));
+        let id = id.ok_or_else(|| {
+            Error::invalid("the directory of the table is not among db_paths or cf_paths")
+                .in_file(table, None)
+        })?;
+        Ok(id as u32)
     }
 
     /// Reads the old manifests, whose numbers are ascending.
@@ -387,7 +444,7 @@ impl Repair<'_> {
     ) -> Result<Vec<FoundTable>> {
         let ctx = OutputContext {
             fs: &self.fs,
-            dir: self.dir,
+            paths: &self.paths,
             versions: &self.numbers,
             db: self.db,
             options: self.options,
@@ -407,6 +464,7 @@ impl Repair<'_> {
             flush: false,
             priority: Priority::Compaction,
             bottommost: false,
+            path_id: 0,
             compression: self.options.flush_compression(),
             max_file_size: self.options.target_file_size(1),
             max_index_size: MAX_INDEX_SIZE,
@@ -418,7 +476,7 @@ impl Repair<'_> {
         };
         let files = write_verbatim(&ctx, &spec, source, tombstones)?;
         let open = |meta: FileMetaData| {
-            let path = filename::table(self.dir, meta.number);
+            let path = self.paths.table(&meta);
             FoundTable::reopen(&*self.fs, path, meta, &self.comparator)
         };
         files.into_iter().map(open).collect()
@@ -496,6 +554,14 @@ impl Repair<'_> {
         }
         Ok(())
     }
+}
+
+/// The error for a database that has the blob file `path`.
+fn has_blobs(path: &Path) -> Error {
+    Error::not_supported(format_args!(
+        "repair of a database with blob files: {}",
+        path.display()
+    ))
 }
 
 /// Whether an error concerns the content of a file, not the reading of it.

@@ -225,6 +225,7 @@ impl Repair<'_> {
         let mut bounds = Bounds::default();
         let mut meta = FileMetaData {
             number,
+            path_id: self.path_id_of(path)?,
             size,
             ..FileMetaData::default()
         };

@@ -29,6 +29,7 @@
 mod tail;
 
 use super::Engine;
+use super::data_dirs::DataDirs;
 use super::generations::Switch;
 use super::missed_logs::{Logs, Places};
 use super::open::{Opening, Wanted, check_dir, check_wanted};
@@ -106,8 +107,7 @@ impl Files {
         if let Some(before) = before {
             share_tables(&mut recovered, before);
         }
-        let (dir, options) = (&self.dir, &self.options);
-        open_tables(&self.fs, dir, options, &self.wanted, &recovered)?;
+        open_tables(&self.fs, &self.options, &self.wanted, &recovered)?;
         Ok((versions, recovered))
     }
 }
@@ -264,6 +264,7 @@ impl Engine {
         let db_id = db_id.unwrap_or_else(|| identity(&*fs, dir));
         let opening = Opening {
             fs,
+            data_dirs: DataDirs::default(),
             dir,
             wal_dir,
             options,

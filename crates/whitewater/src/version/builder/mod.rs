@@ -67,7 +67,7 @@ impl VersionBuilder {
     ///
     /// # Errors
     /// `Corruption` for a file that is deleted but absent, or added but present, or whose
-    /// description makes no sense; `NotSupported` for files outside the database directory.
+    /// description makes no sense.
     pub fn apply(&mut self, edit: &VersionEdit) -> Result<()> {
         for file in &edit.blob_files {
             self.blobs.add(file)?;
@@ -146,7 +146,10 @@ impl VersionBuilder {
         for ((level, number), meta) in self.added {
             let file = match shared.get(&number) {
                 Some(file) if file.meta == meta => file.clone(),
-                _ => TableFile::new(meta, level as usize, obsolete.clone()),
+                _ => {
+                    let dir = open_with.paths.dir(meta.path_id);
+                    TableFile::new(meta, level as usize, dir, obsolete.clone())
+                }
             };
             file.set_level(level as usize);
             levels[level as usize].push(file);
@@ -154,7 +157,8 @@ impl VersionBuilder {
         for (level, files) in levels.iter_mut().enumerate() {
             sort_and_check(comparator, level, files)?;
         }
-        let blobs = self.blobs.finish(levels.iter().flatten(), obsolete);
+        let first = open_with.paths.first();
+        let blobs = self.blobs.finish(levels.iter().flatten(), first, obsolete);
         let mut version = Version::new(levels, open_with).with_blobs(blobs);
         version.history_low = self.history_low;
         Ok(version)
@@ -237,12 +241,6 @@ const MAX_TABLE_SIZE: u64 = 1 << 48;
 /// Refuses descriptions of files that the engine cannot read or that make no sense.
 fn check_file(meta: &FileMetaData) -> Result<()> {
     let number = meta.number;
-    if meta.path_id != 0 {
-        return Err(Error::not_supported(format_args!(
-            "table file #{number} in path {}: only the database directory is read",
-            meta.path_id
-        )));
-    }
     if meta.size > MAX_TABLE_SIZE {
         return Err(Error::corruption(format_args!(
             "table file #{number} of {} bytes",

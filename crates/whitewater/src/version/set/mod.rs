@@ -12,6 +12,7 @@
 //!   go down.
 
 use super::builder::VersionBuilder;
+use super::paths::DataPaths;
 use super::replay::{self, Replay, Unlisted};
 use super::tracked::TrackedLogs;
 use super::{FileHold, ObsoleteFiles, Version};
@@ -76,6 +77,11 @@ impl Recovered {
         }
     }
 
+    /// The paths of column family `id`, which exists.
+    pub fn paths_of(&self, id: u32) -> &DataPaths {
+        &self.column_families[&id].current.open_with.paths
+    }
+
     /// The smallest number of a log that a column family needs.
     pub fn first_log(&self) -> u64 {
         let cfs = self.column_families.values();
@@ -135,6 +141,9 @@ struct Manifest {
     /// starts a new file.
     writer: Option<LogWriter>,
     families: BTreeMap<u32, Family>,
+    /// The paths of all column families since the database was opened, dropped ones included: a
+    /// job may end after its column family was dropped.
+    paths: BTreeMap<u32, DataPaths>,
     last_sequence: SequenceNumber,
     db_id: Option<String>,
     tracked: TrackedLogs,
@@ -184,7 +193,7 @@ impl VersionSet {
     ///
     /// # Errors
     /// `InvalidArgument` naming column families that were not listed, or whose comparator differs;
-    /// `Corruption` with file and offset; `NotSupported` for databases with path ids.
+    /// `Corruption` with file and offset.
     pub fn recover(
         fs: Arc<dyn Fs>,
         dir: PathBuf,
@@ -253,7 +262,7 @@ impl VersionSet {
             let Some(options) = options.get(&id) else {
                 continue; // skipped
             };
-            let mut family = Family::new(id, &replayed.name, options);
+            let mut family = Family::new(id, &replayed.name, options, &dir);
             family.version.log_number = replayed.log_number;
             let files = family.finish(replayed.files, &obsolete);
             family.version.current = files.map_err(|e| e.in_file(&path, None))?;
@@ -287,6 +296,9 @@ impl VersionSet {
             ),
             manifest: Mutex::new(Manifest {
                 writer: None,
+                paths: (families.iter())
+                    .map(|(id, f)| (*id, f.open_with.paths.clone()))
+                    .collect(),
                 families,
                 last_sequence,
                 db_id: replay.db_id,
@@ -387,11 +399,7 @@ impl VersionSet {
         }
         let mut guard = self.manifest.lock();
         let manifest = &mut *guard;
-        let new_files = edits.iter().flat_map(|e| &e.new_files);
-        let new_blobs = edits.iter().flat_map(|e| &e.blob_files);
-        let mut holds: Vec<FileHold> = (new_files.map(|(_, f)| self.obsolete.hold(f.number)))
-            .chain(new_blobs.map(|b| self.obsolete.hold_blob(b.number)))
-            .collect();
+        let mut holds = self.hold_new(manifest, &edits);
         let change = self.prepare(manifest, edits, last_sequence, new_cf)?;
         if let Err(e) = self.record(manifest, &change.edits) {
             manifest.writer = None;
@@ -402,6 +410,20 @@ impl VersionSet {
         let installed = self.adopt(manifest, change);
         install(&installed);
         Ok(())
+    }
+
+    /// Keeps the files that `edits` add from being deleted.
+    fn hold_new(&self, manifest: &Manifest, edits: &[VersionEdit]) -> Vec<FileHold> {
+        let mut holds = Vec::new();
+        for edit in edits {
+            let known = manifest.paths.get(&edit.column_family).cloned();
+            let paths = known.unwrap_or_else(|| DataPaths::new(&[], &self.dir));
+            let tables = edit.new_files.iter();
+            holds.extend(tables.map(|(_, f)| self.obsolete.hold(f.number, paths.dir(f.path_id))));
+            let blobs = edit.blob_files.iter();
+            holds.extend(blobs.map(|b| self.obsolete.hold_blob(b.number, paths.first())));
+        }
+        holds
     }
 
     /// Checks edits and builds the versions that they make. Nothing is written.
@@ -434,7 +456,7 @@ impl VersionSet {
                 let family = if edit.column_family_drop {
                     drop_family(manifest, edit)?
                 } else {
-                    Some(add_family(manifest, edit, new_cf.as_deref())?)
+                    Some(add_family(manifest, edit, new_cf.as_deref(), &self.dir)?)
                 };
                 families.insert(id, family);
                 continue;
@@ -617,7 +639,11 @@ impl VersionSet {
         }
         planted!(InputsDeletedInUse => {
             let inputs = change.edits.iter().flat_map(|e| &e.deleted_files);
-            self.obsolete.put_back(inputs.map(|(_, n)| *n));
+            let dir: Arc<Path> = Arc::from(self.dir.as_path());
+            self.obsolete.put_back(inputs.map(|(_, number)| super::ObsoleteFile {
+                number: *number,
+                dir: dir.clone(),
+            }));
         });
         let mut next_epoch = self.next_epoch.lock();
         let mut installed = Vec::new();
@@ -633,6 +659,7 @@ impl VersionSet {
             let next = next_epoch.entry(id).or_insert(1);
             *next = family.next_epoch().max(*next);
             installed.push(family.version.clone());
+            manifest.paths.insert(id, family.open_with.paths.clone());
             manifest.families.insert(id, family);
         }
         installed
@@ -640,8 +667,8 @@ impl VersionSet {
 }
 
 impl Family {
-    fn new(id: u32, name: &str, options: &CfOptions) -> Self {
-        let open_with = OpenWith::new(options);
+    fn new(id: u32, name: &str, options: &CfOptions, dir: &Path) -> Self {
+        let open_with = OpenWith::new(options, dir);
         Family {
             version: CfVersion {
                 id,
@@ -691,7 +718,7 @@ impl Family {
                 files.iter().map(described)
             });
         let blobs = &v.current.blobs;
-        let content = VersionEdit {
+        let mut content = VersionEdit {
             column_family: v.id,
             log_number: Some(v.log_number),
             new_files: files.collect(),
@@ -703,6 +730,9 @@ impl Family {
                 .then(|| v.current.history_low.clone()),
             ..VersionEdit::default()
         };
+        planted!(PathForgotten => {
+            content.new_files.iter_mut().for_each(|(_, f)| f.path_id = 0);
+        });
         [identity, content]
     }
 }
@@ -771,6 +801,7 @@ fn add_family(
     manifest: &Manifest,
     edit: &mut VersionEdit,
     options: Option<&CfOptions>,
+    dir: &Path,
 ) -> Result<Family> {
     let (id, name) = (edit.column_family, edit.column_family_add.as_deref());
     let (Some(name), Some(options)) = (name, options) else {
@@ -780,7 +811,7 @@ fn add_family(
     if manifest.families.contains_key(&id) || manifest.families.values().any(taken) {
         return Err(Error::invalid("Column family already exists"));
     }
-    let mut family = Family::new(id, name, options);
+    let mut family = Family::new(id, name, options, dir);
     family.version.log_number = edit.log_number.unwrap_or(0);
     edit.comparator = Some(family.version.comparator.clone());
     Ok(family)

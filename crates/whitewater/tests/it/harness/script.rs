@@ -15,7 +15,8 @@ use std::path::Path;
 use std::sync::Arc;
 use whitewater::fs::Fs;
 use whitewater::{
-    DBCompressionType, Error, ErrorKind, FlushOptions, Options, WriteBatch, WriteOptions,
+    CompactOptions, DBCompressionType, DBPath, Error, ErrorKind, FlushOptions, Options, WriteBatch,
+    WriteOptions,
 };
 
 /// One entry of a batch.
@@ -46,6 +47,8 @@ pub struct Journal {
     families: BTreeMap<String, Life>,
     /// A batch failed, so later ones must fail too.
     pub failed: bool,
+    /// Tables are in several directories.
+    paths: bool,
 }
 
 /// A journal that a sync hook reads while the script goes on.
@@ -163,6 +166,17 @@ fn compare(name: &str, n: usize, found: &Content, wanted: &Content) -> Result<()
     ))
 }
 
+/// Puts tables into three directories; one of them is the database's.
+fn set_paths(options: &mut Options) {
+    let path = |path, size| DBPath::new(path, size).expect("a path");
+    let paths = [
+        ("/data/flash", 60 << 10),
+        (DIR, 150 << 10),
+        ("/data/disk", 0),
+    ];
+    options.set_db_paths(&paths.map(|(p, size)| path(p, size)));
+}
+
 /// Runs scripts on one file system and keeps the journal.
 pub struct Driver {
     pub journal: SharedJournal,
@@ -188,6 +202,10 @@ impl Driver {
             options.set_wal_compression_type(DBCompressionType::Zstd);
         }
         options.set_track_and_verify_wals_in_manifest(rng.random_bool(0.5));
+        if seed % 4 > 1 {
+            journal.lock().paths = true;
+            set_paths(&mut options);
+        }
         if seed.is_multiple_of(2) {
             options.set_enable_blob_files(true);
             options.set_min_blob_size(150);
@@ -338,8 +356,11 @@ impl Driver {
     fn compact(&mut self) {
         let Some(db) = &self.db else { return };
         let cf = db.cf_handle("default").expect("always there");
-        let done =
-            db.try_compact_range_cf_opt(&cf, None::<&[u8]>, None::<&[u8]>, &Default::default());
+        let mut how = CompactOptions::default();
+        if self.journal.lock().paths {
+            how.set_target_path_id(self.rng.random_range(0..3));
+        }
+        let done = db.try_compact_range_cf_opt(&cf, None::<&[u8]>, None::<&[u8]>, &how);
         drop(cf);
         self.note("compact_range", done);
     }
@@ -430,6 +451,9 @@ pub fn reopen_and_check(
 ) -> Result<(Db, Vec<String>, usize), String> {
     let mut options = tiny();
     options.set_fs(fs);
+    if before.paths {
+        set_paths(&mut options);
+    }
     let names = match Db::list_cf(&options, DIR) {
         Ok(names) => names,
         // Before the database was made there is nothing to list.

@@ -14,8 +14,8 @@ use whitewater::compaction_filter::Decision;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedIndexType, BlockBasedOptions, Cache, ChecksumType, CommitProtocol, CompactionPri,
-    DBCompactionStyle, DBCompressionType, DataBlockIndexType, FifoCompactOptions, LruCacheOptions,
-    Options, PrepopulateBlockCache, SliceTransform, UniversalCompactOptions,
+    DBCompactionStyle, DBCompressionType, DBPath, DataBlockIndexType, FifoCompactOptions,
+    LruCacheOptions, Options, PrepopulateBlockCache, SliceTransform, UniversalCompactOptions,
     UniversalCompactionStopStyle, WriteBufferManager,
 };
 
@@ -71,6 +71,8 @@ pub struct Nature {
     pub filter: bool,
     /// Logs have a directory of their own.
     pub wal_dir: bool,
+    /// The number of directories of tables; 0 is the database's own.
+    pub paths: usize,
 }
 
 impl Nature {
@@ -90,8 +92,27 @@ impl Nature {
             expiry: (draw.one("expiry", &[0, 0, 0, 0, 100]) > 0).then_some(100),
             filter: draw.one("compaction_filter", &[false, false, true]),
             wal_dir: draw.one("wal_dir", &[false, false, true]),
+            // FIFO compaction has one path.
+            paths: draw
+                .one("paths", &[0, 0, 0, 1, 2, 3])
+                .min(if fifo { 1 } else { 3 }),
         }
     }
+}
+
+/// Where tables are put. The target sizes may be others at the next opening.
+pub fn paths(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature) {
+    let sizes = [0, 30_000, 100_000, 1_000_000];
+    let first = draw.one("first_path_size", &sizes);
+    let second = draw.one("second_path_size", &sizes);
+    let of = [
+        ("/data/flash", first),
+        ("/data/db", second),
+        ("/data/disk", 0),
+    ];
+    let path = |(path, size): &(&str, u64)| DBPath::new(path, *size).expect("a path");
+    let paths: Vec<DBPath> = of[..nature.paths].iter().map(path).collect();
+    o.set_db_paths(&paths);
 }
 
 /// The time that databases see, in seconds.

@@ -55,6 +55,7 @@ impl Case {
         if self.nature.wal_dir {
             base.set_wal_dir("/data/logs");
         }
+        draw::paths(&mut base, &mut draw, &self.nature);
         let has = |draw: &Draw<'_>, name: &str, value: &str| {
             (draw.drawn.iter()).any(|(n, v)| *n == name && v == value)
         };

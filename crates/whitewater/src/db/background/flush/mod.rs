@@ -16,9 +16,9 @@ mod below;
 use super::finish;
 use crate::clock::micros;
 use crate::column_family::ColumnFamilyData;
-use crate::db::Engine;
 use crate::db::failure::Source;
 use crate::db::state::{CfState, DbState};
+use crate::db::{Engine, data_dirs};
 use crate::info_log::event::Event;
 use crate::listener::event::Happened;
 use crate::listener::{FlushJobInfo, TableFileCreationReason};
@@ -126,6 +126,7 @@ pub(crate) fn write_level0(
         flush: true,
         priority: Priority::Flush,
         bottommost: false,
+        path_id: 0,
         compression: ctx.options.flush_compression(),
         max_file_size: u64::MAX,
         max_index_size: usize::MAX,
@@ -187,10 +188,11 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     for job in jobs {
         // What earlier jobs wrote for this flush is not going to be recorded.
         let written = write_one(engine, job, &live);
-        flushed.push(written.inspect_err(|_| remove(engine, &flushed))?);
+        flushed.push(written.inspect_err(|_| remove(engine, jobs, &flushed))?);
     }
-    let synced = engine.files.sync_dir();
-    synced.inspect_err(|_| remove(engine, &flushed))?;
+    let dirs = jobs.iter().map(|job| job.cf.paths.first());
+    let synced = data_dirs::sync_all(&*engine.files.fs, dirs);
+    synced.inspect_err(|_| remove(engine, jobs, &flushed))?;
     engine.tick(
         Ticker::FlushWriteBytes,
         flushed.iter().map(|f| f.stats.bytes_written).sum(),
@@ -248,11 +250,12 @@ fn write_one(engine: &Engine, job: &FlushJob, live: &Live) -> Result<Flushed> {
 }
 
 /// Removes files that are not going to be recorded.
-fn remove(engine: &Engine, flushed: &[Flushed]) {
-    for flushed in flushed {
+fn remove(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) {
+    for (job, flushed) in jobs.iter().zip(flushed) {
+        let paths = &job.cf.paths;
         engine
             .files
-            .remove_outputs(&flushed.tables, &flushed.blob_files);
+            .remove_outputs(paths, &flushed.tables, &flushed.blob_files);
     }
 }
 
@@ -300,12 +303,12 @@ fn info(engine: &Engine, job: &FlushJob, number: u64) -> FlushJobInfo {
 fn note_end(engine: &Engine, job: &FlushJob, flushed: &Flushed) {
     let number = flushed.number;
     let tables = &flushed.tables;
-    engine.note_tables(&job.cf.name, number, TableFileCreationReason::Flush, tables);
+    engine.note_tables(&job.cf, number, TableFileCreationReason::Flush, tables);
     engine.observers.note(|| {
         let mut info = info(engine, job, number);
         info.elapsed_micros = flushed.stats.micros;
         if let Some(table) = tables.first() {
-            info.file_path = Some(engine.files.table_path(table.number));
+            info.file_path = Some(job.cf.paths.table(table));
             info.file_size = table.size;
             info.smallest_seqno = table.smallest_seqno;
             info.largest_seqno = table.largest_seqno;
