@@ -151,12 +151,8 @@ fn rewrite(
         priority: Priority::Compaction,
         bottommost: compaction.bottommost,
         path_id: compaction.path_id,
-        compression: if compaction.uncompressed {
-            Compression::default()
-        } else {
-            compression_of(ctx.options, version, compaction.output_level)
-        },
-        max_file_size: ctx.options.target_file_size(compaction.output_level),
+        compression: compression(compaction, ctx),
+        max_file_size: max_file_size(compaction, ctx),
         max_index_size: match compaction.output_level {
             0 => usize::MAX, // one table
             _ => MAX_INDEX_SIZE,
@@ -224,6 +220,28 @@ fn rewrite(
         return Err(e);
     }
     Ok(whole)
+}
+
+/// The compression of the tables that `compaction` writes.
+fn compression(compaction: &Compaction, ctx: &OutputContext<'_>) -> Compression {
+    if compaction.uncompressed {
+        return Compression::default();
+    }
+    let level = compaction.output_level;
+    let mut compression = compression_of(ctx.options, &compaction.version, level);
+    if let Some(ty) = compaction.wishes.compression {
+        compression.ty = ty;
+    }
+    compression
+}
+
+/// The size at which the tables that `compaction` writes end. Bytes. Level 0 gets one table.
+fn max_file_size(compaction: &Compaction, ctx: &OutputContext<'_>) -> u64 {
+    let usual = ctx.options.target_file_size(compaction.output_level);
+    match compaction.wishes.max_file_size {
+        Some(size) if compaction.output_level > 0 => size,
+        _ => usual,
+    }
 }
 
 /// Values in blob files that are older than this one are moved out of them. With garbage

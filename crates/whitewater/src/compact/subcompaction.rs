@@ -41,7 +41,10 @@ pub(super) fn cuts(
     ctx: &OutputContext<'_>,
     tables: &TableCache,
 ) -> Result<Vec<Vec<u8>>> {
-    let max = ctx.db.max_subcompactions as usize;
+    let max = match compaction.wishes.max_subcompactions {
+        0 => ctx.db.max_subcompactions as usize,
+        asked => asked as usize,
+    };
     let from_level_0 = compaction.inputs.first().is_some_and(|(l, _)| *l == 0);
     let universal = ctx.options.compaction_style == CompactionStyle::Universal;
     let large = universal || from_level_0 || is_manual(compaction);
@@ -57,7 +60,8 @@ pub(super) fn cuts(
         // What is not in data blocks has no weight: filters and range tombstones.
         anchors.push((user_key(&file.meta.largest).to_vec(), 0));
     }
-    let least = ctx.options.target_file_size(compaction.output_level);
+    let usual = ctx.options.target_file_size(compaction.output_level);
+    let least = usual.min(compaction.wishes.max_file_size.unwrap_or(usual));
     let user = &ctx.comparator.user;
     let mut cuts = even_cuts(anchors, max, least, user);
     if user.timestamp_size() > 0 {

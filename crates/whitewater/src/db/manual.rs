@@ -200,7 +200,9 @@ impl Engine {
         let Some(compaction) = picked? else {
             return Ok(());
         };
-        let outcome = caught(Guarded::Job, || self.run_compaction(cf, compaction));
+        let outcome = caught(Guarded::Job, || {
+            self.run_compaction(cf, compaction).map(drop)
+        });
         let _purge = self.compaction_ended(cf);
         if outcome.is_ok() {
             self.purge_obsolete_files();

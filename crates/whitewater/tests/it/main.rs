@@ -14,6 +14,7 @@ mod caches;
 mod changes;
 mod checkpoint;
 mod closed_tables;
+mod compact_files;
 mod compaction_filter;
 mod comparators;
 mod compression;

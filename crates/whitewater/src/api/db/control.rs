@@ -2,10 +2,11 @@
 
 use super::{DBCommon, DBInner, ThreadMode};
 use crate::api::column_family::AsColumnFamilyRef;
-use crate::api::options::{CompactOptions, FlushOptions, WaitForCompactOptions};
+use crate::api::options::{CompactOptions, CompactionOptions, FlushOptions, WaitForCompactOptions};
 use crate::column_family::ColumnFamilyData;
 use crate::db::integrity::Checks;
 use crate::db::scrub::ScrubProgress;
+use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::Error;
 
@@ -209,6 +210,88 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         opts: &CompactOptions,
     ) -> Result<(), Error> {
         self.compact(cf.inner().data(), start, end, opts)
+    }
+
+    /// Compacts the named tables of the default column family into the level `output_level`.
+    /// Names are those of [`live_files`](crate::DBCommon::live_files), or end with them. Returns
+    /// the paths of the tables that were written, or moved.
+    ///
+    /// What has to go along does: older tables of level 0, and tables of levels down to the output
+    /// level that overlap. Memtables are not flushed. Like RocksDB's `CompactFiles`; not in the
+    /// `rocksdb` crate.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for no file, one that is not a live table of the column family, one of a
+    /// deeper level, and a level that does not exist or that the compaction style does not use;
+    /// `Aborted` if one of the tables is being compacted, or another compaction writes to the same
+    /// place: the caller may try again. Others as
+    /// [`try_compact_range_opt`](Self::try_compact_range_opt).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// use whitewater::CompactionOptions;
+    ///
+    /// db.put("river", "blue")?;
+    /// db.flush()?;
+    /// let names = db.live_files()?.into_iter().map(|file| file.name);
+    /// let made = db.compact_files(&CompactionOptions::default(), names, 3)?;
+    /// assert_eq!(made.len(), 1);
+    /// assert_eq!(db.live_files()?[0].level, 3);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn compact_files<I>(
+        &self,
+        opts: &CompactionOptions,
+        input_file_names: I,
+        output_level: i32,
+    ) -> Result<Vec<PathBuf>, Error>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        self.compact_named(
+            self.engine().default_cf(),
+            opts,
+            input_file_names,
+            output_level,
+        )
+    }
+
+    /// The same as [`compact_files`](Self::compact_files), for a column family.
+    ///
+    /// # Errors
+    /// As [`compact_files`](Self::compact_files).
+    pub fn compact_files_cf<I>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        opts: &CompactionOptions,
+        input_file_names: I,
+        output_level: i32,
+    ) -> Result<Vec<PathBuf>, Error>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        self.compact_named(cf.inner().data(), opts, input_file_names, output_level)
+    }
+
+    fn compact_named<I>(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        opts: &CompactionOptions,
+        names: I,
+        output_level: i32,
+    ) -> Result<Vec<PathBuf>, Error>
+    where
+        I: IntoIterator,
+        I::Item: AsRef<str>,
+    {
+        let names: Vec<I::Item> = names.into_iter().collect();
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        self.engine()
+            .compact_files(cf, &names, output_level, &opts.spec)
     }
 
     fn compact<S: AsRef<[u8]>, E: AsRef<[u8]>>(

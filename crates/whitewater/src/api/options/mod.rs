@@ -57,8 +57,8 @@ pub use enums::{
 pub use logger::InfoLogger;
 pub use paths::DBPath;
 pub use per_call::{
-    CompactOptions, FlushOptions, IngestExternalFileOptions, ReadOptions, WaitForCompactOptions,
-    WriteOptions,
+    CompactOptions, CompactionOptions, FlushOptions, IngestExternalFileOptions, ReadOptions,
+    WaitForCompactOptions, WriteOptions,
 };
 pub use sst_file_manager::SstFileManager;
 pub use table::BlockBasedOptions;

@@ -1,10 +1,11 @@
 //! Options of single reads, writes, flushes and compactions.
 
-use super::enums::BottommostLevelCompaction;
+use super::enums::{BottommostLevelCompaction, DBCompressionType};
 use crate::api::db::DBAccess;
 use crate::api::iter_range::IterateBounds;
 use crate::api::snapshot::SnapshotWithThreadMode;
 use crate::db::ManualSpec;
+use crate::db::compact_files::FilesSpec;
 use crate::db::ingest::IngestSpec;
 use crate::options::read::{ReadSpec, ReadTier, WriteSpec};
 use std::time::Duration;
@@ -480,6 +481,47 @@ impl CompactOptions {
     /// everything.
     pub fn set_bottommost_level_compaction(&mut self, lvl: BottommostLevelCompaction) {
         self.spec.bottommost = lvl.into();
+    }
+}
+
+/// Options of [`DBCommon::compact_files`](crate::DBCommon::compact_files), with the names of
+/// RocksDB's C++ interface. Not in the `rocksdb` crate.
+#[derive(Debug, Clone, Default)]
+pub struct CompactionOptions {
+    pub(crate) spec: FilesSpec,
+}
+
+impl CompactionOptions {
+    /// The codec of the tables that are written. Default: that of the column family's options for
+    /// the level. A codec that is not built in is refused by the call as `NotSupported`.
+    pub fn set_compression(&mut self, codec: DBCompressionType) {
+        self.spec.compression = Some(codec.into());
+    }
+
+    /// The size at which a table ends and another one begins. Bytes; default `u64::MAX`, one
+    /// table. Level 0 always gets one table.
+    pub fn set_output_file_size_limit(&mut self, bytes: u64) {
+        self.spec.output_file_size_limit = Some(bytes.max(1));
+    }
+
+    /// The largest number of threads of this compaction, 1,024 at most. Default 0: as many as
+    /// [`Options::set_max_subcompactions`](crate::Options::set_max_subcompactions) says.
+    pub fn set_max_subcompactions(&mut self, num: u32) {
+        self.spec.max_subcompactions = num;
+    }
+
+    /// Whether files of one level that overlap nothing on their way are moved to the output level
+    /// as they are, if they are in the path of the output. Default false: all are rewritten.
+    pub fn set_allow_trivial_move(&mut self, allow: bool) {
+        self.spec.allow_trivial_move = allow;
+    }
+
+    /// The path of the tables that are written, by its position in
+    /// [`Options::set_cf_paths`](crate::Options::set_cf_paths) or
+    /// [`Options::set_db_paths`](crate::Options::set_db_paths). Default -1: the only one; where
+    /// there are several, the call is refused as `NotSupported`.
+    pub fn set_output_path_id(&mut self, id: i32) {
+        self.spec.output_path_id = u32::try_from(id).ok();
     }
 }
 

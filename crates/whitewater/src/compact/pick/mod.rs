@@ -7,6 +7,7 @@
 //! * This module: [`Compaction`], and what all picks need.
 //! * [`leveled`], [`universal`], [`fifo`]: automatic picks by compaction style.
 //! * [`manual`]: picks on request.
+//! * `named`: picks of files that a caller names.
 //! * `paths`: which directory the output goes to.
 //!
 //! Invariants of a pick:
@@ -26,11 +27,13 @@
 mod fifo;
 mod leveled;
 mod manual;
+mod named;
 mod paths;
 mod universal;
 
 pub(crate) use super::score::{LevelState, Moment, level_state};
 pub(crate) use manual::{pick_all, pick_manual, pick_move};
+pub(crate) use named::pick_named;
 
 use super::score::compression_of;
 use crate::compact::reason::CompactionReason;
@@ -43,6 +46,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use whitewater_storage::key::{self, InternalComparator, UserComparator};
 use whitewater_storage::planted;
+use whitewater_storage::sst::CompressionType;
 
 type Files = Vec<Arc<TableFile>>;
 
@@ -69,6 +73,19 @@ pub(crate) struct Compaction {
     pub uncompressed: bool,
     /// Why the compaction was picked.
     pub reason: CompactionReason,
+    /// What its caller wants different from the options.
+    pub wishes: Wishes,
+}
+
+/// What a caller wants of the outputs of a compaction, where it differs from the options.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wishes {
+    /// The codec of the tables.
+    pub compression: Option<CompressionType>,
+    /// Start a new table at about this size, but on level 0. Bytes.
+    pub max_file_size: Option<u64>,
+    /// The largest number of threads; 0 is that of the options.
+    pub max_subcompactions: u32,
 }
 
 impl Compaction {
@@ -302,6 +319,7 @@ impl Picker<'_> {
             output_level,
             path_id: 0,
             reason,
+            wishes: Wishes::default(),
         };
         let all = || compaction.inputs.iter().flat_map(|(_, files)| files);
         let job = all().next().map(|f| (f.meta.number, output_level));

@@ -371,6 +371,7 @@ fn level0_is_merged_in_itself_while_its_base_is_busy() {
         deletes: false,
         uncompressed: false,
         reason: CompactionReason::ManualCompaction,
+        wishes: Wishes::default(),
     };
     let c = UserComparator::Bytewise;
     assert!(

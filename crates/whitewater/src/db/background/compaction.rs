@@ -22,6 +22,7 @@ use crate::thread_pools::Priority;
 use crate::thread_pools::pool::Found;
 use crate::trace;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_concurrent::system;
 use whitewater_storage::manifest::FileMetaData;
@@ -101,7 +102,9 @@ pub(super) fn compact_bottom(engine: &Arc<Engine>) -> Found {
 
 /// Runs a compaction that is already counted as running.
 fn run_picked(engine: &Engine, cf: Arc<ColumnFamilyData>, compaction: Compaction) -> Found {
-    let outcome = caught(Guarded::Job, || engine.run_compaction(&cf, compaction));
+    let outcome = caught(Guarded::Job, || {
+        engine.run_compaction(&cf, compaction).map(drop)
+    });
     let purge = engine.compaction_ended(&cf);
     // The column family may have been dropped meanwhile; its files are deleted below.
     drop(cf);
@@ -143,12 +146,13 @@ fn pick_compaction(state: &mut DbState) -> Option<(Arc<ColumnFamilyData>, Compac
 }
 
 impl Engine {
-    /// Runs `compaction` and installs what it made.
+    /// Runs `compaction` and installs what it made. Returns the paths of the tables that were
+    /// written or moved.
     pub(crate) fn run_compaction(
         &self,
         cf: &Arc<ColumnFamilyData>,
         compaction: Compaction,
-    ) -> Result<()> {
+    ) -> Result<Vec<PathBuf>> {
         let number = self.background.next_job();
         let _span = trace::compaction(&self.files.dir, &cf.name, number, compaction.output_level);
         self.tell_start(cf, &compaction, number);
@@ -160,6 +164,8 @@ impl Engine {
         let events = (info.as_ref().zip(self.observers.events()))
             .map(|(info, events)| PartEvents::new(events, info));
         let outcome = self.compact(cf, compaction, number, events, &mut done);
+        let tables = done.iter().flat_map(|done| &done.tables);
+        let outputs: Vec<PathBuf> = tables.map(|t| cf.paths.table(t)).collect();
         if let Some(mut info) = info {
             match done {
                 Some(Done {
@@ -171,15 +177,14 @@ impl Engine {
                     if !moved {
                         self.note_tables(cf, number, reason, &tables);
                     }
-                    let tables = tables.iter();
-                    info.output_files = tables.map(|t| cf.paths.table(t)).collect();
+                    info.output_files.clone_from(&outputs);
                     (info.trivial_move, info.stats) = (moved, stats);
                 }
                 None => info.status.clone_from(&outcome),
             }
             self.observers.note(|| Happened::CompactionCompleted(info));
         }
-        outcome
+        outcome.map(|()| outputs)
     }
 
     // Long: the order of its steps is what keeps files and readers safe.
