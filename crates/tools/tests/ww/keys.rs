@@ -58,8 +58,8 @@ fn wide_columns_are_written_read_and_scanned() {
     assert_eq!(dump, format!("{lines}Keys in range: 3\n"));
     assert_eq!(
         prints(db, "--db {db} get-entity --json k2"),
-        "{\"key\":\"k2\",\"columns\":[{\"name\":\"\",\"value\":\"\"},\
-         {\"name\":\"n\",\"value\":\"v\"}]}\n"
+        "{\"columns\":[{\"name\":\"\",\"value\":\"\"},\
+         {\"name\":\"n\",\"value\":\"v\"}],\"key\":\"k2\"}\n"
     );
     let message = fails(db, "--db {db} put-entity k1 name", 2);
     assert!(
