@@ -48,7 +48,7 @@ impl AutoResume {
 
 impl Engine {
     /// How many tries may fail, and the longest wait for one.
-    fn retry_limits(&self) -> (u32, Duration) {
+    pub(super) fn retry_limits(&self) -> (u32, Duration) {
         let wait = Duration::from_micros(self.options.bgerror_resume_retry_interval);
         (self.options.max_bgerror_resume_count, wait)
     }

@@ -68,15 +68,16 @@ pub(crate) fn severity(
     is_own_dir: impl FnOnce(&Path) -> bool,
 ) -> Severity {
     match error.kind() {
-        // The job ends because the database is closing or the column family was dropped.
-        ErrorKind::ShutdownInProgress | ErrorKind::ColumnFamilyDropped => Severity::NoError,
+        // The job ends because the database is closing or the column family was dropped, or it
+        // did not begin for lack of room.
+        ErrorKind::ShutdownInProgress
+        | ErrorKind::ColumnFamilyDropped
+        | ErrorKind::CompactionTooLarge => Severity::NoError,
         // A manifest write finds corruption in its checks before it begins; it is not on
         // disk.
         ErrorKind::Corruption if source != Source::Manifest => Severity::UnrecoverableError,
         // A directory whose sync failed must not be synced again, and cannot be replaced.
         ErrorKind::IOError if error.file().is_some_and(is_own_dir) => Severity::FatalError,
-        // There will be room for the compaction when others have ended.
-        ErrorKind::CompactionTooLarge => Severity::SoftError,
         // Another try would write as much.
         ErrorKind::IOError if error.is_space_limit() => Severity::HardError,
         ErrorKind::IOError => match source {

@@ -47,6 +47,15 @@ impl Engine {
             })
     }
 
+    /// Begins no compaction for a while, because one had no room. That is no failure: there is room
+    /// again when others have ended, or files were deleted.
+    pub(super) fn put_off_compactions(&self, why: &Error) {
+        let (_, wait) = self.retry_limits();
+        self.lock_state().failure.compaction.put_off(wait);
+        self.info_log
+            .warn(&format!("A compaction is put off: {why}"));
+    }
+
     /// Whether a resumption after `stop` would only fail again, for lack of space.
     pub(super) fn lacks_space(&self, stop: &Error) -> bool {
         let Some(manager) = &self.options.sst_file_manager else {

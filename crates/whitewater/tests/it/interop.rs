@@ -21,5 +21,6 @@ mod python;
 mod timestamps;
 pub mod tools;
 mod transactions;
+mod trash;
 mod workload;
 mod written;

@@ -132,6 +132,33 @@ fn a_compaction_without_room_does_not_begin() {
     assert_holds(&db, 3);
 }
 
+/// It is tried again, however often, and nothing has failed.
+#[test]
+fn an_automatic_compaction_waits_for_room() {
+    watched("room", 120, || {
+        let (fs, manager) = (MemFs::new(), SstFileManager::new());
+        let mut o = options(fs, &manager);
+        o.set_disable_auto_compactions(false);
+        o.set_max_bgerror_resume_count(0);
+        o.enable_statistics();
+        let db = open(&o);
+        fill(&db, 1);
+        manager.set_max_allowed_space_usage(manager.get_total_size() * 5 / 2);
+        fill(&db, 2);
+        while o.get_ticker_count(Ticker::CompactionCancelled) < 3 {
+            system::sleep(Duration::from_micros(200));
+        }
+        db.put("k", "v").unwrap();
+        let errors = db.property_int_value("rocksdb.background-errors");
+        assert_eq!(errors, Ok(Some(0)));
+        manager.set_max_allowed_space_usage(0);
+        db.wait_for_compact(&Default::default()).unwrap();
+        let level0 = db.property_value("rocksdb.num-files-at-level0");
+        assert_eq!(level0.unwrap().as_deref(), Some("0"));
+        assert_holds(&db, 2);
+    });
+}
+
 #[test]
 fn a_database_waits_for_free_space_before_it_resumes() {
     watched("free space", 120, || {

@@ -214,6 +214,7 @@ fn finish(engine: &Engine, outcome: Result<()>, source: Source) {
             engine.report_success(source);
             engine.purge_obsolete_files();
         }
+        Err(e) if e.kind() == ErrorKind::CompactionTooLarge => engine.put_off_compactions(&e),
         Err(e) => {
             engine.report(source, &e, "a background job");
             // The job may have failed for lack of space.
