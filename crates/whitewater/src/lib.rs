@@ -162,7 +162,25 @@ pub use api::{
 };
 
 pub use api::{
-AsColumnFamilyRef, AttributeGroup, BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, BottommostLevelCompaction, BoundColumnFamily, CStrLike, Cache, ChecksumType, ColumnFamily, ColumnFamilyDescriptor, ColumnFamilyHandle, ColumnFamilyMetaData, ColumnFamilyRef, ColumnFamilyTtl, CompactOptions, CompactionDecision, CompactionOptions, CompactionPri, DB, DBAccess, DBCommon, DBCompactionStyle, DBCompressionType, DBIterator, DBIteratorWithThreadMode, DBPath, DBPinnableSlice, DBRawIterator, DBRawIteratorWithThreadMode, DBRecoveryMode, DBWALIterator, DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME, DEFAULT_WIDE_COLUMN_NAME, DataBlockIndexType, DeadlockPath, DeadlockStep, Direction, Env, FifoCompactOptions, FileChecksum, FlushOptions, GetMergeOperandsOptions, IndexedOperation, InfoLogger, IngestExternalFileOptions, IterateBounds, IteratorMode, LiveFile, LockMode, LockStatus, LogLevel, LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded, OptimisticTransactionDB, OptimisticTransactionOptions, Options, PinnableWideColumns, PrefixRange, PrepopulateBlockCache, Range, ReadOptions, ReadTier, ScrubProgress, SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode, SstFileManager, SstFileWriter, ThreadMode, Transaction, TransactionDB, TransactionDBOptions, TransactionOptions, UniversalCompactOptions, UniversalCompactionStopStyle, WaitForCompactOptions, WaitingFor, WalAccess, WideColumn, WideColumns, WriteBatch, WriteBatchHandler, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithIndex, WriteBatchWithIndexIterator, WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
+    AsColumnFamilyRef, AttributeGroup, BlockBasedIndexType, BlockBasedOptions,
+    BlockBasedTablePinningTier, BottommostLevelCompaction, BoundColumnFamily, CStrLike, Cache,
+    ChecksumType, ColumnFamily, ColumnFamilyDescriptor, ColumnFamilyHandle, ColumnFamilyMetaData,
+    ColumnFamilyRef, ColumnFamilyTtl, CompactOptions, CompactionDecision, CompactionOptions,
+    CompactionPri, DB, DBAccess, DBCommon, DBCompactionStyle, DBCompressionType, DBIterator,
+    DBIteratorWithThreadMode, DBPath, DBPinnableSlice, DBRawIterator, DBRawIteratorWithThreadMode,
+    DBRecoveryMode, DBWALIterator, DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME,
+    DEFAULT_WIDE_COLUMN_NAME, DataBlockIndexType, DeadlockPath, DeadlockStep, Direction, Env,
+    FifoCompactOptions, FileChecksum, FlushOptions, GetMergeOperandsOptions, IndexedOperation,
+    InfoLogger, IngestExternalFileOptions, IterateBounds, IteratorMode, LiveFile, LockMode,
+    LockStatus, LogLevel, LruCacheOptions, MemtableFactory, MergeOperands, MultiThreaded,
+    OptimisticTransactionDB, OptimisticTransactionOptions, Options, PinnableWideColumns,
+    PrefixRange, PrepopulateBlockCache, Range, ReadOptions, ReadTier, ScrubProgress,
+    SingleThreaded, SliceTransform, Snapshot, SnapshotWithThreadMode, SstFileManager,
+    SstFileWriter, ThreadMode, Transaction, TransactionDB, TransactionDBOptions,
+    TransactionOptions, UniversalCompactOptions, UniversalCompactionStopStyle,
+    WaitForCompactOptions, WaitingFor, WalAccess, WideColumn, WideColumns, WriteBatch,
+    WriteBatchHandler, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithIndex,
+    WriteBatchWithIndexIterator, WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
 };
 
 /// The allocator jemalloc (cargo feature `jemalloc`). The program chooses it; this crate does

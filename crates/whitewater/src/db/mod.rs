@@ -15,8 +15,8 @@
 //!   `budget` (a shared limit on the memory of memtables).
 //! * Reading: [`reads`], [`merge_operands`], `views` (what reads begin with), [`updates`] (the
 //!   logs, as batches), `conflicts` (whether a key has changed).
-//! * Flushes and compactions: [`background`] runs them; `flush_request`, `manual` and
-//!   `compact_files` request them; `scheduled_work` finds what is due by time.
+//! * Flushes and compactions: [`background`] runs them; `flush_request`, `manual`,
+//!   `compact_files` and `rearrange` request them; `scheduled_work` finds what is due by time.
 //! * Column families, tables and options: `column_families`, [`ingest`], `checkpoint`,
 //!   [`live_files`] (what checkpoints and backups copy), `change` (options of an open
 //!   database), [`options_file`].
@@ -69,6 +69,7 @@ mod properties;
 mod read_only;
 mod reader;
 pub(crate) mod reads;
+mod rearrange;
 mod recover;
 mod repair;
 mod resume;

@@ -54,6 +54,10 @@ pub(crate) struct TableFile {
     /// The level that the file was put into last.
     /// Written by: threads that make a version. Read by: statistics. Publishes nothing (relaxed).
     level: AtomicUsize,
+    /// Whether a caller has suggested to compact the file.
+    /// Written by: `suggest_compact_range`, under the database mutex. Read by: picks, under it.
+    /// Publishes nothing (relaxed).
+    suggested: AtomicBool,
     /// The open table, if tables are kept open without limit.
     pub open: OnceLock<Arc<OpenTable>>,
     /// Whether the file is known to have no range tombstones.
@@ -223,6 +227,7 @@ impl TableFile {
             job: AtomicU64::new(0),
             job_output: AtomicUsize::new(0),
             level: AtomicUsize::new(0),
+            suggested: AtomicBool::new(false),
             open: OnceLock::new(),
             has_no_tombstones: AtomicBool::new(false),
             hold,
@@ -259,6 +264,16 @@ impl TableFile {
             self.has_no_tombstones.store(true, Ordering::Relaxed);
         }
     }
+    /// Whether the file was made with a request for compaction, or one was suggested since.
+    pub fn asks_for_compaction(&self) -> bool {
+        self.meta.need_compaction || self.suggested.load(Ordering::Relaxed)
+    }
+
+    /// Suggests to compact the file.
+    pub fn suggest_compaction(&self) {
+        self.suggested.store(true, Ordering::Relaxed);
+    }
+
     /// Whether a compaction that has been picked reads the file.
     pub fn being_compacted(&self) -> bool {
         self.job.load(Ordering::Relaxed) != 0

@@ -1,4 +1,4 @@
-//! Compactions of files that a caller names.
+//! Compactions of files that a caller names, suggested compactions, and moving level 0 down.
 
 use crate::harness::{DIR, Db, open_all, tiny_on};
 use std::collections::{BTreeMap, BTreeSet};
@@ -230,4 +230,61 @@ fn a_call_that_is_in_the_way_of_another_compaction_is_told_so() {
     let found = content(&db);
     assert_eq!(found.len(), 260);
     assert!(found[&0u32.to_be_bytes()[..]] == [59; 100]);
+}
+
+#[test]
+fn suggested_tables_are_compacted_in_the_background() {
+    let fs = MemFs::new();
+    let mut o = tiny_on(fs.clone());
+    o.set_level_zero_file_num_compaction_trigger(100);
+    let db = open(&o);
+    add_table(&db, 1);
+    db.compact_files(&CompactionOptions::default(), names(&db, 0), 3)
+        .unwrap();
+    add_table(&db, 2);
+    let before = content(&db);
+    // Nothing overlaps this, and the deepest level is left alone.
+    db.suggest_compact_range(Some("zzz"), None::<&str>).unwrap();
+    db.wait_for_compact(&Default::default()).unwrap();
+    assert_eq!(names(&db, 0).len(), 1);
+    db.suggest_compact_range(None::<&str>, None::<&str>)
+        .unwrap();
+    db.wait_for_compact(&Default::default()).unwrap();
+    assert!(names(&db, 0).is_empty());
+    assert!(content(&db) == before);
+}
+
+#[test]
+fn level_0_is_promoted_if_its_tables_do_not_overlap() {
+    let fs = MemFs::new();
+    let db = open(&options(&fs));
+    db.promote_l0(2).unwrap();
+    for key in ["c", "a", "b"] {
+        db.put(key, "1").unwrap();
+        db.flush().unwrap();
+    }
+    let level0 = names(&db, 0);
+    for (level, said) in [
+        (0, "Invalid target level"),
+        (-1, "Invalid"),
+        (7, "does not exist"),
+    ] {
+        let e = db.promote_l0(level).unwrap_err();
+        assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+        assert!(e.to_string().contains(said), "{e}");
+    }
+    db.promote_l0(2).unwrap();
+    assert_eq!(names(&db, 2), level0);
+    db.put("a", "2").unwrap();
+    db.flush().unwrap();
+    let e = db.promote_l0(2).unwrap_err();
+    assert!(e.to_string().contains("must be empty"), "{e}");
+    db.put("a", "3").unwrap();
+    db.flush().unwrap();
+    let e = db.promote_l0(1).unwrap_err();
+    assert!(e.to_string().contains("overlapping"), "{e}");
+    drop(db);
+    let db = open(&options(&fs));
+    assert_eq!(names(&db, 2), level0);
+    assert_eq!(db.get("a").unwrap().as_deref(), Some(&b"3"[..]));
 }

@@ -294,6 +294,77 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
             .compact_files(cf, &names, output_level, &opts.spec)
     }
 
+    /// Makes background threads compact the tables of the default column family that overlap the
+    /// keys from `start` to `end`, both inclusive, `None` being open, as soon as nothing is more
+    /// urgent; but not those of the deepest level with data. Returns at once, and flushes nothing.
+    /// The suggestion is forgotten when the database is closed. Like RocksDB's experimental
+    /// `SuggestCompactRange`; not in the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// The failure that stopped writes; `NotSupported` from an instance that only reads.
+    pub fn suggest_compact_range<S: AsRef<[u8]>, E: AsRef<[u8]>>(
+        &self,
+        start: Option<S>,
+        end: Option<E>,
+    ) -> Result<(), Error> {
+        let (start, end) = (start.as_ref(), end.as_ref());
+        let cf = self.engine().default_cf();
+        let (start, end) = (start.map(AsRef::as_ref), end.map(AsRef::as_ref));
+        self.engine().suggest_compact_range(cf, start, end)
+    }
+
+    /// The same as [`suggest_compact_range`](Self::suggest_compact_range), for a column family.
+    ///
+    /// # Errors
+    /// As [`suggest_compact_range`](Self::suggest_compact_range).
+    pub fn suggest_compact_range_cf<S: AsRef<[u8]>, E: AsRef<[u8]>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        start: Option<S>,
+        end: Option<E>,
+    ) -> Result<(), Error> {
+        let (start, end) = (start.as_ref(), end.as_ref());
+        let (start, end) = (start.map(AsRef::as_ref), end.map(AsRef::as_ref));
+        self.engine()
+            .suggest_compact_range(cf.inner().data(), start, end)
+    }
+
+    /// Moves all tables of level 0 of the default column family to `target_level` as they are,
+    /// for instance after a load of sorted keys. Like RocksDB's experimental `PromoteL0`; not in
+    /// the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a level that does not exist, when tables of level 0 overlap or are
+    /// being compacted, and when a level down to the target has data; `Aborted` while another
+    /// compaction of the column family runs.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "blue")?;
+    /// db.flush()?;
+    /// db.promote_l0(3)?;
+    /// assert_eq!(db.live_files()?[0].level, 3);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn promote_l0(&self, target_level: i32) -> Result<(), Error> {
+        let cf = self.engine().default_cf();
+        self.engine().promote_l0(cf, target_level)
+    }
+
+    /// The same as [`promote_l0`](Self::promote_l0), for a column family.
+    ///
+    /// # Errors
+    /// As [`promote_l0`](Self::promote_l0).
+    pub fn promote_l0_cf(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        target_level: i32,
+    ) -> Result<(), Error> {
+        self.engine().promote_l0(cf.inner().data(), target_level)
+    }
+
     fn compact<S: AsRef<[u8]>, E: AsRef<[u8]>>(
         &self,
         cf: &Arc<ColumnFamilyData>,

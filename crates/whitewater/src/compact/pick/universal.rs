@@ -182,7 +182,7 @@ impl Picker<'_> {
             let (_, newer) = runs.split_last()?;
             let start = newer
                 .iter()
-                .position(|run| !run.busy && run.files.iter().any(|f| f.meta.need_compaction))?;
+                .position(|run| !run.busy && run.files.iter().any(|f| f.asks_for_compaction()))?;
             let idle = runs[start..].iter().take_while(|run| !run.busy).count();
             let many = idle > 1;
             return many

@@ -15,7 +15,7 @@ pub(crate) type Place = (usize, usize);
 /// The files that are due, by reason, and when the next one will be.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Marks {
-    /// Files that were made with a request for compaction.
+    /// Files that ask for compaction.
     pub requested: Vec<Place>,
     /// Files with no older data below, which hold entries that were kept only for snapshots.
     pub bottommost: Vec<Place>,
@@ -82,7 +82,7 @@ fn idle(
 /// data, files are already where they should be.
 fn requested(version: &Version, compacted: usize) -> Vec<Place> {
     let levels = version.last_of(compacted).max(1);
-    let asks = idle(version, 0..levels).filter(|(_, f)| f.meta.need_compaction);
+    let asks = idle(version, 0..levels).filter(|(_, f)| f.asks_for_compaction());
     asks.map(|(place, _)| place).collect()
 }
 
