@@ -34,7 +34,7 @@ pub fn footer(data: &[u8]) {
 pub(crate) fn without_checksums(table: &mut [u8]) {
     let offset = table.len().saturating_sub(FOOTER_LEN) as u64;
     if let Some(bytes) = table.last_chunk_mut::<FOOTER_LEN>()
-        && Footer::decode(bytes, offset).is_ok_and(|f| f.format_version < 6)
+        && Footer::decode(bytes, offset).is_ok_and(|f| (1..6).contains(&f.format_version))
     {
         bytes[0] = 0;
     }

@@ -1,4 +1,4 @@
-//! Block-based tables: RocksDB's sorted files.
+//! Tables: RocksDB's sorted files. Block-based ones, and its two other formats.
 //!
 //! [`TableBuilder`] writes a table, [`Table`] reads one. `docs/format/sst.md` describes the
 //! format.
@@ -30,6 +30,7 @@ pub use compress::{
 };
 pub use events::{BlockCompression, BlockKind, BlockStep, FilterEvent, TableEvents};
 pub use filter::{FilterPolicy, PrefixTransform};
+pub use format::plain::PlainEncoding;
 pub use format::properties::{External, TableProperties};
 pub use options::caching::{
     MetadataCacheOptions, MetadataPlacement, PinningTier, PrepopulateBlockCache,
@@ -38,8 +39,9 @@ pub use options::index_type::{DataBlockIndexType, IndexType};
 pub use options::read_limits::ReadLimits;
 pub use options::read_options::{TableReadOptions, TableReaderOptions};
 pub use options::table_builder_options::TableBuilderOptions;
+pub use options::table_format::{CuckooTableOptions, PlainTableOptions, TableFormat};
 pub use options::table_options::TableOptions;
 pub use read::block_list::{BlockInfo, BlockRole};
 pub use read::filter_reader::FilterQuery;
 pub use read::table::Table;
-pub use write::table_builder::TableBuilder;
+pub use write::any_builder::TableBuilder;

@@ -21,26 +21,36 @@ const FLOORS: &[&[&str]] = &[
     &["format::block"],
     &["format::block_builder", "format::index_format"],
     &["format::properties"],
+    &["format::plain", "format::cuckoo"],
     &["compress", "filter"],
     &[
         "options::index_type",
         "options::read_limits",
         "options::caching",
     ],
-    &["options::table_options", "options::read_options"],
+    &[
+        "options::table_options",
+        "options::table_format",
+        "options::read_options",
+    ],
     &["options::table_builder_options"],
     // `read` and `write` do not import from each other: see `WINGS`.
     &[
         "read::read_buffer",
         "read::readahead",
         "write::cache_warmer",
+        "write::entry_check",
+        "write::plain_index",
+        "write::cuckoo_places",
     ],
     &[
         "read::block_file",
         "read::index_prefix_array",
         "read::table_filter",
         "write::block_sink",
+        "write::bare_file",
     ],
+    &["read::plain_data", "read::cuckoo_data"],
     &[
         "read::table",
         "write::data_blocks",
@@ -61,8 +71,10 @@ const FLOORS: &[&[&str]] = &[
         "read::block_list",
         "read::open",
         "write::table_builder",
+        "write::plain_builder",
+        "write::cuckoo_builder",
     ],
-    &["read::verify"],
+    &["read::verify", "write::any_builder"],
     &["fuzzing"],
 ];
 

@@ -115,13 +115,22 @@ pub fn open(
     let file = OsFs.open_random(path)?;
     let size = file.len()?;
     let properties = TableProperties::read(Arc::clone(&file), size)?;
-    let order = order_of(properties.comparator());
-    let options = TableReaderOptions {
-        comparator: InternalComparator::new(order.clone()),
-        largest_seqno,
-        ..TableReaderOptions::default()
+    let open = |order: UserComparator| {
+        let options = TableReaderOptions {
+            comparator: InternalComparator::new(order.clone()),
+            largest_seqno,
+            ..TableReaderOptions::default()
+        };
+        let table = Table::open(Arc::clone(&file), size, options)?;
+        Ok((Arc::new(table), order))
     };
-    Ok((Arc::new(Table::open(file, size, options)?), order))
+    let comparator = properties.comparator();
+    let known = comparator.is_some();
+    match open(order_of(comparator)) {
+        // A plain table does not say how it is sorted.
+        Err(e) if !known => open(UserComparator::ReverseBytewise).map_err(|_: Error| e),
+        other => other,
+    }
 }
 
 /// Read options for blocks that are read once.

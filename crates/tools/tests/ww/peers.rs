@@ -23,6 +23,9 @@ fn databases_of_rocksdb_are_shown_exactly() {
         "filters_partitioned",
         "wal_only",
         "wal_zstd",
+        "plain_tables",
+        "plain_fixed",
+        "cuckoo_tables",
     ] {
         let db = fixtures.join(name);
         let text = std::fs::read_to_string(fixtures.join(format!("{name}.json")));

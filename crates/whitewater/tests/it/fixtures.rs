@@ -196,6 +196,9 @@ whole!(
     wide_blob_ingest,
     compressions,
     ribbon_firstkey_78,
+    plain_tables,
+    plain_fixed,
+    cuckoo_tables,
 );
 
 /// This includes what RocksDB has logged, flushed, ingested and dropped.
@@ -212,6 +215,8 @@ fn a_repair_of_what_rocksdb_left_changes_no_value() {
         "filters_partitioned",
         "compressions",
         "ribbon_firstkey_78",
+        "plain_tables",
+        "cuckoo_tables",
     ] {
         let fixture = Fixture::load(name);
         for times in ["once", "twice"] {

@@ -2,16 +2,19 @@
 //!
 //! [`FilterBuilder`] (`builder`) writes RocksDB's FastLocalBloom (`bloom`), Ribbon filters
 //! (`ribbon`) and the Bloom filters before format version 5; [`Filter`] reads them. `policy` says
-//! which filter a table gets, `prefix` what part of a key is its prefix. Filters are hints: a
+//! which filter a table gets, `prefix` what part of a key is its prefix. `plain_bloom` are the
+//! filters of plain tables. Filters are hints: a
 //! filter that is unknown or malformed answers "maybe".
 
 mod bloom;
 mod builder;
+mod plain_bloom;
 mod policy;
 mod prefix;
 mod ribbon;
 
 pub(crate) use builder::{FilterBuilder, FilterSpec};
+pub(crate) use plain_bloom::{build as build_plain_bloom, plain_hash};
 pub use policy::FilterPolicy;
 pub use prefix::PrefixTransform;
 
@@ -48,6 +51,7 @@ enum Kind {
     FastLocal { probes: u8 },
     Legacy { probes: u8, lines: u32, line: u32 },
     Ribbon { seed: u8, blocks: u32 },
+    Plain(plain_bloom::Layout),
 }
 
 impl Filter {
@@ -73,6 +77,15 @@ impl Filter {
         Filter {
             data: block.slice(..len),
             kind,
+        }
+    }
+
+    /// The filter `data` of a plain table, with this number of cache lines.
+    pub(crate) fn of_plain_table(data: Bytes, lines: u32) -> Self {
+        let layout = plain_bloom::Layout::of(data.len(), lines);
+        Filter {
+            data,
+            kind: layout.map_or(Kind::Everything, Kind::Plain),
         }
     }
 
@@ -103,6 +116,7 @@ impl Filter {
                 line,
             } => probe_legacy(&self.data, hash32(key, LEGACY_SEED), probes, lines, line),
             Kind::Ribbon { seed, blocks } => probe_ribbon(&self.data, hash64(key), seed, blocks),
+            Kind::Plain(layout) => plain_bloom::may_match(layout, &self.data, plain_hash(key)),
         }
     }
 

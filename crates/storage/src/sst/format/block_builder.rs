@@ -90,6 +90,11 @@ impl BlockBuilder {
         self.finish_entry(shared, key);
     }
 
+    /// Makes the next entry a restart point.
+    pub(crate) fn restart(&mut self) {
+        self.since_restart = self.interval;
+    }
+
     /// Adds a restart point if one is due. Returns the length of the prefix to share.
     fn start_entry(&mut self, key: &[u8]) -> usize {
         if self.since_restart >= self.interval {

@@ -1,8 +1,11 @@
-//! The footer: the last 53 bytes of a table.
+//! The footer: the last 53 bytes of a table. Its magic number says of which kind the table is.
 //!
-//! Format versions 2 to 7 are read and written. Up to version 5 the footer has no checksum of its
-//! own. From version 6 on it has one. It then gives the metaindex by its size (the block ends where
-//! the footer begins), and the metaindex has the handle of the index.
+//! Format versions 2 to 7 of block-based tables are read and written. Up to version 5 the footer
+//! has no checksum of its own. From version 6 on it has one. It then gives the metaindex by its
+//! size (the block ends where the footer begins), and the metaindex has the handle of the index.
+//!
+//! Plain tables have format version 0, with a footer of the last 48 bytes, which lacks the type of
+//! checksum and the version. Cuckoo tables have version 1. No block of these has a trailer.
 
 use crate::checksum::{ChecksumType, checksum, context};
 use crate::coding::get_fixed32;
@@ -12,7 +15,10 @@ use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
 /// Length of the footers of format versions 1 and up.
 pub(crate) const FOOTER_LEN: usize = 53;
 
-/// The versions of tables that are read and written.
+/// Length of the footers of format version 0.
+pub(crate) const FOOTER_LEN_0: usize = 48;
+
+/// The versions of block-based tables that are read and written.
 pub(crate) const VERSIONS: std::ops::RangeInclusive<u32> = 2..=7;
 
 /// The first version in which footers have a checksum, checksums depend on the position of a block,
@@ -21,8 +27,12 @@ pub(crate) const CONTEXT_VERSION: u32 = 6;
 
 const MAGIC: u64 = 0x88e2_41b7_85f4_cff7;
 const LEGACY_MAGIC: u64 = 0xdb47_7524_8b80_fb57;
-const PLAIN_MAGICS: [u64; 2] = [0x8242_2296_63bf_9564, 0x4f34_18eb_7a8f_13b8];
+const PLAIN_MAGIC: u64 = 0x8242_2296_63bf_9564;
+const LEGACY_PLAIN_MAGIC: u64 = 0x4f34_18eb_7a8f_13b8;
 const CUCKOO_MAGIC: u64 = 0x9267_89d0_c5f1_7873;
+
+/// The version of footers of cuckoo tables.
+const CUCKOO_VERSION: u32 = 1;
 
 /// First bytes of the middle part from version 6 on.
 const EXTENDED_MAGIC: [u8; 4] = [0x3e, 0x00, 0x7a, 0x00];
@@ -30,9 +40,19 @@ const EXTENDED_MAGIC: [u8; 4] = [0x3e, 0x00, 0x7a, 0x00];
 /// Offset of the footer's own checksum, version 6 on.
 const CHECKSUM_AT: usize = 5;
 
+/// The kind of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum TableKind {
+    #[default]
+    BlockBased,
+    Plain,
+    Cuckoo,
+}
+
 /// The content of a footer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Footer {
+    pub(crate) kind: TableKind,
     pub(crate) format_version: u32,
     pub(crate) checksum: ChecksumType,
     pub(crate) metaindex: BlockHandle,
@@ -46,14 +66,29 @@ impl Footer {
     /// Decodes the footer that starts at `offset` of its file.
     ///
     /// # Errors
-    /// `Corruption` if the bytes are not the end of a table; `NotSupported` for other kinds of
-    /// tables and for versions outside 2 to 7.
+    /// `Corruption` if the bytes are not the end of a table; `NotSupported` for versions that
+    /// cannot be read.
     pub(crate) fn decode(bytes: &[u8; FOOTER_LEN], offset: u64) -> Result<Footer> {
         let magic = u64::from_le_bytes(*bytes.last_chunk().expect("53 bytes"));
-        check_magic(magic)?;
+        let (kind, versions) = match magic {
+            MAGIC => (TableKind::BlockBased, VERSIONS),
+            PLAIN_MAGIC => (TableKind::Plain, 1..=CONTEXT_VERSION - 1),
+            LEGACY_PLAIN_MAGIC => return decode_version_0(bytes),
+            CUCKOO_MAGIC => (TableKind::Cuckoo, 1..=CONTEXT_VERSION - 1),
+            LEGACY_MAGIC => {
+                return Err(Error::not_supported(
+                    "block-based table of format version 0",
+                ));
+            }
+            _ => {
+                return Err(Error::corruption(format_args!(
+                    "bad table magic number {magic:#018x}"
+                )));
+            }
+        };
         let (part, mut tail) = bytes[1..].split_at(40);
         let version = get_fixed32(&mut tail).expect("12 bytes");
-        if !VERSIONS.contains(&version) {
+        if !versions.contains(&version) {
             return Err(Error::not_supported(format_args!(
                 "table format version {version}"
             )));
@@ -67,14 +102,9 @@ impl Footer {
         if version >= CONTEXT_VERSION {
             return decode_extended(bytes, offset, version, ty);
         }
-        let mut part = part;
-        let (Some(metaindex), Some(index)) = (
-            BlockHandle::decode(&mut part),
-            BlockHandle::decode(&mut part),
-        ) else {
-            return Err(Error::corruption("bad block handle in table footer"));
-        };
+        let (metaindex, index) = decode_handles(part)?;
         Ok(Footer {
+            kind,
             format_version: version,
             checksum: ty,
             metaindex,
@@ -83,8 +113,30 @@ impl Footer {
         })
     }
 
+    /// The footer of a plain table.
+    pub(crate) fn plain(metaindex: BlockHandle) -> [u8; FOOTER_LEN_0] {
+        let mut out = Vec::with_capacity(FOOTER_LEN_0);
+        metaindex.encode(&mut out);
+        BlockHandle::default().encode(&mut out);
+        out.resize(40, 0);
+        out.extend_from_slice(&LEGACY_PLAIN_MAGIC.to_le_bytes());
+        out.try_into().expect("48 bytes")
+    }
+
+    /// The footer of a cuckoo table.
+    pub(crate) fn cuckoo(metaindex: BlockHandle) -> Footer {
+        Footer {
+            kind: TableKind::Cuckoo,
+            format_version: CUCKOO_VERSION,
+            checksum: ChecksumType::NoChecksum,
+            metaindex,
+            index: None,
+            base_context: 0,
+        }
+    }
+
     /// The bytes of the footer at `offset` of its file. From version 6 on the metaindex must end
-    /// there.
+    /// there. Not for plain tables.
     pub(crate) fn encode(&self, offset: u64) -> [u8; FOOTER_LEN] {
         let mut out = Vec::with_capacity(FOOTER_LEN);
         out.push(self.checksum as u8);
@@ -100,7 +152,12 @@ impl Footer {
         }
         out.resize(41, 0);
         out.extend_from_slice(&self.format_version.to_le_bytes());
-        out.extend_from_slice(&MAGIC.to_le_bytes());
+        let magic = match self.kind {
+            TableKind::BlockBased => MAGIC,
+            TableKind::Plain => PLAIN_MAGIC,
+            TableKind::Cuckoo => CUCKOO_MAGIC,
+        };
+        out.extend_from_slice(&magic.to_le_bytes());
         let mut out: [u8; FOOTER_LEN] = out.try_into().expect("53 bytes");
         if self.format_version >= CONTEXT_VERSION {
             let sum =
@@ -111,19 +168,26 @@ impl Footer {
     }
 }
 
-fn check_magic(magic: u64) -> Result<()> {
-    let kind = match magic {
-        MAGIC => return Ok(()),
-        LEGACY_MAGIC => "block-based table of format version 0",
-        CUCKOO_MAGIC => "cuckoo table",
-        m if PLAIN_MAGICS.contains(&m) => "plain table",
-        _ => {
-            return Err(Error::corruption(format_args!(
-                "bad table magic number {magic:#018x}"
-            )));
-        }
-    };
-    Err(Error::not_supported(kind))
+/// Decodes the footer of a plain table: handles and a magic number.
+fn decode_version_0(bytes: &[u8; FOOTER_LEN]) -> Result<Footer> {
+    let (metaindex, index) = decode_handles(&bytes[FOOTER_LEN - FOOTER_LEN_0..][..40])?;
+    Ok(Footer {
+        kind: TableKind::Plain,
+        format_version: 0,
+        checksum: ChecksumType::NoChecksum,
+        metaindex,
+        index: Some(index),
+        base_context: 0,
+    })
+}
+
+/// The handles of metaindex and index.
+fn decode_handles(mut part: &[u8]) -> Result<(BlockHandle, BlockHandle)> {
+    let mut next = || BlockHandle::decode(&mut part);
+    match (next(), next()) {
+        (Some(metaindex), Some(index)) => Ok((metaindex, index)),
+        _ => Err(Error::corruption("bad block handle in table footer")),
+    }
 }
 
 fn decode_extended(
@@ -152,6 +216,7 @@ fn decode_extended(
         return Err(Error::corruption("metaindex larger than its table"));
     };
     Ok(Footer {
+        kind: TableKind::BlockBased,
         format_version: version,
         checksum: ty,
         metaindex: BlockHandle {
@@ -174,6 +239,7 @@ mod tests {
 
     fn sample() -> [u8; FOOTER_LEN] {
         let footer = Footer {
+            kind: TableKind::BlockBased,
             format_version: 5,
             checksum: ChecksumType::CRC32c,
             metaindex: handle(1 << 40, 300),
@@ -190,6 +256,7 @@ mod tests {
             for checksum in (1..5).filter_map(ChecksumType::from_u8) {
                 let extended = format_version >= CONTEXT_VERSION;
                 let footer = Footer {
+                    kind: TableKind::BlockBased,
                     format_version,
                     checksum,
                     metaindex: handle(1 << 40, 300),
@@ -212,7 +279,13 @@ mod tests {
         let kind = |b: &[u8; FOOTER_LEN]| Footer::decode(b, 0).expect_err("bad").kind();
         let mut b = sample();
         b[45..].copy_from_slice(&CUCKOO_MAGIC.to_le_bytes());
+        assert_eq!(
+            Footer::decode(&b, 0).expect("a cuckoo table").kind,
+            TableKind::Cuckoo
+        );
+        b[41] = 6;
         assert_eq!(kind(&b), ErrorKind::NotSupported);
+        b[41] = 5;
         b[45..].copy_from_slice(&LEGACY_MAGIC.to_le_bytes());
         assert_eq!(kind(&b), ErrorKind::NotSupported);
         b[45] ^= 1;

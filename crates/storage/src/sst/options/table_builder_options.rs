@@ -4,13 +4,16 @@ use crate::key::InternalComparator;
 use crate::sst::compress::{CompressionOptions, CompressionType};
 use crate::sst::events::TableEvents;
 use crate::sst::filter::PrefixTransform;
+use crate::sst::options::table_format::TableFormat;
 use crate::sst::options::table_options::TableOptions;
 use std::sync::Arc;
 
 /// Options of building one table.
 #[derive(Debug, Clone, Default)]
 pub struct TableBuilderOptions {
-    /// The layout of the table.
+    /// The format of the table.
+    pub format: TableFormat,
+    /// The layout of the table, if it is block-based.
     pub table: TableOptions,
     /// The order of keys.
     pub comparator: InternalComparator,
@@ -29,6 +32,8 @@ pub struct TableBuilderOptions {
     pub merge_operator: String,
     /// The prefix extractor for the filter and for an index of type `HashSearch`.
     pub prefix_extractor: Option<Arc<dyn PrefixTransform>>,
+    /// Whether the filter of a plain table keeps the bits of a key together, if it is not 0.
+    pub bloom_locality: u32,
     /// The level that the table is for, which may decide the kind of filter; -1 for a flush.
     pub level: i32,
     /// Whether to write no filter, whatever the policy.

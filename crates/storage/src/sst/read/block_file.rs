@@ -103,6 +103,29 @@ impl BlockFile {
         Ok((whole.slice(..len), ty))
     }
 
+    /// The bytes at `handle`, which have no trailer.
+    pub(crate) fn read_bare(
+        &self,
+        handle: BlockHandle,
+        readahead: &mut ReadAhead,
+    ) -> Result<Bytes> {
+        match handle.offset.checked_add(handle.size) {
+            Some(end) if end <= self.size => {}
+            _ => return Err(self.bad(handle, "block handle points past the end of the table")),
+        }
+        // Read-ahead counts trailers. The last bytes are taken for one.
+        if let Some(size) = handle.size.checked_sub(TRAILER_LEN as u64)
+            && let Some(whole) = self.read_ahead(BlockHandle { size, ..handle }, readahead)?
+        {
+            return Ok(whole);
+        }
+        let whole = self.read_at(handle.offset, handle.size as usize)?;
+        if whole.len() as u64 != handle.size {
+            return Err(self.bad(handle, "short read of a block"));
+        }
+        Ok(whole)
+    }
+
     /// The block and its trailer at `handle`, which lies within the file: taken from `readahead`,
     /// or read together with what follows. `None` if no more than the block is to be read.
     fn read_ahead(&self, handle: BlockHandle, readahead: &mut ReadAhead) -> Result<Option<Bytes>> {

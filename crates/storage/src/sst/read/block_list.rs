@@ -68,12 +68,16 @@ impl Table {
         self.file.checksum
     }
 
-    /// The blocks of the table in the order of the file, without the metaindex.
+    /// The blocks of the table in the order of the file, without the metaindex. A plain or cuckoo
+    /// table has no data blocks in the file; those that its data are divided into stand for them.
     ///
     /// # Errors
     /// Those of reading the index.
     pub fn blocks(&self) -> Result<Vec<BlockInfo>> {
-        let mut blocks = vec![BlockInfo::new(BlockRole::Index, self.index_handle)];
+        let mut blocks = Vec::new();
+        if self.is_block_based() {
+            blocks.push(BlockInfo::new(BlockRole::Index, self.index_handle));
+        }
         for (name, &handle) in &self.metaindex {
             if name != META_INDEX {
                 let name = String::from_utf8_lossy(name).into_owned();
@@ -124,6 +128,9 @@ impl Table {
     /// # Errors
     /// `Corruption` naming file and offset; errors of reading the file.
     pub fn compression_of(&self, block: &BlockInfo) -> Result<u8> {
+        if !self.is_block_based() {
+            return Ok(0);
+        }
         let readahead = &mut ReadAhead::default();
         let (_, number) = self.file.read_raw(block.handle(), true, readahead)?;
         Ok(number)

@@ -2,8 +2,9 @@
 //!
 //! `read_buffer`: memory to read blocks into. `readahead`: how much to read at once.
 //! `block_file`: fetches blocks: bounds, checksum, decompression. `index_prefix_array`: a faster
-//! search in an index block. `table_filter`: the filter of an open table. `table`: the open table
-//! and its blocks, cached or not. `index_cursor`: walks the index. `filter_reader`: queries the
+//! search in an index block. `table_filter`: the filter of an open table. `plain_data`,
+//! `cuckoo_data`: the data of plain and cuckoo tables, made into data blocks. `table`: the open
+//! table and its blocks, cached or not. `index_cursor`: walks the index. `filter_reader`: queries the
 //! filter. `get`: point lookups. `table_iter`: the iterator. `size_estimates`: offsets and sizes
 //! of key ranges. `metadata_pinning`: puts index and filter blocks into memory or into the cache.
 //! `open`: opens a table. `verify`: checks a whole table. `block_list`: lists the blocks of a
@@ -11,6 +12,7 @@
 
 pub(crate) mod block_file;
 pub(crate) mod block_list;
+pub(crate) mod cuckoo_data;
 pub(crate) mod evict;
 pub(crate) mod filter_reader;
 pub(crate) mod get;
@@ -18,6 +20,7 @@ pub(crate) mod index_cursor;
 pub(crate) mod index_prefix_array;
 pub(crate) mod metadata_pinning;
 pub(crate) mod open;
+pub(crate) mod plain_data;
 pub(crate) mod read_buffer;
 pub(crate) mod readahead;
 pub(crate) mod size_estimates;

@@ -20,7 +20,9 @@ use crate::sst::format::index_format::IndexFormat;
 use crate::sst::format::properties::TableProperties;
 use crate::sst::options::read_options::BlockReadOptions;
 use crate::sst::read::block_file::BlockFile;
+use crate::sst::read::cuckoo_data::CuckooData;
 use crate::sst::read::index_prefix_array::IndexPrefixArray;
+use crate::sst::read::plain_data::PlainData;
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table_filter::TableFilter;
 use bytes::Bytes;
@@ -31,6 +33,8 @@ use std::fmt;
 /// An open table. Shared by many readers.
 pub struct Table {
     pub(crate) file: BlockFile,
+    /// How data blocks are read.
+    pub(crate) data: TableData,
     pub(crate) comparator: InternalComparator,
     /// The cache, and the table's id in it.
     pub(crate) cache: Option<(BlockCache, u64)>,
@@ -54,6 +58,28 @@ pub struct Table {
     /// Where the data blocks end.
     pub(crate) data_end: u64,
     pub(crate) file_number: u64,
+}
+
+/// How the data blocks of a table are read.
+#[derive(Debug)]
+pub(crate) enum TableData {
+    /// As they are in the file: the table is block-based.
+    Blocks,
+    /// They are made of the data of a plain table.
+    Plain(PlainData),
+    /// They are made of the data of a cuckoo table.
+    Cuckoo(CuckooData),
+}
+
+impl TableData {
+    /// Bytes of memory held, without the struct itself.
+    fn memory_usage(&self) -> usize {
+        match self {
+            TableData::Blocks => 0,
+            TableData::Plain(data) => data.memory_usage(),
+            TableData::Cuckoo(data) => data.memory_usage(),
+        }
+    }
 }
 
 /// What an open table keeps of its index and filter besides their only block, or their top block.
@@ -91,6 +117,7 @@ impl Table {
         let charged = self.pinned.charge.as_ref().map_or(0, Charge::bytes);
         let held = size_of::<Self>()
             + self.index.data().len()
+            + self.data.memory_usage()
             + (self.index_prefix_array.as_ref()).map_or(0, IndexPrefixArray::memory_usage)
             + self.filter.memory_usage()
             + self.properties.memory_usage()
@@ -106,6 +133,12 @@ impl Table {
 impl Table {
     pub(crate) fn file(&self) -> &BlockFile {
         &self.file
+    }
+
+    /// Whether the table is block-based. Otherwise it has no filter, the index is in memory only,
+    /// and meta blocks have no trailers.
+    pub(crate) fn is_block_based(&self) -> bool {
+        matches!(self.data, TableData::Blocks)
     }
 
     pub(crate) fn index(&self) -> &Block {
@@ -218,9 +251,13 @@ impl Table {
             Some(bytes) => bytes,
             None => {
                 let detach = read_options.fill_cache && self.cache.is_some();
-                let read = || {
-                    self.file
-                        .read(handle, read_options.verify, dictionary, readahead, detach)
+                let file = &self.file;
+                let read = || match &self.data {
+                    TableData::Blocks => {
+                        file.read(handle, read_options.verify, dictionary, readahead, detach)
+                    }
+                    TableData::Plain(data) => data.load(file, handle, readahead),
+                    TableData::Cuckoo(data) => data.load(file, handle),
                 };
                 let events = self.file.events.as_deref();
                 let bytes = timed(events, BlockStep::Read, || read_options.limits.run(read))?;

@@ -55,6 +55,22 @@ impl TableFilter {
         }
     }
 
+    /// The same for a plain table: its filter holds prefixes if it was written with a prefix
+    /// extractor, and whole keys otherwise.
+    pub(crate) fn of_plain_table(
+        properties: &TableProperties,
+        transform: Option<&Arc<dyn PrefixTransform>>,
+    ) -> Self {
+        let written_with = properties.raw.get(name::PREFIX_EXTRACTOR);
+        let written_with = written_with.filter(|name| !matches!(&name[..], b"" | b"nullptr"));
+        let same = |t: &&Arc<dyn PrefixTransform>| written_with == Some(&t.name().into_bytes());
+        TableFilter {
+            blocks: FilterBlocks::None,
+            whole_keys: written_with.is_none(),
+            prefixes: transform.filter(same).cloned(),
+        }
+    }
+
     /// Whether it can answer any query.
     pub(crate) fn is_usable(&self) -> bool {
         self.whole_keys || self.prefixes.is_some()

@@ -8,7 +8,7 @@ use crate::sst::format::metaindex::META_PROPERTIES;
 use crate::sst::format::properties::name;
 use crate::sst::options::read_options::BlockReadOptions;
 use crate::sst::read::readahead::ReadAhead;
-use crate::sst::read::table::Table;
+use crate::sst::read::table::{Table, TableData};
 use crate::sst::read::table_filter::FilterBlocks;
 use crate::sst::read::table_iter::TableIter;
 use std::cmp::Ordering;
@@ -29,25 +29,10 @@ impl Table {
 
 /// Reads everything from the file, never from the cache.
 fn verify(table: &Table) -> Result<()> {
-    for (name, &handle) in &table.metaindex {
-        // The properties of an ingested file may have been rewritten in place. They were
-        // checked when the table was opened.
-        if name != META_PROPERTIES {
-            table
-                .file()
-                .read_raw(handle, true, &mut ReadAhead::default())?;
-        }
-    }
-    table
-        .file()
-        .read_raw(table.index_handle(), true, &mut ReadAhead::default())?;
-    match &table.filter.blocks {
-        FilterBlocks::Partitioned(top) => verify_filter_partitions(table, top)?,
-        FilterBlocks::Cached(cached) if cached.partitioned => {
-            let top = table.read_filter_top(cached.handle, BlockReadOptions::FROM_FILE)?;
-            verify_filter_partitions(table, &top)?;
-        }
-        FilterBlocks::None | FilterBlocks::Full(_) | FilterBlocks::Cached(_) => {}
+    match &table.data {
+        TableData::Blocks => verify_meta_blocks(table)?,
+        TableData::Plain(_) => {}
+        TableData::Cuckoo(data) => data.verify_hashes(table.file())?,
     }
     let points = verify_points(table)?;
     let tombstones = table.range_tombstones().len() as u64;
@@ -65,6 +50,30 @@ fn verify(table: &Table) -> Result<()> {
         ));
     }
     Ok(())
+}
+
+/// Checks the checksums of the blocks of a block-based table that are not data.
+fn verify_meta_blocks(table: &Table) -> Result<()> {
+    for (name, &handle) in &table.metaindex {
+        // The properties of an ingested file may have been rewritten in place. They were
+        // checked when the table was opened.
+        if name != META_PROPERTIES {
+            table
+                .file()
+                .read_raw(handle, true, &mut ReadAhead::default())?;
+        }
+    }
+    table
+        .file()
+        .read_raw(table.index_handle(), true, &mut ReadAhead::default())?;
+    match &table.filter.blocks {
+        FilterBlocks::Partitioned(top) => verify_filter_partitions(table, top),
+        FilterBlocks::Cached(cached) if cached.partitioned => {
+            let top = table.read_filter_top(cached.handle, BlockReadOptions::FROM_FILE)?;
+            verify_filter_partitions(table, &top)
+        }
+        FilterBlocks::None | FilterBlocks::Full(_) | FilterBlocks::Cached(_) => Ok(()),
+    }
 }
 
 fn verify_filter_partitions(table: &Table, top: &Block) -> Result<()> {

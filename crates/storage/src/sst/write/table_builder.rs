@@ -1,8 +1,8 @@
-//! The table builder.
+//! The builder of block-based tables.
 //!
 //! Full data blocks go to [`DataBlocks`], which compresses and writes them, and may hold them for
 //! a while. So the handle of a block is only known at the end. Index entries, filter hashes and
-//! range tombstones are collected, and written by [`TableBuilder::finish`] in RocksDB's order:
+//! range tombstones are collected, and written by [`BlockTableBuilder::finish`] in RocksDB's order:
 //! data, filter, index, dictionary, range tombstones, properties, metaindex, footer.
 //!
 //! Invariants:
@@ -11,14 +11,14 @@
 
 use crate::error::{Error, Result};
 use crate::fs::{BufferedWriter, WritableFile};
-use crate::key::{SequenceNumber, ValueType, append_internal_key, parse_internal_key, user_key};
+use crate::key::{SequenceNumber, ValueType, append_internal_key, user_key};
 use crate::planted;
 use crate::rangedel::RangeTombstone;
 use crate::sst::compress::{CompressionType, Compressor};
 use crate::sst::events::BlockKind;
 use crate::sst::filter::{FilterBuilder, FilterSpec};
 use crate::sst::format::block_builder::BlockBuilder;
-use crate::sst::format::footer::{CONTEXT_VERSION, Footer, VERSIONS};
+use crate::sst::format::footer::{CONTEXT_VERSION, Footer, TableKind, VERSIONS};
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::format::metaindex::{
     META_DICTIONARY, META_FULL_FILTER, META_INDEX, META_METADATA, META_PARTITIONED_FILTER,
@@ -30,6 +30,7 @@ use crate::sst::options::table_builder_options::TableBuilderOptions;
 use crate::sst::write::block_sink::BlockSink;
 use crate::sst::write::cache_warmer::CacheWarmer;
 use crate::sst::write::data_blocks::DataBlocks;
+use crate::sst::write::entry_check::{MAX_ENTRY, check_entry};
 use crate::sst::write::hash_index_builder::HashIndexBuilder;
 use crate::sst::write::index_builder::{IndexBuilder, IndexEntry};
 use crate::sst::write::table_properties::{base_context, set_index_properties, set_properties};
@@ -42,15 +43,12 @@ const WRITE_BUFFER: usize = 256 << 10;
 /// that size.
 const SIZE_DEVIATION: usize = 10;
 
-/// The largest entry in bytes. Offsets and lengths inside a block have 32 bits.
-const MAX_ENTRY: usize = 1 << 30;
-
 /// The entries of the metaindex: names and handles.
 type Metaindex = Vec<(&'static [u8], BlockHandle)>;
 
 /// Writes one table: points in ascending internal order, range tombstones in
-/// any order, then [`TableBuilder::finish`].
-pub struct TableBuilder {
+/// any order, then [`BlockTableBuilder::finish`].
+pub(crate) struct BlockTableBuilder {
     options: TableBuilderOptions,
     sink: BlockSink,
     data: DataBlocks,
@@ -73,33 +71,19 @@ pub struct TableBuilder {
     failed: Option<Error>,
 }
 
-impl std::fmt::Debug for TableBuilder {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("TableBuilder")
-            .field("file_number", &self.options.file_number)
-            .field("entries", &self.num_entries())
-            .field("offset", &self.sink.offset())
-            .finish_non_exhaustive()
-    }
-}
-
-impl TableBuilder {
+impl BlockTableBuilder {
     /// Starts a table in the empty `file`.
     ///
     /// # Errors
     /// `NotSupported` for compressions, checksums and format versions that cannot be written;
-    /// `InvalidArgument` for a file that is not empty, and for an index of type `HashSearch`
-    /// without a prefix extractor.
-    pub fn new(options: TableBuilderOptions, file: Box<dyn WritableFile>) -> Result<Self> {
+    /// `InvalidArgument` for an index of type `HashSearch` without a prefix extractor.
+    pub(crate) fn new(options: TableBuilderOptions, file: Box<dyn WritableFile>) -> Result<Self> {
         let table = &options.table;
         if !VERSIONS.contains(&table.format_version) {
             return Err(Error::not_supported(format_args!(
                 "writing tables of format version {}",
                 table.format_version
             )));
-        }
-        if !file.is_empty() {
-            return Err(Error::invalid("a table needs an empty file"));
         }
         let codec_options = options.compression_options;
         codec_options.check("compression_opts", options.compression)?;
@@ -112,7 +96,7 @@ impl TableBuilder {
         };
         let codec = options.compression;
         let file = BufferedWriter::new(file, WRITE_BUFFER);
-        Ok(TableBuilder {
+        Ok(BlockTableBuilder {
             sink: BlockSink::new(file, table.checksum, base_context(&options))
                 .with_cache_warmer(CacheWarmer::new(&options))
                 .with_events(options.events.clone()),
@@ -144,9 +128,14 @@ impl TableBuilder {
     /// # Errors
     /// `InvalidArgument` for a key out of order, a range tombstone, or an entry of 1 GiB or more;
     /// a failure of the file, which all later calls return, too.
-    pub fn add(&mut self, internal_key: &[u8], value: &[u8]) -> Result<()> {
+    pub(crate) fn add(&mut self, internal_key: &[u8], value: &[u8]) -> Result<()> {
         self.check_usable()?;
-        let (seq, ty) = self.check_entry(internal_key, value)?;
+        let (seq, ty) = check_entry(
+            &self.options.comparator,
+            &self.last_key,
+            internal_key,
+            value,
+        )?;
         if self.block_is_full(internal_key, value) {
             let result = self.flush_block();
             self.latch(result)?;
@@ -189,7 +178,7 @@ impl TableBuilder {
     ///
     /// # Errors
     /// `InvalidArgument` for a range tombstone of 1 GiB or more; an earlier failure.
-    pub fn add_range_tombstone(&mut self, tombstone: &RangeTombstone) -> Result<()> {
+    pub(crate) fn add_range_tombstone(&mut self, tombstone: &RangeTombstone) -> Result<()> {
         self.check_usable()?;
         if tombstone.start.len().saturating_add(tombstone.end.len()) >= MAX_ENTRY {
             return Err(Error::invalid("range tombstone of 1 GiB or more"));
@@ -207,7 +196,7 @@ impl TableBuilder {
 
     /// Approximate size of the file in bytes if it were finished now. Blocks that are held until
     /// the compression dictionary is made do not count.
-    pub fn file_size(&self) -> u64 {
+    pub(crate) fn file_size(&self) -> u64 {
         let block = if self.block.is_empty() {
             0
         } else {
@@ -219,7 +208,7 @@ impl TableBuilder {
     }
 
     /// Approximate size of the index in bytes.
-    pub fn index_size(&self) -> usize {
+    pub(crate) fn index_size(&self) -> usize {
         self.index.estimated_len()
     }
 
@@ -230,7 +219,7 @@ impl TableBuilder {
     }
 
     /// The number of points added so far.
-    pub fn num_entries(&self) -> u64 {
+    pub(crate) fn num_entries(&self) -> u64 {
         self.properties.num_entries - self.properties.num_range_deletions
     }
 
@@ -240,7 +229,7 @@ impl TableBuilder {
     /// # Errors
     /// A failure of the file, now or earlier; `InvalidArgument` for an index or range tombstones
     /// of 4 GiB or more, which could not be read again. The file is unusable then.
-    pub fn finish(mut self) -> Result<(TableProperties, u64)> {
+    pub(crate) fn finish(mut self) -> Result<(TableProperties, u64)> {
         self.check_usable()?;
         self.flush_block()?;
         if let Some(last) = self.pending.take() {
@@ -283,6 +272,7 @@ impl TableBuilder {
         }
         let metaindex = self.sink.append(block.finish(), CompressionType::None)?;
         let footer = Footer {
+            kind: TableKind::BlockBased,
             format_version,
             checksum: self.options.table.checksum,
             metaindex,
@@ -313,25 +303,6 @@ impl TableBuilder {
             self.failed = Some(e.clone());
         }
         result
-    }
-
-    /// Checks order, type and size of an entry (I1).
-    fn check_entry(&self, key: &[u8], value: &[u8]) -> Result<(SequenceNumber, ValueType)> {
-        let parsed = parse_internal_key(key)
-            .map_err(|e| Error::invalid(format_args!("entry refused: {e}")))?;
-        let (seq, ty) = (parsed.seq, parsed.ty);
-        if ty == ValueType::RangeDeletion {
-            return Err(Error::invalid("range tombstone among the points"));
-        }
-        if key.len().saturating_add(value.len()) >= MAX_ENTRY {
-            return Err(Error::invalid("entry of 1 GiB or more"));
-        }
-        let ascends = self.last_key.is_empty()
-            || self.options.comparator.compare(&self.last_key, key) == Ordering::Less;
-        if !ascends {
-            return Err(Error::invalid("table keys out of order"));
-        }
-        Ok((seq, ty))
     }
 
     fn see_sequence(&mut self, seq: SequenceNumber) {

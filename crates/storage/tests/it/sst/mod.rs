@@ -3,6 +3,7 @@
 mod damage;
 mod files;
 pub mod fixtures;
+mod formats;
 mod interop;
 mod layouts;
 mod round_trip;

@@ -1,5 +1,8 @@
 //! Opens a table: reads the footer at the end of the file, then the blocks that it leads to.
+//!
+//! * `bare`: opens plain and cuckoo tables, whose blocks have no trailers.
 
+mod bare;
 #[cfg(test)]
 mod tests;
 
@@ -12,7 +15,7 @@ use crate::rangedel::RangeTombstone;
 use crate::sst::compress::Dictionary;
 use crate::sst::filter::Filter;
 use crate::sst::format::block::{Block, Cursor, EntryLayout};
-use crate::sst::format::footer::{FOOTER_LEN, Footer};
+use crate::sst::format::footer::{FOOTER_LEN, Footer, TableKind};
 use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
 use crate::sst::format::index_format::IndexFormat;
 use crate::sst::format::metaindex::{
@@ -24,7 +27,7 @@ use crate::sst::options::read_options::TableReaderOptions;
 use crate::sst::read::block_file::BlockFile;
 use crate::sst::read::metadata_pinning::FoundFilter;
 use crate::sst::read::readahead::ReadAhead;
-use crate::sst::read::table::{PinnedMetadata, Table};
+use crate::sst::read::table::{PinnedMetadata, Table, TableData};
 use crate::sst::read::table_filter::{FilterBlocks, TableFilter};
 use bytes::Bytes;
 use std::collections::BTreeMap;
@@ -74,6 +77,7 @@ fn open(file: Arc<dyn RandomAccessFile>, size: u64, options: TableReaderOptions)
     let mut opener = Opener {
         file: BlockFile::new(file, size, &footer, options.events.clone()),
         tail: &mut tail,
+        bare: footer.kind != TableKind::BlockBased,
     };
     let metaindex = opener.metaindex(footer.metaindex)?;
     let Some(&properties_at) = metaindex.get(META_PROPERTIES) else {
@@ -86,6 +90,20 @@ fn open(file: Arc<dyn RandomAccessFile>, size: u64, options: TableReaderOptions)
     check_timestamps(&properties, &options).map_err(|e| blame(&opener, e))?;
     let global_seqno =
         global_seqno(&properties, options.largest_seqno).map_err(|e| blame(&opener, e))?;
+    let cache = options.block_cache.clone().map(|cache| {
+        let id = cache_id(&cache, &properties);
+        (cache, id)
+    });
+    if opener.bare {
+        let found = bare::Found {
+            kind: footer.kind,
+            properties,
+            metaindex,
+            cache,
+            global_seqno,
+        };
+        return bare::open(opener.file, found, &options);
+    }
     let index_format = index_format(&properties).map_err(|e| blame(&opener, e))?;
     let Some(index_handle) = footer.index.or_else(|| metaindex.get(META_INDEX).copied()) else {
         return Err(opener.bad(footer.metaindex, "table without an index"));
@@ -113,12 +131,9 @@ fn open(file: Arc<dyn RandomAccessFile>, size: u64, options: TableReaderOptions)
         0 => index_handle.offset.min(footer.metaindex.offset),
         n => n.min(size),
     };
-    let cache = options.block_cache.map(|cache| {
-        let id = cache_id(&cache, &properties);
-        (cache, id)
-    });
     let mut table = Table {
         file: opener.file,
+        data: TableData::Blocks,
         comparator: options.comparator,
         cache,
         properties,
@@ -147,6 +162,7 @@ fn properties(file: Arc<dyn RandomAccessFile>, size: u64) -> Result<TablePropert
     let mut opener = Opener {
         file: BlockFile::new(file, size, &footer, None),
         tail: &mut tail,
+        bare: footer.kind != TableKind::BlockBased,
     };
     let metaindex = opener.metaindex(footer.metaindex)?;
     match metaindex.get(META_PROPERTIES) {
@@ -253,6 +269,8 @@ fn cache_id(cache: &BlockCache, properties: &TableProperties) -> u64 {
 struct Opener<'a> {
     file: BlockFile,
     tail: &'a mut ReadAhead,
+    /// Whether blocks have no trailers.
+    bare: bool,
 }
 
 impl Opener<'_> {
@@ -261,7 +279,11 @@ impl Opener<'_> {
     }
 
     fn block(&mut self, handle: BlockHandle) -> Result<Block> {
-        let bytes = self.file.read(handle, true, None, self.tail, true)?;
+        let bytes = if self.bare {
+            Bytes::copy_from_slice(&self.file.read_bare(handle, self.tail)?)
+        } else {
+            self.file.read(handle, true, None, self.tail, true)?
+        };
         Block::new(bytes).map_err(|e| self.file.blame(e, handle))
     }
 
@@ -285,7 +307,9 @@ impl Opener<'_> {
         // The checksum is reported below: a mismatch need not be damage.
         let events = self.file.events.take();
         let block = match self.block(handle) {
-            Err(e) if e.kind() == ErrorKind::Corruption => self.rewritten_properties(handle, e),
+            Err(e) if e.kind() == ErrorKind::Corruption && !self.bare => {
+                self.rewritten_properties(handle, e)
+            }
             other => other,
         };
         let matches = match &block {
@@ -294,6 +318,7 @@ impl Opener<'_> {
         };
         if let (Some(events), Some(matches)) = (&events, matches)
             && self.file.checksum != ChecksumType::NoChecksum
+            && !self.bare
         {
             events.checksum(matches);
         }
