@@ -72,12 +72,7 @@ pub use merge_operands::GetMergeOperandsOptions;
 pub use merge_operator::MergeOperands;
 pub use options::{
     BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, BottommostLevelCompaction,
-    Cache, ChecksumType, CompactOptions, CompactionOptions, CompactionPri, DBCompactionStyle,
-    DBCompressionType, DBPath, DBRecoveryMode, DataBlockIndexType, FifoCompactOptions,
-    FileChecksum, FlushOptions, InfoLogger, IngestExternalFileOptions, LruCacheOptions,
-    MemtableFactory, Options, PrepopulateBlockCache, ReadOptions, ReadTier, SstFileManager,
-    UniversalCompactOptions, UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess,
-    WriteBufferManager, WriteOptions,
+Cache, ChecksumType, CompactOptions, CompactionOptions, CompactionPri, CuckooTableOptions, DBCompactionStyle, DBCompressionType, DBPath, DBRecoveryMode, DataBlockIndexType, FifoCompactOptions, FileChecksum, FlushOptions, InfoLogger, IngestExternalFileOptions, KeyEncodingType, LruCacheOptions, MemtableFactory, Options, PlainTableFactoryOptions, PrepopulateBlockCache, ReadOptions, ReadTier, SstFileManager, UniversalCompactOptions, UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess, WriteBufferManager, WriteOptions,
 };
 pub use pinnable::DBPinnableSlice;
 pub use slice_transform::SliceTransform;

@@ -53,6 +53,7 @@ impl ExternalTable {
         let now = unix_seconds();
         let compression = options.external_compression();
         let table = TableBuilderOptions {
+            format: options.table_factory,
             table: options.table.clone(),
             comparator: InternalComparator::new(options.comparator.clone()),
             compression: compression.ty,
@@ -63,6 +64,7 @@ impl ExternalTable {
             merge_operator: (options.merge_operator.as_ref())
                 .map_or_else(String::new, |m| m.name().to_owned()),
             prefix_extractor: (options.prefix_extractor.as_ref()).map(|p| p.shared()),
+            bloom_locality: options.bloom_locality,
             level: -1,
             skip_filters: false,
             creation_time: now,

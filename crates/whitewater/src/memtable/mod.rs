@@ -104,6 +104,8 @@ pub(crate) struct Memtable {
     max_successive_merges: usize,
     /// Whether the column family has a merge operator.
     takes_merges: bool,
+    /// Whether the tables that it is flushed to can hold range deletions.
+    takes_range_deletions: bool,
     /// Number of range tombstones that make it full; 0 is no limit.
     max_tombstones: usize,
     /// Its part of a memory budget. Fields are dropped in order, so it is returned
@@ -217,6 +219,7 @@ impl Memtable {
                 .then(|| Arc::new(Values::new(options.inplace_update_num_locks))),
             max_successive_merges: options.max_successive_merges,
             takes_merges: options.merge_operator.is_some(),
+            takes_range_deletions: options.takes_range_deletions(),
             max_tombstones: options.memtable_max_range_deletions as usize,
             charge: home.budget_client.map(|budget_client| {
                 MemoryCharge::new(budget_client.clone(), options.write_buffer_size)
@@ -392,6 +395,11 @@ impl Memtable {
     #[inline]
     pub fn takes_merges(&self) -> bool {
         self.takes_merges
+    }
+
+    /// Whether the tables that it is flushed to can hold range deletions.
+    pub fn takes_range_deletions(&self) -> bool {
+        self.takes_range_deletions
     }
 
     /// Whether it has reached its size limit.

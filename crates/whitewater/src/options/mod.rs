@@ -6,7 +6,7 @@
 //! * [`compaction`]: compaction styles and their options.
 //! * [`metrics`]: how statistics are published; [`paths`]: where tables are put.
 //! * [`prefix`]: prefix extractors; [`memtable_kind`]: the structures of memtables; `memtable`:
-//!   their names.
+//!   their names. `table_format`: formats of tables.
 //! * [`commit_protocol`]: how concurrent writes are committed; [`write_policy`]: when prepared
 //!   transactions are inserted.
 //! * [`cache`]: block caches; [`file_checksum`]: checksums of whole tables.
@@ -37,6 +37,7 @@ pub(crate) mod read;
 pub mod rows;
 pub(crate) mod sanitize;
 pub(crate) mod table;
+pub(crate) mod table_format;
 pub(crate) mod text;
 pub(crate) mod write_policy;
 
@@ -51,7 +52,7 @@ use whitewater_storage::fs::{Fs, SharedAccess};
 use whitewater_storage::key::UserComparator;
 use whitewater_storage::sst::{
     CompressionOptions, CompressionType, DataBlockIndexType, FilterPolicy, IndexType,
-    MetadataCacheOptions, PrepopulateBlockCache, TableOptions,
+    MetadataCacheOptions, PrepopulateBlockCache, TableFormat, TableOptions,
 };
 use whitewater_storage::wal::RecoveryMode;
 use whitewater_storage::{Error, Result};
@@ -276,6 +277,8 @@ option_struct! {
     /// Options of one column family.
     #[derive(Clone)]
     pub(crate) struct CfOptions {
+        /// The format of new tables. Tables of all formats are read.
+        table_factory: TableFormat = TableFormat::BlockBased, check table_format::check_numbers;
         /// Size at which a memtable is switched and flushed. Bytes.
         write_buffer_size: usize = 64 << 20, into 64 << 10..=64 << 30, changes live;
         /// Size of one arena block. Bytes; 0 is an eighth of the write buffer,
@@ -378,7 +381,8 @@ option_struct! {
         disable_auto_compactions: bool = false, changes live;
         /// Write no filters for tables of the last level that has data.
         optimize_filters_for_hits: bool = false;
-        /// Hint without effect: all bits of a key are in one cache line.
+        /// Keep the bits of a key together in the Bloom filter of a plain table, if it is not 0.
+        /// Without effect on other filters: their bits of a key are in one cache line.
         bloom_locality: u32 = 0;
         /// Hint without effect: the I/O of flushes and compactions is timed whenever statistics are
         /// on.
@@ -730,6 +734,7 @@ impl CfOptions {
         self.check()?;
         self.check_paths()?;
         memtable::check_fit(self)?;
+        table_format::check_fit(self)?;
         if self.table.index_type == IndexType::HashSearch && self.prefix_extractor.is_none() {
             return Err(Error::invalid(
                 "option index_type = kHashSearch needs a prefix_extractor",

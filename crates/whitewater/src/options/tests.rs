@@ -28,6 +28,7 @@ fn another(name: &str, old: &str) -> String {
         "memtable_prefix_bloom_size_ratio" => "0.125".into(),
         "memtable_protection_bytes_per_key" => "8".into(),
         "prefix_extractor" => "rocksdb.FixedPrefix.4".into(),
+        "table_factory" => TableFormat::parse("CuckooTable").unwrap().print(),
         "compaction_style" => "kCompactionStyleUniversal".into(),
         "compaction_pri" => "kRoundRobin".into(),
         "compaction_options_universal" => old.replace("size_ratio=1", "size_ratio=7"),

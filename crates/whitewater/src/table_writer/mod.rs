@@ -64,7 +64,7 @@ use whitewater_storage::key::{
 use whitewater_storage::manifest::{BlobFileMetaData, BlobGarbage, FileMetaData};
 use whitewater_storage::planted;
 use whitewater_storage::rangedel::RangeTombstone;
-use whitewater_storage::sst::{TableBuilder, TableBuilderOptions, TableProperties};
+use whitewater_storage::sst::{TableBuilder, TableBuilderOptions, TableFormat, TableProperties};
 use whitewater_storage::{Result, filename};
 
 /// What all table writers of a database share.
@@ -238,25 +238,14 @@ pub(crate) fn write_tables(
         history_low: spec.history_low,
     };
     let obsolete_tombstones = rules.obsolete_tombstones();
-    let tombstones = Splitter::new(&ctx.comparator.user, rules.kept_tombstones());
-    let mut outputs = Outputs {
-        ctx,
-        spec,
-        tombstones,
-        overlap: Grandparents::new(
-            ctx.comparator,
-            spec.grandparents,
-            ctx.options.compaction_bytes(),
-        ),
-        open: None,
-        files: Vec::new(),
-        held: Held::default(),
-        blobs: BlobFlow::default(),
-        blob_output: blob_output::is_wanted(ctx.options, spec.level)
-            .then(|| BlobOutput::new(OutputFiles::of(ctx, spec), ctx.options))
-            .transpose()?,
-        created: Vec::new(),
-    };
+    let kept = rules.kept_tombstones();
+    let format = format_for(ctx.options.table_factory, !kept.is_empty());
+    let mut outputs = Outputs::new(ctx, spec, format, kept);
+    let most_overlap = ctx.options.compaction_bytes();
+    outputs.overlap = Grandparents::new(ctx.comparator, spec.grandparents, most_overlap);
+    outputs.blob_output = blob_output::is_wanted(ctx.options, spec.level)
+        .then(|| BlobOutput::new(OutputFiles::of(ctx, spec), ctx.options))
+        .transpose()?;
     let cancel = [ctx.cancel, input.abandoned];
     let source = Source::new(input.source, ctx.comparator, input.part, cancel)
         .counting_blobs(input.counts_garbage);
@@ -295,29 +284,40 @@ pub(crate) fn write_verbatim(
 ) -> Result<Vec<FileMetaData>> {
     let fragments = FragmentedTombstones::new(&tombstones, &ctx.comparator.user);
     drop(tombstones);
-    let mut outputs = Outputs {
+    // A cuckoo table has no room for several versions of a key.
+    let format = match ctx.options.table_factory {
+        TableFormat::Cuckoo(_) => TableFormat::BlockBased,
+        format => format_for(
+            format,
+            fragments.iter(&ctx.comparator.user).next().is_some(),
+        ),
+    };
+    let mut outputs = Outputs::new(
         ctx,
         spec,
-        tombstones: Splitter::new(
-            &ctx.comparator.user,
-            fragments.iter(&ctx.comparator.user).collect(),
-        ),
-        overlap: Grandparents::new(ctx.comparator, &[], u64::MAX),
-        open: None,
-        files: Vec::new(),
-        held: Held::default(),
-        blobs: BlobFlow::default(),
-        blob_output: None,
-        created: Vec::new(),
-    };
+        format,
+        fragments.iter(&ctx.comparator.user).collect(),
+    );
     outputs.copy_all(&mut source)?;
     Ok(outputs.keep().0)
+}
+
+/// The format of the tables of a job, if the column family's tables have `wanted`. Only block-based
+/// ones can hold range tombstones. Where another format is wanted, `delete_range` is refused, but
+/// logs and older tables may have some.
+fn format_for(wanted: TableFormat, with_range_tombstones: bool) -> TableFormat {
+    if with_range_tombstones {
+        TableFormat::BlockBased
+    } else {
+        wanted
+    }
 }
 
 /// The tables written so far and the one being written.
 struct Outputs<'a> {
     ctx: &'a OutputContext<'a>,
     spec: &'a OutputSpec<'a>,
+    format: TableFormat,
     tombstones: Splitter<'a>,
     overlap: Grandparents<'a>,
     open: Option<OpenOutput>,
@@ -345,6 +345,30 @@ struct OpenOutput {
     oldest_blob_file: u64,
     /// The internal key added last.
     last_key: Vec<u8>,
+}
+
+impl<'a> Outputs<'a> {
+    /// Tables that end by size only, and no blob files.
+    fn new(
+        ctx: &'a OutputContext<'a>,
+        spec: &'a OutputSpec<'a>,
+        format: TableFormat,
+        tombstones: Vec<RangeTombstone>,
+    ) -> Self {
+        Outputs {
+            ctx,
+            spec,
+            format,
+            tombstones: Splitter::new(&ctx.comparator.user, tombstones),
+            overlap: Grandparents::new(ctx.comparator, &[], u64::MAX),
+            open: None,
+            files: Vec::new(),
+            held: Held::default(),
+            blobs: BlobFlow::default(),
+            blob_output: None,
+            created: Vec::new(),
+        }
+    }
 }
 
 impl Outputs<'_> {
@@ -467,6 +491,7 @@ impl Outputs<'_> {
         self.created.push(number);
         let Output { file, digest } = OutputFiles::of(ctx, self.spec).create_table(number)?;
         let options = TableBuilderOptions {
+            format: self.format,
             table: ctx.options.table.clone(),
             comparator: ctx.comparator.clone(),
             compression: self.spec.compression.ty,
@@ -480,6 +505,7 @@ impl Outputs<'_> {
             merge_operator: (ctx.options.merge_operator.as_ref())
                 .map_or_else(String::new, |m| m.name().to_owned()),
             prefix_extractor: (ctx.options.prefix_extractor.as_ref()).map(|p| p.shared()),
+            bloom_locality: ctx.options.bloom_locality,
             level: if self.spec.flush {
                 -1
             } else {

@@ -18,6 +18,7 @@ mod matrix;
 mod options;
 mod paths;
 mod python;
+mod table_formats;
 mod timestamps;
 pub mod tools;
 mod transactions;

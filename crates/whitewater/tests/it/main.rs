@@ -69,6 +69,7 @@ mod sst_file_manager;
 mod statistics;
 mod styles;
 mod subcompactions;
+mod table_formats;
 mod tables;
 mod tidy;
 mod timestamps;

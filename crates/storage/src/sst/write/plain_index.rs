@@ -88,7 +88,9 @@ mod tests {
             index.add(b"", 10 * at, 2);
         }
         let mut expected = vec![1, 1, 0, 0, 0, 0x80, 3];
-        [0u32, 20, 40].map(|at| expected.extend_from_slice(&at.to_le_bytes()));
+        for at in [0u32, 20, 40] {
+            expected.extend_from_slice(&at.to_le_bytes());
+        }
         assert_eq!(index.finish(None), expected);
     }
 

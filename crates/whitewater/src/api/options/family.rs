@@ -4,6 +4,7 @@ use super::Options;
 use super::cache::BlockCacheChoice;
 use super::enums::MemtableFactory;
 use super::table::BlockBasedOptions;
+use super::table_format::{CuckooTableOptions, PlainTableFactoryOptions};
 use crate::api::c_str::CStrLike;
 use crate::api::compaction_filter::{CompactionFilterCallback, CompactionFilterFn, SharedFilter};
 use crate::api::compaction_filter_factory::{CompactionFilterFactory, SharedFactory};
@@ -15,7 +16,7 @@ use whitewater_concurrent::system::Mutex;
 use whitewater_storage::Error;
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::key::{Comparator, UserComparator};
-use whitewater_storage::sst::{CompressionType, DataBlockIndexType, FilterPolicy};
+use whitewater_storage::sst::{CompressionType, DataBlockIndexType, FilterPolicy, TableFormat};
 use whitewater_storage::timestamp::BytewiseWithU64Timestamp;
 
 /// An order of keys given by a function.
@@ -531,9 +532,78 @@ impl Options {
 
     /// How tables are laid out and cached. Default: [`BlockBasedOptions::default`]. The parts
     /// that can be changed while the database is open say so.
+    ///
+    /// **Option `table_factory`**: default `BlockBasedTable`; fixed while the database is open.
     pub fn set_block_based_table_factory(&mut self, factory: &BlockBasedOptions) {
         self.cf.table = factory.table.clone();
+        self.cf.table_factory = TableFormat::BlockBased;
         self.block_cache = factory.cache.clone();
+    }
+
+    /// Writes new tables as plain tables: all entries in one run, without checksums and without
+    /// compression. Existing tables are read and compacted, whatever their format.
+    ///
+    /// **Option `table_factory`**: default `BlockBasedTable`; fixed while the database is open.
+    ///
+    /// Every kind of entry but range deletions fits: `delete_range` is `NotSupported`, as in
+    /// RocksDB. A job that meets older range deletions writes block-based tables. So do all jobs
+    /// after the next call of
+    /// [`set_block_based_table_factory`](Self::set_block_based_table_factory). Keys must have the
+    /// length that [`user_key_length`](PlainTableFactoryOptions::user_key_length) says, and a
+    /// table has up to 2 GiB: a flush that would exceed that fails as `NotSupported`, and
+    /// everything stays in the log until the database is opened with block-based tables.
+    ///
+    /// RocksDB reads these tables only with a plain table factory or an adaptive one, and seeks
+    /// only within a prefix. Here the blocks that a table is divided into go through the block
+    /// cache, iterators move in both directions over all keys, and opening a table reads it once.
+    ///
+    /// ```
+    /// use whitewater::{KeyEncodingType, Options, PlainTableFactoryOptions, SliceTransform};
+    ///
+    /// let mut opts = Options::default();
+    /// opts.set_prefix_extractor(SliceTransform::create_fixed_prefix(4));
+    /// opts.set_plain_table_factory(&PlainTableFactoryOptions {
+    ///     user_key_length: 0,
+    ///     bloom_bits_per_key: 10,
+    ///     hash_table_ratio: 0.75,
+    ///     index_sparseness: 16,
+    ///     huge_page_tlb_size: 0,
+    ///     encoding_type: KeyEncodingType::Prefix,
+    ///     full_scan_mode: false,
+    ///     store_index_in_file: false,
+    /// });
+    /// ```
+    pub fn set_plain_table_factory(&mut self, options: &PlainTableFactoryOptions) {
+        self.cf.table_factory = TableFormat::Plain(options.format());
+    }
+
+    /// Writes new tables as cuckoo tables: a hash table of keys and values, without checksums and
+    /// without compression. Existing tables are read and compacted, whatever their format.
+    ///
+    /// **Option `table_factory`**: default `BlockBasedTable`; fixed while the database is open.
+    ///
+    /// All keys of a table must have one length, all values one, and there is no more than one
+    /// version of a key: no merges, no snapshots that keep an older version. A flush of anything
+    /// else fails as `NotSupported`, as in RocksDB; everything stays in the log until the database
+    /// is opened with block-based tables. `delete_range` is `NotSupported`, and a job that meets
+    /// older range deletions writes block-based tables.
+    ///
+    /// RocksDB reads these tables only with
+    /// [`set_allow_mmap_reads`](Self::set_allow_mmap_reads) and with a cuckoo table factory or an
+    /// adaptive one. Here opening a table reads and sorts it once, and the blocks that it is
+    /// divided into go through the block cache.
+    ///
+    /// ```
+    /// use whitewater::{CuckooTableOptions, Options};
+    ///
+    /// let mut factory = CuckooTableOptions::default();
+    /// factory.set_hash_ratio(0.8);
+    /// factory.set_use_module_hash(false);
+    /// let mut opts = Options::default();
+    /// opts.set_cuckoo_table_factory(&factory);
+    /// ```
+    pub fn set_cuckoo_table_factory(&mut self, factory: &CuckooTableOptions) {
+        self.cf.table_factory = TableFormat::Cuckoo(factory.0);
     }
 
     /// The order of keys, by a name that is stored and checked at open. Every

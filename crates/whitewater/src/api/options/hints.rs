@@ -181,7 +181,9 @@ impl Options {
         self.set_use_direct_io_for_flush_and_compaction(!is_allow);
     }
 
-    /// Hint: the bits of one key stand in one cache line of a memtable's filter in any case.
+    /// Whether the Bloom filter of a [plain table](Self::set_plain_table_factory) keeps the bits of
+    /// a key in one cache line, if it is not 0. A hint without effect on other filters: those of
+    /// memtables always do.
     ///
     /// **Option `bloom_locality`**: default 0; fixed while the database is open.
     pub fn set_bloom_locality(&mut self, v: u32) {

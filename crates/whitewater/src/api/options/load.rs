@@ -6,7 +6,7 @@ use crate::api::column_family::ColumnFamilyDescriptor;
 use crate::api::env::Env;
 use crate::db::options_file::load_latest;
 use crate::options::cache::{BLOCK_CACHE, parse_block_cache};
-use crate::options::file::read::{Lines, ParsedFamily, set_db, set_family, set_table};
+use crate::options::file::read::{Lines, ParsedFamily, set_db, set_family, set_format, set_table};
 use crate::options::text::parse;
 use crate::version::set::list_column_families;
 use std::cell::RefCell;
@@ -146,6 +146,9 @@ impl Options {
         };
         each(&family.options, &mut |name, value| {
             set_family(&mut loaded.cf, name, value)
+        })?;
+        each(&family.format, &mut |name, value| {
+            set_format(&mut loaded.cf, name, value)
         })?;
         each(&family.table, &mut |name, value| {
             if name == BLOCK_CACHE {

@@ -10,7 +10,7 @@
 //!   file;
 //! * `paths`: of the directories of tables;
 //! * `logger`: of the info log; `hints`: those without effect;
-//! * [`table`]: of tables; [`cache`]: of their cache;
+//! * [`table`]: of tables; [`table_format`]: of tables of other formats; [`cache`]: of their cache;
 //! * `compaction`: of compaction styles; `blob`: of blob files;
 //! * `write_buffer_manager`: the budget of memtables' memory;
 //! * `sst_file_manager`: the space of tables and blob files;
@@ -43,6 +43,7 @@ mod enums;
 mod per_call;
 mod sst_file_manager;
 mod table;
+mod table_format;
 mod write_buffer_manager;
 
 pub use crate::options::file_checksum::FileChecksum;
@@ -62,6 +63,7 @@ pub use per_call::{
 };
 pub use sst_file_manager::SstFileManager;
 pub use table::BlockBasedOptions;
+pub use table_format::{CuckooTableOptions, KeyEncodingType, PlainTableFactoryOptions};
 pub use write_buffer_manager::WriteBufferManager;
 
 use super::c_str::CStrLike;
@@ -69,10 +71,12 @@ use crate::options::assign::{May, TABLE_FACTORY, assign_db, assign_family, own_n
 use crate::options::cache::BLOCK_CACHE;
 use crate::options::file::names::DB_ANYWAY;
 use crate::options::table::OptionTable;
+use crate::options::table_format::{BLOCK_BASED, PLAIN};
 use crate::options::text::{parse, split_assignments};
 use crate::options::{CfOptions, DbOptions};
 use cache::BlockCacheChoice;
 use std::fmt;
+use whitewater_storage::sst::TableFormat;
 use whitewater_storage::{Error, Result};
 
 /// Options of a database and of a column family.
@@ -227,6 +231,13 @@ impl Options {
                 self.set_table_text(name, value)?;
             }
             Ok(())
+        } else if name == "plain_table_factory" {
+            // The older of RocksDB's two ways.
+            let value = format!("id={PLAIN};{value}");
+            assign_family(&mut self.cf, "table_factory", &value, May::SetAll)
+        } else if let Some(parts) = of_block_based(name, value) {
+            self.cf.table_factory = TableFormat::BlockBased;
+            self.set_text(TABLE_FACTORY, parts)
         } else if let Some(name) = in_table(name) {
             self.set_table_text(name, value)
         } else if is_of_db(name) {
@@ -271,6 +282,12 @@ fn is_of_db(name: &str) -> bool {
 /// The name of an option of tables that stands behind a dot.
 fn in_table(name: &str) -> Option<&str> {
     name.strip_prefix(TABLE_FACTORY)?.strip_prefix('.')
+}
+
+/// The options of block-based tables that stand in the option of their factory.
+fn of_block_based<'a>(name: &str, value: &'a str) -> Option<&'a str> {
+    let parts = value.strip_prefix("id=")?.strip_prefix(BLOCK_BASED)?;
+    (name == "table_factory").then_some(parts.strip_prefix(';').unwrap_or(parts))
 }
 
 /// Every option as a line `name=value`.

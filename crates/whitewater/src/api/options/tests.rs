@@ -190,6 +190,38 @@ fn setters_set_their_own_option_and_no_other() {
             o.set_stats_persist_period_sec(3)
         }),
         ("bloom_locality", "3", |o| o.set_bloom_locality(3)),
+        (
+            "table_factory",
+            "{id=PlainTable;user_key_len=8;bloom_bits_per_key=-1;hash_table_ratio=0.5;\
+             index_sparseness=3;huge_page_tlb_size=4096;encoding_type=kPrefix;\
+             full_scan_mode=true;store_index_in_file=true;}",
+            |o| {
+                o.set_plain_table_factory(&PlainTableFactoryOptions {
+                    user_key_length: 8,
+                    bloom_bits_per_key: -1,
+                    hash_table_ratio: 0.5,
+                    index_sparseness: 3,
+                    huge_page_tlb_size: 4096,
+                    encoding_type: KeyEncodingType::Prefix,
+                    full_scan_mode: true,
+                    store_index_in_file: true,
+                });
+            },
+        ),
+        (
+            "table_factory",
+            "{id=CuckooTable;hash_table_ratio=0.5;max_search_depth=7;cuckoo_block_size=3;\
+             identity_as_first_hash=true;use_module_hash=false;}",
+            |o| {
+                let mut factory = CuckooTableOptions::default();
+                factory.set_hash_ratio(0.5);
+                factory.set_max_search_depth(7);
+                factory.set_cuckoo_block_size(3);
+                factory.set_identity_as_first_hash(true);
+                factory.set_use_module_hash(false);
+                o.set_cuckoo_table_factory(&factory);
+            },
+        ),
         ("report_bg_io_stats", "true", |o| {
             o.set_report_bg_io_stats(true)
         }),

@@ -41,6 +41,9 @@ impl Engine {
                 Ok(generation.memtables.folds(op.cf))
             }
             ValueType::WideColumnEntity => self.check_columns(op.value).map(|()| false),
+            ValueType::RangeDeletion => {
+                check_range_deletion(&self.commit.generations.load(), op.cf).map(|()| false)
+            }
             _ => Ok(false),
         }
     }
@@ -94,6 +97,9 @@ impl Engine {
             }
             if ty == ValueType::WideColumnEntity {
                 self.check_columns(value)?;
+            }
+            if ty == ValueType::RangeDeletion {
+                check_range_deletion(&generation, cf)?;
             }
             if ty == ValueType::Merge {
                 if !takes_merges(&generation, cf) {
@@ -162,6 +168,18 @@ fn check_family(generation: &Generation, cf: u32) -> Result<()> {
 fn takes_merges(generation: &Generation, cf: u32) -> bool {
     let memtable = generation.memtables.get(cf);
     memtable.is_none_or(|m| m.takes_merges())
+}
+
+/// Refuses a range deletion in a column family whose tables could not hold it. RocksDB's error.
+fn check_range_deletion(generation: &Generation, cf: u32) -> Result<()> {
+    let memtable = generation.memtables.get(cf);
+    if memtable.is_none_or(|m| m.takes_range_deletions()) {
+        return Ok(());
+    }
+    Err(Error::not_supported(format_args!(
+        "DeleteRange not supported: option table_factory of column family {cf} is not \
+         BlockBasedTable"
+    )))
 }
 
 /// The error for a batch with a merge in a column family without merge operator. RocksDB's

@@ -2,7 +2,8 @@
 //!
 //! A file is text: sections with lines `name=value`, where `#` begins a comment. The sections
 //! are `[Version]`, `[DBOptions]` and, for each column family with the default one first,
-//! `[CFOptions "name"]` and `[TableOptions/BlockBasedTable "name"]`.
+//! `[CFOptions "name"]` and `[TableOptions/BlockBasedTable "name"]`, or the same for another format
+//! of tables. In that case the options of block-based tables are comments.
 //!
 //! Invariant O1: RocksDB from 7.8 on can read what [`print()`] writes. Its parser refuses names
 //! that it does not know, and has no section to put them in. So what it cannot read is written
@@ -18,6 +19,7 @@ pub(crate) mod read;
 mod tests;
 
 use super::table::OptionTable;
+use super::table_format::{BLOCK_BASED, name_of, properties};
 use super::{CfOptions, DbOptions};
 use std::fmt::Write;
 
@@ -52,16 +54,36 @@ pub(crate) fn print<'a>(
         let merge = options.merge_operator.as_ref();
         let merge = merge.map_or(read::NO_OBJECT, |m| m.name());
         line(&mut out, "merge_operator", merge);
-        line(&mut out, "table_factory", read::TABLE_FACTORY);
-        out.push('\n');
-        section(&mut out, "TableOptions/BlockBasedTable", Some(family));
-        for (name, value) in options.table.to_text() {
-            print_table(&mut out, name, &value);
-        }
-        let uncached = options.table.block_cache.is_none();
-        line(&mut out, "no_block_cache", &uncached.to_string());
+        print_tables(&mut out, family, options);
     }
     out
+}
+
+/// Writes the format of tables and its options.
+fn print_tables(out: &mut String, family: &str, options: &CfOptions) {
+    let format = name_of(&options.table_factory);
+    line(out, "table_factory", format);
+    if format != BLOCK_BASED {
+        for (name, value) in options.table.to_text() {
+            ours(
+                out,
+                &format!("{}.{name}", read::BLOCK_BASED_OPTIONS),
+                &value,
+            );
+        }
+    }
+    out.push('\n');
+    section(out, &format!("TableOptions/{format}"), Some(family));
+    for (name, value) in properties(&options.table_factory) {
+        line(out, name, &value);
+    }
+    if format == BLOCK_BASED {
+        for (name, value) in options.table.to_text() {
+            print_table(out, name, &value);
+        }
+        let uncached = options.table.block_cache.is_none();
+        line(out, "no_block_cache", &uncached.to_string());
+    }
 }
 
 fn print_db(out: &mut String, name: &'static str, value: &str) {
@@ -74,6 +96,8 @@ fn print_db(out: &mut String, name: &'static str, value: &str) {
 
 fn print_family(out: &mut String, name: &'static str, value: &str) {
     match (name, value) {
+        // It comes after all others.
+        ("table_factory", _) => {}
         // For RocksDB, the file names the memtable that RocksDB has in their place.
         ("memtable", "auto" | "art") => {
             line(out, "memtable_factory", "SkipListFactory");

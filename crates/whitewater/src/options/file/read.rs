@@ -8,15 +8,17 @@ use super::{OURS, names};
 use crate::options::assign::own_name;
 use crate::options::prefix::PrefixExtractor;
 use crate::options::table::OptionTable;
+use crate::options::table_format::{BLOCK_BASED, CUCKOO, PLAIN, check_numbers, set_property};
 use crate::options::text::OptionText;
 use crate::options::{CfOptions, DbOptions};
 use whitewater_storage::key::UserComparator;
+use whitewater_storage::sst::TableFormat;
 use whitewater_storage::{Error, Result};
 
 /// RocksDB's text for "no object".
 pub(super) const NO_OBJECT: &str = "nullptr";
-/// RocksDB's name for the only table format that is supported here.
-pub(super) const TABLE_FACTORY: &str = "BlockBasedTable";
+/// What stands before the options of block-based tables where another format is written.
+pub(super) const BLOCK_BASED_OPTIONS: &str = "block_based_table_factory";
 
 /// Names and values, in the order of the file.
 pub(crate) type Lines = Vec<(String, String)>;
@@ -33,7 +35,10 @@ pub(crate) struct Parsed {
 pub(crate) struct ParsedFamily {
     pub name: String,
     pub options: Lines,
+    /// Options of block-based tables.
     pub table: Lines,
+    /// Options of the tables that are written, if these are of another format.
+    pub format: Lines,
 }
 
 /// The section that a line belongs to.
@@ -42,6 +47,7 @@ enum Section {
     Db,
     Family,
     Table,
+    Format,
 }
 
 /// Parses an options file.
@@ -78,6 +84,7 @@ pub(crate) fn parse(text: &str) -> Result<Parsed> {
             (Some(Section::Db), _) => &mut parsed.db,
             (Some(Section::Family), Some(family)) => &mut family.options,
             (Some(Section::Table), Some(family)) => &mut family.table,
+            (Some(Section::Format), Some(family)) => &mut family.format,
             _ => return Err(bad("a value before any section")),
         };
         lines.push((name.to_owned(), unescaped(value)));
@@ -120,6 +127,7 @@ fn begin(parsed: &mut Parsed, has_db: &mut bool, title: &str) -> Result<Section,
                 name,
                 options: Vec::new(),
                 table: Vec::new(),
+                format: Vec::new(),
             });
             Ok(Section::Family)
         }
@@ -127,10 +135,11 @@ fn begin(parsed: &mut Parsed, has_db: &mut bool, title: &str) -> Result<Section,
             if parsed.families.last().is_none_or(|f| f.name != name) {
                 return Err("table options do not follow those of their column family");
             }
-            if kind != "TableOptions/BlockBasedTable" {
-                return Err("only block-based tables are built in");
+            match kind.strip_prefix("TableOptions/") {
+                Some(BLOCK_BASED) => Ok(Section::Table),
+                Some(PLAIN | CUCKOO) => Ok(Section::Format),
+                _ => Err("an unknown format of tables"),
             }
-            Ok(Section::Table)
         }
         _ => Err("an unknown section"),
     }
@@ -184,15 +193,38 @@ pub(crate) fn set_family(options: &mut CfOptions, name: &str, value: &str) -> Re
             Ok(())
         }
         "merge_operator" if value == NO_OBJECT => Ok(()),
-        "table_factory" if value == TABLE_FACTORY => Ok(()),
-        "merge_operator" | "table_factory" => Err(not_built(name, value)),
+        "merge_operator" => Err(not_built(name, value)),
+        "table_factory" => {
+            let format = TableFormat::parse(value).ok_or_else(|| not_built(name, value))?;
+            check_numbers(name, &format)?;
+            options.table_factory = format;
+            Ok(())
+        }
         "prefix_extractor" => {
             let parsed = <Option<PrefixExtractor> as OptionText>::parse(value);
             options.prefix_extractor = parsed.ok_or_else(|| not_built(name, value))?;
             Ok(())
         }
-        name => set(options, own_name(name), value, names::FAMILY_ANYWAY),
+        name => match in_block_based(name) {
+            Some(inner) => set_table(options, inner, value),
+            None => set(options, own_name(name), value, names::FAMILY_ANYWAY),
+        },
     }
+}
+
+/// The name of an option of block-based tables that stands behind a dot.
+fn in_block_based(name: &str) -> Option<&str> {
+    name.strip_prefix(BLOCK_BASED_OPTIONS)?.strip_prefix('.')
+}
+
+/// Sets an option of the tables that are written, if these are not block-based. Fails as [`set_db`]
+/// does.
+pub(crate) fn set_format(options: &mut CfOptions, name: &str, value: &str) -> Result<()> {
+    let mut format = options.table_factory;
+    set_property(&mut format, name, value).ok_or_else(|| not_built(name, value))?;
+    check_numbers(name, &format)?;
+    options.table_factory = format;
+    Ok(())
 }
 
 /// Sets a table option of a column family. `no_block_cache` is left to the caller. Fails as

@@ -1,11 +1,13 @@
-use super::read::{parse, set_db, set_family, set_table};
+use super::read::{parse, set_db, set_family, set_format, set_table};
 use super::*;
 use crate::options::prefix::PrefixExtractor;
 use crate::options::text::OptionText;
 use std::path::PathBuf;
 use whitewater_storage::ErrorKind;
 use whitewater_storage::key::UserComparator;
-use whitewater_storage::sst::{CompressionOptions, CompressionType, FilterPolicy};
+use whitewater_storage::sst::{
+    CompressionOptions, CompressionType, FilterPolicy, PlainTableOptions, TableFormat,
+};
 
 /// Options other than the defaults are printed as a file and read back.
 #[test]
@@ -34,7 +36,16 @@ fn what_is_printed_is_read() {
         ..CfOptions::default()
     };
     cf.table.filter_policy = Some(FilterPolicy::Bloom { bits_per_key: 9.5 });
-    let families = [("default", &cf), ("a:b#\"\n", &CfOptions::default())];
+    let plain = CfOptions {
+        table_factory: TableFormat::Plain(PlainTableOptions {
+            user_key_len: 8,
+            index_sparseness: 3,
+            ..PlainTableOptions::default()
+        }),
+        table: cf.table.clone(),
+        ..CfOptions::default()
+    };
+    let families = [("default", &cf), ("a:b#\"\n", &plain)];
     let text = print(&db, families);
     let parsed = parse(&text).unwrap();
     let names: Vec<_> = parsed.families.iter().map(|f| f.name.as_str()).collect();
@@ -45,10 +56,13 @@ fn what_is_printed_is_read() {
         set_db(&mut read, name, value).unwrap();
     }
     assert_eq!(read.to_text(), db.to_text());
-    for (family, expected) in parsed.families.iter().zip([&cf, &CfOptions::default()]) {
+    for (family, expected) in parsed.families.iter().zip([&cf, &plain]) {
         let mut read = CfOptions::default();
         for (name, value) in &family.options {
             set_family(&mut read, name, value).unwrap();
+        }
+        for (name, value) in &family.format {
+            set_format(&mut read, name, value).unwrap();
         }
         for (name, value) in &family.table {
             if name != "no_block_cache" {
@@ -124,8 +138,8 @@ fn files_that_are_none_are_refused_with_the_line() {
             "line 7: table options",
         ),
         (
-            format!("{head}{default}[TableOptions/PlainTable \"default\"]\n"),
-            "line 7: only block-based",
+            format!("{head}{default}[TableOptions/OtherTable \"default\"]\n"),
+            "line 7: an unknown format of tables",
         ),
     ] {
         let e = parse(&text).unwrap_err();
@@ -146,6 +160,8 @@ fn what_cannot_be_honoured_is_refused_by_name() {
     cf("compression_opts", "{level=3;max_dict_bytes=0;strategy=0;}").unwrap();
     table("filter_policy", "bloomfilter:10:false").unwrap();
     table("format_version", "5").unwrap();
+    cf("table_factory", "AdaptiveTableFactory").unwrap();
+    cf("block_based_table_factory.block_size", "77").unwrap();
     for (outcome, what) in [
         (db("no_such", "1"), "no_such"),
         (db("allow_2pc", "maybe"), "allow_2pc"),
@@ -167,6 +183,11 @@ fn what_cannot_be_honoured_is_refused_by_name() {
             "bottommost_compression_opts",
         ),
         (cf("ttl", "soon"), "ttl"),
+        (cf("table_factory", "HashTable"), "table_factory=HashTable"),
+        (
+            set_format(&mut CfOptions::default(), "user_key_len", "8"),
+            "user_key_len",
+        ),
         (table("filter_policy", "mine:10"), "filter_policy"),
         (table("index_type", "kMine"), "index_type"),
         (table("format_version", "8"), "format_version"),

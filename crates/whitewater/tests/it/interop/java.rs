@@ -72,3 +72,35 @@ pub fn transact(jar: &str, db: &Path, policy: &str, steps: &str) -> Vec<(Vec<Str
     };
     lines.chunks(2).map(shown).collect()
 }
+
+/// Makes RocksDB write a database with tables of the formats that the options of its families name
+/// (`scripts/InteropTables.java`). Returns the content that it must have.
+pub fn write_tables(
+    jar: &str,
+    db: &Path,
+    seed: u64,
+    keys: &str,
+    families: &[(&str, &str)],
+) -> Content {
+    let seed = seed.to_string();
+    tables(jar, &["write", tools::path(db), &seed, keys], families)
+}
+
+/// Makes RocksDB read such a database, key by key, too; returns the content.
+pub fn read_tables(jar: &str, db: &Path, keys: &str, families: &[(&str, &str)]) -> Content {
+    tables(jar, &["read", tools::path(db), keys], families)
+}
+
+fn tables(jar: &str, arguments: &[&str], families: &[(&str, &str)]) -> Content {
+    let program = tools::script("InteropTables.java");
+    let program = ["-cp", jar, tools::path(&program)];
+    let families: Vec<String> = families
+        .iter()
+        .map(|(n, text)| format!("{n}|{text}"))
+        .collect();
+    let families: Vec<&str> = families.iter().map(String::as_str).collect();
+    printed(&tools::run(
+        "java",
+        &[&program, arguments, &families].concat(),
+    ))
+}

@@ -1,9 +1,7 @@
 //! Opens plain and cuckoo tables.
 
-use super::Metaindex;
-use crate::cache::BlockCache;
+use super::Found;
 use crate::error::{Error, Result};
-use crate::key::SequenceNumber;
 use crate::sst::filter::Filter;
 use crate::sst::format::block::EntryLayout;
 use crate::sst::format::cuckoo::CuckooLayout;
@@ -29,15 +27,6 @@ const INDEX_FORMAT: IndexFormat = IndexFormat {
     partitioned: false,
 };
 
-/// What is known of the table already.
-pub(super) struct Found {
-    pub(super) kind: TableKind,
-    pub(super) properties: TableProperties,
-    pub(super) metaindex: Metaindex,
-    pub(super) cache: Option<(BlockCache, u64)>,
-    pub(super) global_seqno: Option<SequenceNumber>,
-}
-
 /// Reads the data of the table, and makes its index.
 ///
 /// # Errors
@@ -53,7 +42,7 @@ pub(super) fn open(file: BlockFile, found: Found, options: &TableReaderOptions) 
         )));
     }
     let comparator = &options.comparator;
-    let (data, index) = match found.kind {
+    let (data, index) = match found.footer.kind {
         TableKind::Cuckoo => {
             let layout = CuckooLayout::of(&properties).map_err(in_file)?;
             let (data, index) = CuckooData::scan(&file, layout, comparator)?;

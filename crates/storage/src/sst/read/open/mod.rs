@@ -94,17 +94,42 @@ fn open(file: Arc<dyn RandomAccessFile>, size: u64, options: TableReaderOptions)
         let id = cache_id(&cache, &properties);
         (cache, id)
     });
+    let found = Found {
+        footer,
+        properties,
+        properties_at,
+        metaindex,
+        cache,
+        global_seqno,
+    };
     if opener.bare {
-        let found = bare::Found {
-            kind: footer.kind,
-            properties,
-            metaindex,
-            cache,
-            global_seqno,
-        };
         return bare::open(opener.file, found, &options);
     }
-    let index_format = index_format(&properties).map_err(|e| blame(&opener, e))?;
+    open_blocks(opener, found, options)
+}
+
+/// What is known of a table before its index is read.
+struct Found {
+    footer: Footer,
+    properties: TableProperties,
+    properties_at: BlockHandle,
+    metaindex: Metaindex,
+    /// The cache, and the table's id in it.
+    cache: Option<(BlockCache, u64)>,
+    global_seqno: Option<SequenceNumber>,
+}
+
+/// Opens the rest of a block-based table.
+fn open_blocks(mut opener: Opener<'_>, found: Found, options: TableReaderOptions) -> Result<Table> {
+    let Found {
+        footer,
+        properties,
+        metaindex,
+        global_seqno,
+        ..
+    } = found;
+    let index_format =
+        index_format(&properties).map_err(|e| opener.file.blame(e, found.properties_at))?;
     let Some(index_handle) = footer.index.or_else(|| metaindex.get(META_INDEX).copied()) else {
         return Err(opener.bad(footer.metaindex, "table without an index"));
     };
@@ -122,20 +147,20 @@ fn open(file: Arc<dyn RandomAccessFile>, size: u64, options: TableReaderOptions)
         None => None,
     };
     let filter = TableFilter::new(&properties, options.prefix_extractor.as_ref());
-    let found = if filter.is_usable() {
+    let found_filter = if filter.is_usable() {
         opener.filter(&metaindex)?
     } else {
         None
     };
     let data_end = match properties.data_size {
         0 => index_handle.offset.min(footer.metaindex.offset),
-        n => n.min(size),
+        n => n.min(opener.file.size),
     };
     let mut table = Table {
         file: opener.file,
         data: TableData::Blocks,
         comparator: options.comparator,
-        cache,
+        cache: found.cache,
         properties,
         metaindex,
         index,
@@ -152,7 +177,7 @@ fn open(file: Arc<dyn RandomAccessFile>, size: u64, options: TableReaderOptions)
         data_end,
         file_number: options.file_number,
     };
-    table.place_metadata(options.metadata, found);
+    table.place_metadata(options.metadata, found_filter);
     Ok(table)
 }
 
