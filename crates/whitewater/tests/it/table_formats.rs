@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use whitewater::{
     Cache, ColumnFamilyDescriptor, CompactOptions, DB, Env, ErrorKind, IteratorMode,
-    KeyEncodingType, Options, PlainTableFactoryOptions, ReadOptions, SliceTransform, WriteBatch,
+    KeyEncodingType, Options, PlainTableFactoryOptions, ReadOptions, SliceTransform, SstFileWriter,
+    WriteBatch,
 };
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -332,7 +333,35 @@ fn newest_options_file(dir: &Path) -> String {
     std::fs::read_to_string(newest).expect("can be read")
 }
 
-/// Keys that are too short for their hash are refused by the flush, not by writes.
+#[test]
+fn tables_of_both_formats_are_ingested() {
+    for text in [PLAIN, CUCKOO] {
+        let dir = tempfile::tempdir().expect("a directory");
+        let db = DB::open(&options(text), dir.path().join("db")).expect("opens");
+        db.put(key(5), [1; 16]).expect("writes");
+        db.flush().expect("flushes");
+        let path = dir.path().join("made.sst");
+        let made = options(text);
+        let mut writer = SstFileWriter::create(&made);
+        writer.open(&path).expect("begins");
+        for n in 0..50 {
+            writer.put(key(n), [2; 16]).expect("writes");
+        }
+        writer.finish().expect("ends");
+        let snapshot = db.snapshot();
+        db.ingest_external_file(vec![path]).expect("ingests");
+        let old = snapshot.get(key(5)).expect("reads");
+        assert_eq!(old.as_deref(), Some(&[1; 16][..]), "{text}");
+        drop(snapshot);
+        let model: Model = (0..50).map(|n| (key(n), vec![2; 16])).collect();
+        check(&db, &model, "ingested");
+        compact(&db);
+        check(&db, &model, "ingested and compacted");
+    }
+}
+
+/// Keys that are too short for their hash are refused when they are flushed, not when they are
+/// written. They are in the log until a database with other tables flushes them.
 #[test]
 fn a_database_with_cuckoo_tables_is_used_before_it_has_any() {
     let dir = tempfile::tempdir().expect("a directory");
@@ -343,14 +372,20 @@ fn a_database_with_cuckoo_tables_is_used_before_it_has_any() {
     let mut options = Options::default();
     options.create_if_missing(true);
     options.set_cuckoo_table_factory(&cuckoo);
-    for _ in 0..2 {
-        let db = DB::open(&options, dir.path()).expect("opens");
-        db.put("k1", "v1").expect("writes");
-        db.put("k2", "v2").expect("writes");
-        db.delete("k1").expect("writes");
+    let db = DB::open(&options, dir.path()).expect("opens");
+    db.put("k1", "v1").expect("writes");
+    db.put("k2", "v2").expect("writes");
+    db.delete("k1").expect("writes");
+    let check = |db: &DB| {
         assert_eq!(db.get("k1").expect("reads"), None);
         assert_eq!(db.get("k2").expect("reads").as_deref(), Some(&b"v2"[..]));
-    }
+    };
+    check(&db);
+    drop(db);
+    let e = DB::open(&options, dir.path()).expect_err("the log is flushed");
+    assert_eq!(e.kind(), ErrorKind::NotSupported);
+    assert!(e.to_string().contains("identity_as_first_hash"), "{e}");
+    check(&DB::open(&Options::default(), dir.path()).expect("opens with block-based tables"));
 }
 
 #[test]
