@@ -9,13 +9,17 @@ import java.util.TreeMap;
 import org.rocksdb.BackupEngine;
 import org.rocksdb.BackupEngineOptions;
 import org.rocksdb.BackupInfo;
+import org.rocksdb.Checkpoint;
 import org.rocksdb.ColumnFamilyDescriptor;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.CompactRangeOptions;
 import org.rocksdb.ConfigOptions;
 import org.rocksdb.DBOptions;
 import org.rocksdb.Env;
+import org.rocksdb.ExportImportFilesMetaData;
 import org.rocksdb.FlushOptions;
+import org.rocksdb.ImportColumnFamilyOptions;
+import org.rocksdb.LiveFileMetaData;
 import org.rocksdb.OptionsUtil;
 import org.rocksdb.RestoreOptions;
 import org.rocksdb.RocksDB;
@@ -40,6 +44,12 @@ import org.rocksdb.WriteOptions;
  * java -cp JAR Interop.java restore DB DIR    makes DB of the latest backup in DIR,
  *                                             none of which may be corrupt, and prints
  *                                             its content
+ * java -cp JAR Interop.java export DB DIR     exports the default column family of DB to
+ *                                             DIR, and imports it from there into a copy
+ *                                             "copy", which must be equal; prints the
+ *                                             content of DB, then a line for each table
+ *                                             in DIR: name, level, size, smallest and
+ *                                             largest sequence number
  * </pre>
  *
  * Content is JSON: column family -> key -> value, both in hexadecimal. What
@@ -205,6 +215,40 @@ public final class Interop {
         return read();
     }
 
+    /** Exports the default column family; returns a line for each table. */
+    private List<String> export(String dir) throws RocksDBException {
+        List<String> lines = new ArrayList<>();
+        try (FlushOptions flush = new FlushOptions().setWaitForFlush(true)) {
+            db.flush(flush, families);
+        }
+        // The tables that are listed must be those that are exported.
+        db.pauseBackgroundWork();
+        try (Checkpoint checkpoint = Checkpoint.create(db);
+                ExportImportFilesMetaData exported =
+                        checkpoint.exportColumnFamily(families.get(0), dir);
+                ImportColumnFamilyOptions how = new ImportColumnFamilyOptions()) {
+            for (LiveFileMetaData file : db.getLiveFilesMetaData()) {
+                if (new String(file.columnFamilyName()).equals(names.get(0))) {
+                    lines.add(String.join(" ", file.fileName(), "" + file.level(),
+                            "" + file.size(), "" + file.smallestSeqno(),
+                            "" + file.largestSeqno()));
+                }
+            }
+            db.continueBackgroundWork();
+            ColumnFamilyDescriptor copy = new ColumnFamilyDescriptor("copy".getBytes());
+            families.add(db.createColumnFamilyWithImport(copy, how, exported));
+            names.add("copy");
+        }
+        Content both = read();
+        for (Map.Entry<byte[], byte[]> pair : both.family(names.get(0)).entrySet()) {
+            require(pair.getValue(), both.family("copy").remove(pair.getKey()), "the copy");
+        }
+        if (!both.family("copy").isEmpty()) {
+            throw new IllegalStateException("the copy has more");
+        }
+        return lines;
+    }
+
     private static void restore(String path, String dir) throws RocksDBException {
         requireWhole(dir);
         try (BackupEngineOptions options = new BackupEngineOptions(dir);
@@ -234,13 +278,18 @@ public final class Interop {
             restore(arguments[1], arguments[2]);
         }
         Interop open = new Interop(arguments[1]);
+        List<String> more = new ArrayList<>();
+        if (arguments[0].equals("export")) {
+            more = open.export(arguments[2]);
+        }
         Content content = switch (arguments[0]) {
-            case "scan", "restore" -> open.read();
+            case "scan", "restore", "export" -> open.read();
             case "backup" -> open.backUp(arguments[2]);
             case "rewrite" -> open.rewrite(Long.parseLong(arguments[2]));
             default -> throw new IllegalArgumentException(arguments[0]);
         };
         open.close();
         content.print(System.out);
+        more.forEach(System.out::println);
     }
 }

@@ -1,8 +1,10 @@
 //! Checkpoints.
 
+use super::column_family::AsColumnFamilyRef;
 use super::db::{DBCommon, DBInner, ThreadMode};
 use super::transactions::TransactionDB;
 use crate::db::Engine;
+use crate::external::exported::ExportImportFilesMetaData;
 use std::fmt;
 use std::marker::PhantomData;
 use std::path::Path;
@@ -94,6 +96,29 @@ impl<'db> Checkpoint<'db> {
     ) -> Result<(), Error> {
         self.engine
             .create_checkpoint(path.as_ref(), log_size_for_flush)
+    }
+
+    /// Puts the tables of the column family `cf` into the directory `export_dir`, which must not
+    /// exist; its parent must. The memtables of `cf` are flushed first. Tables are linked where
+    /// both directories are on one file system. The directory gets its name when all of it is
+    /// complete and durable; until then its name ends with `.tmp`. Writers go on meanwhile.
+    ///
+    /// The result is what an import needs:
+    /// [`create_column_family_with_import`](crate::DB::create_column_family_with_import), here
+    /// or in another database, or RocksDB's. It is not in the directory: a program that imports
+    /// in another process keeps it.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when `export_dir` exists; `NotSupported` for a column family with
+    /// user-defined timestamps or with values in blob files; `IOError`; the failure that stopped
+    /// the database. There is no export then, unless all that failed was making its name durable.
+    pub fn export_column_family<P: AsRef<Path>>(
+        &self,
+        cf: &impl AsColumnFamilyRef,
+        export_dir: P,
+    ) -> Result<ExportImportFilesMetaData, Error> {
+        let cf = cf.inner().data();
+        self.engine.export_cf(cf, export_dir.as_ref())
     }
 }
 

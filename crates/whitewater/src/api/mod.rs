@@ -50,6 +50,7 @@ pub(crate) mod write_batch_with_index;
 
 pub use crate::db::scrub::ScrubProgress;
 pub use crate::entry::columns::{DEFAULT_WIDE_COLUMN_NAME, WideColumn, WideColumns};
+pub use crate::external::exported::{ExportImportFilesMetaData, LiveFileMetaData};
 pub use crate::logger::LogLevel;
 pub use batch_handler::WriteBatchHandler;
 pub use c_str::CStrLike;
@@ -59,8 +60,8 @@ pub use column_family::{
 };
 pub use compaction_filter::Decision as CompactionDecision;
 pub use db::{
-    ColumnFamilyMetaData, DB, DBAccess, DBCommon, DBInner, DBWithThreadMode, LiveFile,
-    MultiThreaded, Range, SingleThreaded, ThreadMode,
+    ColumnFamilyMetaData, DB, DBAccess, DBCommon, DBInner, DBWithThreadMode,
+    ImportColumnFamilyOptions, LiveFile, MultiThreaded, Range, SingleThreaded, ThreadMode,
 };
 pub use env::Env;
 pub use iter_range::{IterateBounds, PrefixRange};
@@ -72,7 +73,13 @@ pub use merge_operands::GetMergeOperandsOptions;
 pub use merge_operator::MergeOperands;
 pub use options::{
     BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, BottommostLevelCompaction,
-Cache, ChecksumType, CompactOptions, CompactionOptions, CompactionPri, CuckooTableOptions, DBCompactionStyle, DBCompressionType, DBPath, DBRecoveryMode, DataBlockIndexType, FifoCompactOptions, FileChecksum, FlushOptions, InfoLogger, IngestExternalFileOptions, KeyEncodingType, LruCacheOptions, MemtableFactory, Options, PlainTableFactoryOptions, PrepopulateBlockCache, ReadOptions, ReadTier, SstFileManager, UniversalCompactOptions, UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess, WriteBufferManager, WriteOptions,
+    Cache, ChecksumType, CompactOptions, CompactionOptions, CompactionPri, CuckooTableOptions,
+    DBCompactionStyle, DBCompressionType, DBPath, DBRecoveryMode, DataBlockIndexType,
+    FifoCompactOptions, FileChecksum, FlushOptions, InfoLogger, IngestExternalFileOptions,
+    KeyEncodingType, LruCacheOptions, MemtableFactory, Options, PlainTableFactoryOptions,
+    PrepopulateBlockCache, ReadOptions, ReadTier, SstFileManager, UniversalCompactOptions,
+    UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess, WriteBufferManager,
+    WriteOptions,
 };
 pub use pinnable::DBPinnableSlice;
 pub use slice_transform::SliceTransform;

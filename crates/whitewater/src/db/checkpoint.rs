@@ -37,7 +37,8 @@ impl Engine {
                 target.display()
             )));
         }
-        let staging = staging_of(target)?;
+        let staging = staging_of(target)
+            .ok_or_else(|| Error::invalid("invalid checkpoint directory name"))?;
         check_parent(&*self.files.fs, &staging)?;
         let made = self.keeping_files(log_size_for_flush, || {
             self.fill_checkpoint(&staging, target)
@@ -108,24 +109,21 @@ impl Engine {
     }
 
     /// Counts bytes that were read and written for a checkpoint.
-    fn count_copied(&self, bytes: u64) {
+    pub(super) fn count_copied(&self, bytes: u64) {
         self.tick(Ticker::CheckpointReadBytes, bytes);
         self.tick(Ticker::CheckpointWriteBytes, bytes);
     }
 }
 
-/// The name of a checkpoint while it is being made.
-fn staging_of(target: &Path) -> Result<PathBuf> {
-    let Some(name) = target.file_name() else {
-        return Err(Error::invalid("invalid checkpoint directory name"));
-    };
-    let mut name = name.to_os_string();
+/// The name of a directory while it is being made.
+pub(super) fn staging_of(target: &Path) -> Option<PathBuf> {
+    let mut name = target.file_name()?.to_os_string();
     name.push(".tmp");
-    Ok(target.with_file_name(name))
+    Some(target.with_file_name(name))
 }
 
 /// Refuses to make a directory in a parent that does not exist.
-fn check_parent(fs: &dyn Fs, path: &Path) -> Result<()> {
+pub(super) fn check_parent(fs: &dyn Fs, path: &Path) -> Result<()> {
     let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
     match parent {
         Some(parent) if !fs.exists(parent)? => {
@@ -137,7 +135,7 @@ fn check_parent(fs: &dyn Fs, path: &Path) -> Result<()> {
 }
 
 /// Removes the directory of an earlier attempt, if there is one.
-fn clear(fs: &dyn Fs, staging: &Path) -> Result<()> {
+pub(super) fn clear(fs: &dyn Fs, staging: &Path) -> Result<()> {
     if !fs.exists(staging)? {
         return Ok(());
     }
@@ -149,7 +147,7 @@ fn clear(fs: &dyn Fs, staging: &Path) -> Result<()> {
 
 /// Links the table or blob file at `path` into `dir`, or copies it if that fails. Returns
 /// how many bytes were copied.
-fn bring(fs: &dyn Fs, path: &Path, dir: &Path) -> Result<u64> {
+pub(super) fn bring(fs: &dyn Fs, path: &Path, dir: &Path) -> Result<u64> {
     let Some(name) = path.file_name() else {
         return Err(Error::invalid("a file without a name"));
     };

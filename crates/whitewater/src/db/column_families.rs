@@ -9,7 +9,8 @@ use crate::info_log::dump;
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use std::sync::Arc;
-use whitewater_storage::manifest::VersionEdit;
+use whitewater_storage::key::SequenceNumber;
+use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::{Error, Result};
 
 impl Engine {
@@ -21,19 +22,24 @@ impl Engine {
     pub fn create_cf(
         self: &Arc<Self>,
         name: &str,
-        mut options: CfOptions,
+        options: CfOptions,
     ) -> Result<Arc<ColumnFamilyData>> {
+        let options = self.options_for_new(options)?;
+        let before = self.lock_state().cfs.len();
+        let created = self.create_cf_arc(name, options.clone())?;
+        dump::family(&self.info_log, name, &options, before);
+        Ok(created)
+    }
+
+    /// The options of a new column family, checked.
+    pub(super) fn options_for_new(&self, mut options: CfOptions) -> Result<Arc<CfOptions>> {
         if self.options.stamps_values && !options.values_have_times {
             // As in RocksDB, its values live forever.
             TimeToLive::give(&mut options, 0, &self.options.clock);
         }
         self.options.inform(&mut options);
         options.validate()?;
-        let options = Arc::new(options);
-        let before = self.lock_state().cfs.len();
-        let created = self.create_cf_arc(name, options.clone())?;
-        dump::family(&self.info_log, name, &options, before);
-        Ok(created)
+        Ok(Arc::new(options))
     }
 
     /// [`create_cf`](Self::create_cf) with checked options.
@@ -43,6 +49,11 @@ impl Engine {
         options: Arc<CfOptions>,
     ) -> Result<Arc<ColumnFamilyData>> {
         self.add_cf(name, options)?;
+        self.created_cf(name)
+    }
+
+    /// The column family `name`, which was created a moment ago.
+    pub(super) fn created_cf(&self, name: &str) -> Result<Arc<ColumnFamilyData>> {
         let state = self.lock_state();
         let found = state.cfs.values().find(|cf| cf.data.name == name);
         found
@@ -52,30 +63,13 @@ impl Engine {
 
     /// Adds a column family. Writers see it from the next generation on.
     fn add_cf(&self, name: &str, options: Arc<CfOptions>) -> Result<()> {
-        if name.is_empty() {
-            return Err(Error::invalid(
-                "the name of a column family cannot be empty",
-            ));
-        }
         let switching = self.commit.generations.switching();
-        {
-            let state = self.lock_state();
-            Self::check_healthy(&state)?;
-            state.options.check_family(&options)?;
-            if state.cfs.values().any(|cf| cf.data.name == name) {
-                return Err(Error::invalid("Column family already exists"));
-            }
-        }
+        self.check_new_family(name, &options)?;
         self.prepare_dirs(&options)?;
-        if !self.files.options_files.have_announced(name) {
-            self.announce_families(vec![(name.to_owned(), options.clone())]);
-        }
-        let added = self.record_cf(name, &options);
-        if let Err(e) = added {
-            self.withdraw_family(name);
-            return Err(e);
-        }
-        self.files.options_files.family_arrived(name);
+        let last = self.latest_sequence_number();
+        self.announced(name, &options, || {
+            self.record_cf(name, &options, Vec::new(), last)
+        })?;
         self.renew_generation(&switching)?;
         drop(switching);
         self.info_log
@@ -83,49 +77,97 @@ impl Engine {
         Ok(())
     }
 
-    /// Adds a column family to the manifest and to the open ones. The caller holds the
-    /// right to switch.
-    fn record_cf(&self, name: &str, options: &Arc<CfOptions>) -> Result<()> {
+    /// Checks that a column family `name` with these options can be added.
+    pub(super) fn check_new_family(&self, name: &str, options: &CfOptions) -> Result<()> {
+        if name.is_empty() {
+            return Err(Error::invalid(
+                "the name of a column family cannot be empty",
+            ));
+        }
+        let state = self.lock_state();
+        Self::check_healthy(&state)?;
+        state.options.check_family(options)?;
+        if state.cfs.values().any(|cf| cf.data.name == name) {
+            return Err(Error::invalid("Column family already exists"));
+        }
+        Ok(())
+    }
+
+    /// Runs `record`, which adds the column family `name`, between what options files need
+    /// before and after. The caller holds the right to switch.
+    pub(super) fn announced(
+        &self,
+        name: &str,
+        options: &Arc<CfOptions>,
+        record: impl FnOnce() -> Result<()>,
+    ) -> Result<()> {
+        if !self.files.options_files.have_announced(name) {
+            self.announce_families(vec![(name.to_owned(), options.clone())]);
+        }
+        if let Err(e) = record() {
+            self.withdraw_family(name);
+            return Err(e);
+        }
+        self.files.options_files.family_arrived(name);
+        Ok(())
+    }
+
+    /// Adds a column family with `tables`, by their levels, to the manifest and to the open
+    /// ones: all of it or nothing. No sequence number in the tables is beyond `last`. The
+    /// caller holds the right to switch.
+    pub(super) fn record_cf(
+        &self,
+        name: &str,
+        options: &Arc<CfOptions>,
+        tables: Vec<(u32, FileMetaData)>,
+        last: SequenceNumber,
+    ) -> Result<()> {
         Self::check_healthy(&self.lock_state())?;
         let wal_number = self.commit.generations.load().wal.log_number();
-        let edit = VersionEdit {
+        let id = self.files.versions.new_column_family_id()?;
+        let mut edits = vec![VersionEdit {
             comparator: Some(options.comparator.name().to_owned()),
             log_number: Some(wal_number),
-            column_family: self.files.versions.new_column_family_id()?,
+            column_family: id,
             column_family_add: Some(name.to_owned()),
             ..VersionEdit::default()
-        };
-        let last = self.latest_sequence_number();
-        let added = self.files.versions.log_and_apply(
-            vec![edit],
-            last,
-            Some(options.clone()),
-            &mut |changed| {
-                let mut state = self.lock_state();
-                for new in changed {
-                    let mem = Memtable::new(
-                        options,
-                        Home {
-                            family: name,
-                            budget_client: self.commit.budget_client.as_ref(),
-                        },
-                        wal_number,
-                        state.next_memtable_id,
-                    );
-                    state.next_memtable_id += 1;
-                    let data = ColumnFamilyData::new(
-                        new.id,
-                        new.name.clone(),
-                        options.clone(),
-                        mem.clone(),
-                        new.current.clone(),
-                    );
-                    state
-                        .cfs
-                        .insert(new.id, CfState::new(data, mem, new.current.clone()));
-                }
-            },
-        );
+        }];
+        if !tables.is_empty() {
+            edits.push(VersionEdit {
+                column_family: id,
+                new_files: tables,
+                ..VersionEdit::default()
+            });
+        }
+        let added =
+            self.files
+                .versions
+                .log_and_apply(edits, last, Some(options.clone()), &mut |changed| {
+                    let mut state = self.lock_state();
+                    for new in changed {
+                        let mem = Memtable::new(
+                            options,
+                            Home {
+                                family: name,
+                                budget_client: self.commit.budget_client.as_ref(),
+                            },
+                            wal_number,
+                            state.next_memtable_id,
+                        );
+                        state.next_memtable_id += 1;
+                        let data = ColumnFamilyData::new(
+                            new.id,
+                            new.name.clone(),
+                            options.clone(),
+                            mem.clone(),
+                            new.current.clone(),
+                        );
+                        state
+                            .cfs
+                            .insert(new.id, CfState::new(data, mem, new.current.clone()));
+                    }
+                    self.recompute_stall(&mut state, changed.iter().map(|new| new.id));
+                });
         added.inspect_err(|e| self.report(Source::Manifest, e, "creating a column family"))
     }
 

@@ -17,8 +17,9 @@
 //!   logs, as batches), `conflicts` (whether a key has changed).
 //! * Flushes and compactions: [`background`] runs them; `flush_request`, `manual`,
 //!   `compact_files` and `rearrange` request them; `scheduled_work` finds what is due by time.
-//! * Column families, tables and options: `column_families`, [`ingest`], `checkpoint`,
-//!   [`live_files`] (what checkpoints and backups copy), `change` (options of an open
+//! * Column families, tables and options: `column_families`, [`ingest`], `import` and `export`
+//!   (of column families), `checkpoint`, [`live_files`] (what checkpoints and backups copy),
+//!   `change` (options of an open
 //!   database), [`options_file`].
 //! * Failures: [`failure`], `resume`, `auto_resume`; [`integrity`] and [`scrub`] look for damage.
 //! * Files: [`obsolete_files`] (deleting files that nothing needs), `pending_outputs`
@@ -45,10 +46,12 @@ mod conflicts;
 mod data_dirs;
 mod direct_io;
 mod events;
+mod export;
 pub(crate) mod failure;
 mod files;
 mod flush_request;
 mod generations;
+mod import;
 pub(crate) mod ingest;
 pub(crate) mod inspect;
 pub(crate) mod integrity;

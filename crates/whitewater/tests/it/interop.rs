@@ -10,6 +10,7 @@ mod blob_files;
 mod codecs;
 mod db_bench;
 mod entities;
+mod imports;
 mod ingest;
 mod java;
 mod killed;

@@ -23,6 +23,7 @@ mod content;
 mod corruption;
 mod crash;
 mod entities;
+mod export_import;
 mod fault_matrix;
 mod faults;
 mod fixtures;

@@ -531,6 +531,14 @@ const FINDERS: &[(Bug, &str)] = &[
         "power_cut::an_ingestion_makes_what_was_written_before_durable",
     ),
     (
+        Bug::ImportedBelowNumbers,
+        "export_import::an_imported_column_family_has_what_was_exported",
+    ),
+    (
+        Bug::ImportedBeforeLog,
+        "export_import::a_power_cut_leaves_an_import_whole_or_undone",
+    ),
+    (
         Bug::CheckpointWithoutLog,
         "checkpoint::a_checkpoint_is_a_database_of_its_own",
     ),

@@ -3,6 +3,7 @@
 use super::{DBCommon, DBInner, MultiThreaded, SingleThreaded, ThreadMode};
 use crate::api::column_family::{BoundColumnFamily, ColumnFamily, ColumnFamilyHandle};
 use crate::api::options::Options;
+use crate::column_family::ColumnFamilyData;
 use std::sync::Arc;
 use whitewater_storage::Error;
 
@@ -10,11 +11,19 @@ fn unknown(name: &str) -> Error {
     Error::invalid(format_args!("Invalid column family: {name}"))
 }
 
+/// The handle of a column family that was created in `db`.
+pub(super) fn created<T: ThreadMode, D: DBInner>(
+    db: &DBCommon<T, D>,
+    cf: Arc<ColumnFamilyData>,
+) -> ColumnFamilyHandle {
+    db.inner.family_created(cf.id);
+    ColumnFamilyHandle::new(db.engine(), cf)
+}
+
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     fn create(&self, name: &str, opts: &Options) -> Result<ColumnFamilyHandle, Error> {
         let cf = self.engine().create_cf(name, opts.cf_options()?)?;
-        self.inner.family_created(cf.id);
-        Ok(ColumnFamilyHandle::new(self.engine(), cf))
+        Ok(created(self, cf))
     }
 
     fn drop_family(&self, handle: &ColumnFamilyHandle) -> Result<(), Error> {

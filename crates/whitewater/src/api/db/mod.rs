@@ -3,8 +3,9 @@
 //! [`DBCommon`] converts types and keeps lifetimes; the work is done by
 //! `Engine`. Its methods by file: `open` (opening, listing, destroying), `read_only`, `secondary`
 //! and `ttl` (other ways to open), `reads`, `writes`, `entities`, `iterators`, `families` (creating
-//! and dropping column families in both thread modes), `control` (flushes, compactions), `ingest`
-//! (tables from outside) and `inspect` (properties, files).
+//! and dropping column families in both thread modes), `import` (the same with exported tables),
+//! `control` (flushes, compactions), `ingest` (tables from outside) and `inspect` (properties,
+//! files).
 //!
 //! Invariant A1: whatever borrows from the database (iterators, snapshots,
 //! pinned values, column family handles) is gone before the engine is closed;
@@ -13,6 +14,7 @@
 mod control;
 mod entities;
 mod families;
+mod import;
 mod ingest;
 mod inspect;
 mod iterators;
@@ -23,6 +25,7 @@ mod secondary;
 mod ttl;
 mod writes;
 
+pub use import::ImportColumnFamilyOptions;
 pub use inspect::{ColumnFamilyMetaData, LiveFile, Range};
 
 use super::column_family::{

@@ -1,6 +1,5 @@
 //! Tables that have file names of the database, and are in none of its versions.
 
-use crate::column_family::ColumnFamilyData;
 use crate::db::Engine;
 use crate::db::failure::Source;
 use crate::external::candidate::Candidate;
@@ -11,39 +10,39 @@ use whitewater_storage::{Result, filename};
 /// The number of bytes that are copied at a time.
 const CHUNK: usize = 256 << 10;
 
-/// Tables in the column family's first path that no version names yet.
-pub(super) struct Incoming<'a> {
+/// Tables in a column family's first path that no version names yet.
+pub(in crate::db) struct Incoming<'a, T = Candidate> {
     fs: &'a dyn Fs,
     /// Where tables of the column family are put.
     dir: &'a Path,
     /// The tables, each with the number of its file.
-    pub tables: Vec<(&'a Candidate, u64)>,
+    pub tables: Vec<(&'a T, u64)>,
     /// Versions name the tables now. If not set, the tables are removed when this is
     /// dropped.
     pub handed_over: bool,
 }
 
-impl<'a> Incoming<'a> {
-    /// Gives `candidates` file names of the database, durably.
+impl<'a, T> Incoming<'a, T> {
+    /// Gives the tables at the paths file names of the database in `dir`, durably.
     pub fn bring(
         engine: &'a Engine,
-        cf: &'a ColumnFamilyData,
-        candidates: &'a [Candidate],
+        dir: &'a Path,
+        outside: impl Iterator<Item = (&'a Path, &'a T)>,
         by_link: bool,
-    ) -> Result<Incoming<'a>> {
+    ) -> Result<Self> {
         let mut incoming = Incoming {
             fs: &*engine.files.fs,
-            dir: cf.paths.first(),
+            dir,
             tables: Vec::new(),
             handed_over: false,
         };
-        for candidate in candidates {
+        for (from, table) in outside {
             let number = engine.files.versions.new_file_number();
-            incoming.tables.push((candidate, number));
-            let path = filename::table(incoming.dir, number);
+            incoming.tables.push((table, number));
+            let path = filename::table(dir, number);
             // If they cannot be linked (from another file system, say), they are copied.
-            if !(by_link && incoming.fs.link(&candidate.path, &path).is_ok()) {
-                copy(incoming.fs, &candidate.path, &path)?;
+            if !(by_link && incoming.fs.link(from, &path).is_ok()) {
+                copy(incoming.fs, from, &path)?;
             } else {
                 incoming.fs.open_append(&path)?.sync()?;
             }
@@ -55,7 +54,7 @@ impl<'a> Incoming<'a> {
     }
 }
 
-impl Drop for Incoming<'_> {
+impl<T> Drop for Incoming<'_, T> {
     fn drop(&mut self) {
         if self.handed_over {
             return;

@@ -45,7 +45,7 @@
 mod entrance;
 mod incoming;
 
-pub(super) use incoming::copy;
+pub(super) use incoming::{Incoming, copy};
 
 use super::Engine;
 use super::switch::NextLog;
@@ -56,8 +56,7 @@ use crate::panics::{Guarded, caught};
 use crate::trace;
 use crate::write::generation::End;
 use entrance::Entrance;
-use incoming::Incoming;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use whitewater_concurrent::system;
 use whitewater_storage::{Error, ErrorKind, Result};
@@ -112,7 +111,8 @@ impl Engine {
             let kind = self.options.file_checksum_gen_factory;
             candidate.file_checksum = kind.of(&*self.files.fs, &candidate.path)?;
         }
-        let incoming = Incoming::bring(self, cf, &candidates, spec.move_files)?;
+        let outside = candidates.iter().map(|c| (&*c.path, c));
+        let incoming = Incoming::bring(self, cf.paths.first(), outside, spec.move_files)?;
         let mut obsolete_logs = None;
         let outcome = self.let_in(cf, incoming, spec, &mut obsolete_logs);
         // This must not be done while writers are kept out.
@@ -124,7 +124,7 @@ impl Engine {
         self.purge_obsolete_files();
         let levels = outcome?;
         if spec.move_files {
-            self.remove_sources(paths);
+            self.remove_sources(paths.iter().map(|path| &**path));
         }
         self.info_log.write(&format!(
             "[{}] Ingested {} tables into levels {levels:?} in {} us",
@@ -137,11 +137,11 @@ impl Engine {
 
     /// Removes the original names of tables that were moved. A name that cannot be removed
     /// does no harm.
-    fn remove_sources(&self, paths: &[PathBuf]) {
+    pub(super) fn remove_sources<'a>(&self, paths: impl Iterator<Item = &'a Path>) {
         for path in paths {
             if let Err(e) = self.files.fs.remove(path) {
                 self.info_log.write(&format!(
-                    "removing {} failed, which was ingested: {e}",
+                    "removing {} failed, which was moved: {e}",
                     path.display()
                 ));
             }

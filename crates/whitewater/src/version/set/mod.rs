@@ -20,6 +20,7 @@ use crate::options::CfOptions;
 use crate::stats::{Histogram, Statistics, time};
 use crate::version::table_cache::OpenWith;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -450,7 +451,8 @@ impl VersionSet {
                 continue; // readers ignore all other fields of such an edit
             }
             if edit.column_family_add.is_some() || edit.column_family_drop {
-                if grouped {
+                // A family comes with its tables, or alone.
+                if grouped && (edit.column_family_drop || !families.is_empty()) {
                     return Err(Error::invalid("column family change in an atomic group"));
                 }
                 let family = if edit.column_family_drop {
@@ -461,21 +463,23 @@ impl VersionSet {
                 families.insert(id, family);
                 continue;
             }
-            let known = manifest
-                .families
-                .get(&id)
-                .ok_or_else(|| unknown_family(id))?;
-            let family = families.entry(id).or_insert_with(|| Some(known.clone()));
-            if let (Some(family), Some(log)) = (family, &mut edit.log_number) {
+            if let Entry::Vacant(unchanged) = families.entry(id) {
+                let known = manifest.families.get(&id);
+                unchanged.insert(Some(known.ok_or_else(|| unknown_family(id))?.clone()));
+            }
+            let Some(Some(family)) = families.get_mut(&id) else {
+                return Err(unknown_family(id));
+            };
+            if let Some(log) = &mut edit.log_number {
                 *log = family.version.log_number.max(*log);
                 family.version.log_number = *log;
             }
             edit.prev_log_number = Some(0);
             if let Some(low) = &edit.full_history_ts_low {
-                check_history(&known.comparator, &known.version.current.history_low, low)?;
+                check_history(&family.comparator, &family.version.current.history_low, low)?;
             }
             if changes_files(edit) || edit.full_history_ts_low.is_some() {
-                let base = || VersionBuilder::on(known.version.current.clone());
+                let base = || VersionBuilder::on(family.version.current.clone());
                 builders.entry(id).or_insert_with(base).apply(edit)?;
             }
         }

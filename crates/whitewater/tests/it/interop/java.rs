@@ -7,6 +7,7 @@ use super::tools;
 use crate::content::Content;
 use crate::skip::skip_without;
 use std::path::Path;
+use whitewater::{ExportImportFilesMetaData, LiveFileMetaData};
 
 pub fn jar() -> Option<String> {
     let jar = std::env::var("WHITEWATER_ROCKSDBJNI").ok();
@@ -54,6 +55,33 @@ pub fn stamped(jar: &str, db: &Path, steps: &str) -> Vec<Content> {
     let arguments = [tools::path(db), tools::path(file.path())];
     let out = tools::run("java", &[&program[..], &arguments].concat());
     out.lines().map(printed).collect()
+}
+
+/// Makes RocksDB export the default column family to `dir`, and import it again under the name
+/// `copy`. Returns the content, and what an import needs to know.
+pub fn export(jar: &str, db: &Path, dir: &Path) -> (Content, ExportImportFilesMetaData) {
+    let program = tools::script("Interop.java");
+    let program = ["-cp", jar, tools::path(&program)];
+    let arguments = ["export", tools::path(db), tools::path(dir)];
+    let out = tools::run("java", &[program, arguments].concat());
+    let (content, files) = out.split_once('\n').expect("the content, then tables");
+    let file = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let number = |n: usize| words[n].parse::<u64>().expect("a number");
+        LiveFileMetaData {
+            name: words[0].to_owned(),
+            db_path: dir.to_path_buf(),
+            level: number(1) as i32,
+            size: number(2),
+            smallest_seqno: number(3),
+            largest_seqno: number(4),
+            ..LiveFileMetaData::default()
+        }
+    };
+    let mut exported = ExportImportFilesMetaData::new();
+    exported.set_db_comparator_name("leveldb.BytewiseComparator");
+    exported.set_files(files.lines().map(file).collect());
+    (printed(content), exported)
 }
 
 /// Makes RocksDB take steps on a database with transactions (`scripts/InteropTransactions.java`).
