@@ -12,8 +12,8 @@ use clap::{Args, Parser, Subcommand};
 use super::failure::Result;
 use super::session::Session;
 use super::{
-    backups, bulk, check, entity, families, files, idump, inspect, maintain, manifest, options,
-    point, prepared, scan, sst, wal,
+    backups, bulk, check, checksums, entity, families, files, idump, inspect, maintain, manifest,
+    options, point, prepared, scan, sst, wal,
 };
 
 const LONG_ABOUT: &str = "\
@@ -151,6 +151,8 @@ pub enum Command {
     #[command(visible_alias = "get_property", alias = "property")]
     Properties(inspect::Properties),
     Files(files::Files),
+    #[command(visible_alias = "file_checksum_dump")]
+    FileChecksumDump(checksums::Dump),
     #[command(alias = "check-consistency", alias = "check_consistency")]
     Checkconsistency(check::Check),
     Compact(maintain::Compact),
@@ -200,6 +202,7 @@ impl Command {
             Command::LiveFiles(c) => c.run(session),
             Command::Properties(c) => c.run(session),
             Command::Files(c) => c.run(session),
+            Command::FileChecksumDump(c) => c.run(session),
             Command::Checkconsistency(c) => c.run(session),
             Command::Compact(c) => c.run(session),
             Command::Repair(c) => c.run(session),

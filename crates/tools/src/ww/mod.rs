@@ -9,7 +9,8 @@
 //! * [`prepared`]: prepared transactions
 //! * [`maintain`]: compaction, repair, checkpoints; [`backups`]
 //! * [`inspect`]: live files, properties, sizes
-//! * [`files`], [`check`]: the files of a directory and their consistency
+//! * [`files`], [`check`], [`checksums`]: the files of a directory, their consistency and what
+//!   the manifest has of their checksums
 //! * [`manifest`], [`wal`], [`sst`], [`idump`], [`options`]: the content of files
 //!
 //! The commands share [`failure`] (exit codes), [`text`] (keys and values as text),
@@ -22,6 +23,7 @@
 pub mod backups;
 pub mod bulk;
 pub mod check;
+pub mod checksums;
 pub mod cli;
 pub mod entity;
 pub mod failure;

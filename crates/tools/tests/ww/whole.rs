@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use super::{fails, made, output, prints, run_with};
-use whitewater::{DB, Options};
+use whitewater::{DB, FileChecksum, Options};
 
 #[test]
 fn column_families_come_and_go() {
@@ -72,6 +72,38 @@ fn compactions_leave_what_is_live() {
         size.trim_end().parse::<u64>().is_ok_and(|size| size > 0),
         "{size}"
     );
+}
+
+#[test]
+fn checksums_of_tables_are_those_of_the_manifest() {
+    let dir = made();
+    let db = dir.path();
+    let mut options = Options::default();
+    options.set_file_checksum(FileChecksum::Crc32c);
+    let open = DB::open_cf(&options, db, ["default", "orders"]).expect("opens");
+    open.put("more", "1").expect("written");
+    open.flush().expect("flushed");
+    let sums = open.get_live_files_checksum_info();
+    drop(open);
+    let dump = prints(db, "file_checksum_dump {db}");
+    let lines: Vec<_> = dump.lines().skip(1).collect();
+    assert_eq!(lines.len(), sums.len(), "{dump}");
+    for (line, sum) in lines.iter().zip(&sums) {
+        let cells: Vec<_> = line.split_whitespace().collect();
+        assert_eq!(cells[0], sum.file_number.to_string());
+        let digits = sum.checksum.iter().map(|byte| format!("{byte:02x}"));
+        let digits: String = digits.collect();
+        match digits.is_empty() {
+            true => assert_eq!(cells[1..], ["null", "null"], "{dump}"),
+            false => assert_eq!(
+                cells[1..],
+                ["FileChecksumCrc32c", &format!("0x{digits}")],
+                "{dump}"
+            ),
+        }
+    }
+    let with = sums.iter().filter(|sum| !sum.checksum.is_empty());
+    assert!((1..sums.len()).contains(&with.count()), "{dump}");
 }
 
 #[test]

@@ -48,6 +48,9 @@ pub(crate) mod wide_columns;
 pub(crate) mod write_batch;
 pub(crate) mod write_batch_with_index;
 
+pub use crate::db::listing::{
+    FileChecksumInfo, LiveFileStorageInfo, LiveFileType, WalFile, WalFileType,
+};
 pub use crate::db::scrub::ScrubProgress;
 pub use crate::entry::columns::{DEFAULT_WIDE_COLUMN_NAME, WideColumn, WideColumns};
 pub use crate::external::exported::{ExportImportFilesMetaData, LiveFileMetaData};
@@ -61,7 +64,8 @@ pub use column_family::{
 pub use compaction_filter::Decision as CompactionDecision;
 pub use db::{
     ColumnFamilyMetaData, DB, DBAccess, DBCommon, DBInner, DBWithThreadMode,
-    ImportColumnFamilyOptions, LiveFile, MultiThreaded, Range, SingleThreaded, ThreadMode,
+    ImportColumnFamilyOptions, LiveFile, LiveFilesStorageInfoOptions, MultiThreaded, Range,
+    SingleThreaded, ThreadMode,
 };
 pub use env::Env;
 pub use iter_range::{IterateBounds, PrefixRange};

@@ -7,7 +7,7 @@
 
 use super::Engine;
 use crate::sync_points::Point;
-use crate::version::Version;
+use crate::version::{TableFile, Version};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
@@ -34,6 +34,8 @@ pub(crate) struct LiveTable {
     pub path: PathBuf,
     /// The CRC-32C of the file, if the manifest has it.
     pub crc: Option<u32>,
+    /// What the manifest says of it.
+    pub file: Arc<TableFile>,
 }
 
 impl LiveTable {
@@ -120,6 +122,20 @@ impl Engine {
     /// Errors of the file system; the failure that stopped the database; `NotSupported` for files
     /// outside the database's directory.
     pub(crate) fn live_files(&self, fs: &dyn Fs, dir: &Path, has_logs: bool) -> Result<LiveFiles> {
+        self.live_files_with(has_logs, |least| {
+            let (manifest, versions) = self.files.versions.write_copy(fs, dir, least)?;
+            self.check_one_dir(&versions)?;
+            Ok((manifest, versions))
+        })
+    }
+
+    /// [`live_files`](Self::live_files) with a manifest from `manifest`, which is told the first
+    /// log that it may ask for. It returns the manifest's number and the versions in it.
+    pub(super) fn live_files_with(
+        &self,
+        has_logs: bool,
+        manifest: impl FnOnce(u64) -> Result<(u64, Vec<Arc<Version>>)>,
+    ) -> Result<LiveFiles> {
         // Held to the end: between a failure of the log and a resumption there is a switch,
         // and after it a log that can be flushed although the end of the log before never
         // got to its file.
@@ -131,8 +147,7 @@ impl Engine {
         // Read before the manifest is copied: the copy may then need fewer logs.
         let min = self.files.versions.min_log_number_to_keep();
         let least = if has_logs { min } else { u64::MAX };
-        let (manifest, versions) = self.files.versions.write_copy(fs, dir, least)?;
-        self.check_one_dir(&versions)?;
+        let (manifest, versions) = manifest(least)?;
         // Read after the versions: their tables may go by decisions that are in the log (X4).
         let end = generation.end().ok_or_else(Self::shutdown_error)?;
         let mut logs = self.commit.wal.older();
@@ -158,6 +173,7 @@ impl Engine {
         let tables = tables.map(|file| LiveTable {
             path: file.path(),
             crc: file_checksum::crc_of(&file.meta),
+            file: file.clone(),
         });
         let blobs = versions.iter().flat_map(|v| v.blobs.iter());
         let log_path = |number| filename::wal(self.commit.wal.dir(), number);

@@ -19,8 +19,8 @@
 //!   `compact_files` and `rearrange` request them; `scheduled_work` finds what is due by time.
 //! * Column families, tables and options: `column_families`, [`ingest`], `import` and `export`
 //!   (of column families), `checkpoint`, [`live_files`] (what checkpoints and backups copy),
-//!   `change` (options of an open
-//!   database), [`options_file`].
+//!   [`listing`] (of files, for users), `change` (options of an open database),
+//!   [`options_file`].
 //! * Failures: [`failure`], `resume`, `auto_resume`; [`integrity`] and [`scrub`] look for damage.
 //! * Files: [`obsolete_files`] (deleting files that nothing needs), `pending_outputs`
 //!   (keeping files that jobs write), [`archive`] (of logs), [`space`] (limits to that of
@@ -56,6 +56,7 @@ pub(crate) mod ingest;
 pub(crate) mod inspect;
 pub(crate) mod integrity;
 pub(crate) mod internal_stats;
+pub(crate) mod listing;
 pub(crate) mod live_files;
 mod manual;
 mod merge_folding;

@@ -128,6 +128,14 @@ impl Engine {
         Ok(logs)
     }
 
+    /// The number at which log `number` begins; `None` if it holds nothing.
+    ///
+    /// # Errors
+    /// `NotFound` if there is no such log; errors of reading it.
+    pub(super) fn first_number_in(&self, number: u64) -> Result<Option<SequenceNumber>> {
+        self.first_in(OpenLog::open(self, number)?)
+    }
+
     /// The number at which a log begins; `None` if it holds nothing.
     fn first_in(&self, mut log: OpenLog) -> Result<Option<SequenceNumber>> {
         if let Some((first_log, base)) = self.commit.wal.first()

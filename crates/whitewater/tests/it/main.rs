@@ -38,6 +38,7 @@ mod integrity;
 mod interop;
 mod linearizability;
 mod listener;
+mod listing;
 mod log_limit;
 mod memory_usage;
 mod merges;

@@ -4,8 +4,8 @@
 //! `Engine`. Its methods by file: `open` (opening, listing, destroying), `read_only`, `secondary`
 //! and `ttl` (other ways to open), `reads`, `writes`, `entities`, `iterators`, `families` (creating
 //! and dropping column families in both thread modes), `import` (the same with exported tables),
-//! `control` (flushes, compactions), `ingest` (tables from outside) and `inspect` (properties,
-//! files).
+//! `control` (flushes, compactions), `ingest` (tables from outside), `inspect` (properties, files)
+//! and `listing` (files, for copies).
 //!
 //! Invariant A1: whatever borrows from the database (iterators, snapshots,
 //! pinned values, column family handles) is gone before the engine is closed;
@@ -18,6 +18,7 @@ mod import;
 mod ingest;
 mod inspect;
 mod iterators;
+mod listing;
 mod open;
 mod read_only;
 mod reads;
@@ -27,6 +28,7 @@ mod writes;
 
 pub use import::ImportColumnFamilyOptions;
 pub use inspect::{ColumnFamilyMetaData, LiveFile, Range};
+pub use listing::LiveFilesStorageInfoOptions;
 
 use super::column_family::{
     AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, ColumnFamilyHandle,

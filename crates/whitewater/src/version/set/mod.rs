@@ -560,6 +560,24 @@ impl VersionSet {
         Ok(writer)
     }
 
+    /// The number of the manifest in force, how many of its bytes describe the current state, and
+    /// the versions in it.
+    ///
+    /// # Errors
+    /// Errors of the file system.
+    pub fn in_force(&self) -> Result<(u64, u64, Vec<Arc<Version>>)> {
+        let manifest = self.manifest.lock();
+        let number = self.manifest_number();
+        let bytes = match &manifest.writer {
+            Some(writer) => writer.len(),
+            // None since a failed write, or since the opening.
+            None => self.fs.file_size(&filename::manifest(&self.dir, number))?,
+        };
+        let versions = manifest.families.values();
+        let versions = versions.map(|f| f.version.current.clone()).collect();
+        Ok((number, bytes, versions))
+    }
+
     /// Writes a manifest of the current state into a directory of `fs`, durably but for its name.
     /// Returns its number and the versions in it. Logs below `min_log` are not in that directory,
     /// and need not be.

@@ -1,0 +1,194 @@
+//! Lists of files: what a copy of them is, and what they say.
+
+use crate::harness::{DIR, Db, open_all, tiny_on, until};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use whitewater::fs::Fs;
+use whitewater::fs::mem::MemFs;
+use whitewater::{
+    FileChecksum, IteratorMode, LiveFileType, LiveFilesStorageInfoOptions, WalFile, WalFileType,
+};
+
+const COPY: &str = "/data/copy";
+
+fn content(db: &Db) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let all = db.iterator(IteratorMode::Start).map(Result::unwrap);
+    all.map(|(k, v)| (k.to_vec(), v.to_vec())).collect()
+}
+
+fn fill(db: &Db, round: u8) {
+    for i in 0..1_500u32 {
+        db.put(i.to_be_bytes(), [round; 50]).unwrap();
+    }
+}
+
+/// Copies the files of a list by its rules.
+fn copy(fs: &MemFs, files: &[whitewater::LiveFileStorageInfo]) {
+    fs.create_dir_all(Path::new(COPY)).unwrap();
+    for info in files {
+        let from = info.directory.join(&info.relative_filename);
+        let content = if info.replacement_contents.is_empty() {
+            let source = fs.open_random(&from).unwrap();
+            let len = source.len().unwrap();
+            assert!(
+                info.trim_to_size || len == info.size,
+                "{info:?}, {len} bytes"
+            );
+            source.read_at(0, info.size as usize).unwrap().to_vec()
+        } else {
+            info.replacement_contents.clone()
+        };
+        assert_eq!(content.len() as u64, info.size, "{info:?}");
+        let mut file = fs
+            .create(&Path::new(COPY).join(&info.relative_filename))
+            .unwrap();
+        file.append(&content).unwrap();
+        file.sync().unwrap();
+    }
+}
+
+/// Later writes, flushes and manifests do not get into the copy.
+#[test]
+fn a_copy_of_the_listed_files_is_the_database_of_that_moment() {
+    for wal_size_for_flush in [0, u64::MAX] {
+        let fs = MemFs::new();
+        let mut o = tiny_on(fs.clone());
+        o.set_enable_blob_files(true);
+        o.set_min_blob_size(45);
+        let db = open_all(&o, Path::new(DIR)).unwrap();
+        fill(&db, 1);
+        db.flush().unwrap();
+        db.put(b"short", b"1").unwrap();
+        let then = content(&db);
+        db.disable_file_deletions().unwrap();
+        let mut how = LiveFilesStorageInfoOptions::default();
+        how.set_wal_size_for_flush(wal_size_for_flush);
+        let files = db.get_live_files_storage_info(&how).unwrap();
+        fill(&db, 2);
+        db.flush().unwrap();
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        copy(&fs, &files);
+        db.enable_file_deletions().unwrap();
+        let kinds: Vec<_> = files.iter().map(|f| f.file_type).collect();
+        for kind in [
+            LiveFileType::Table,
+            LiveFileType::Blob,
+            LiveFileType::Descriptor,
+            LiveFileType::Current,
+            LiveFileType::Options,
+        ] {
+            assert!(kinds.contains(&kind), "no {kind:?}");
+        }
+        let logged = files.iter().filter(|f| f.file_type == LiveFileType::Wal);
+        let logged: u64 = logged.map(|f| f.size).sum();
+        assert_eq!(logged > 0, wal_size_for_flush > 0);
+        let copied = open_all(&o, Path::new(COPY)).unwrap();
+        assert_eq!(content(&copied), then);
+        assert_ne!(content(&db), then);
+    }
+}
+
+#[test]
+fn the_names_of_live_files_are_those_of_the_directory() {
+    let fs = MemFs::new();
+    let o = tiny_on(fs.clone());
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    fill(&db, 1);
+    let (names, manifest_size) = db.get_live_files(true).unwrap();
+    let exist = |name: &String| fs.exists(&Path::new(DIR).join(&name[1..])).unwrap();
+    assert!(names.iter().all(exist), "{names:?}");
+    let manifest = names.iter().find(|n| n.starts_with("/MANIFEST-")).unwrap();
+    let path = Path::new(DIR).join(&manifest[1..]);
+    assert_eq!(fs.file_size(&path).unwrap(), manifest_size);
+    let tables = |name: &&String| name.ends_with(".sst");
+    let listed: BTreeSet<_> = names.iter().filter(tables).cloned().collect();
+    let live = db.live_files().unwrap();
+    assert_eq!(listed, live.iter().map(|f| f.name.clone()).collect());
+
+    let metadata = db.get_live_files_metadata().unwrap();
+    assert_eq!(metadata.len(), live.len());
+    for (more, less) in metadata.iter().zip(&live) {
+        assert_eq!((&more.name, more.level), (&less.name, less.level));
+        assert_eq!(Some(&more.smallestkey), less.start_key.as_ref());
+        assert_eq!(Some(&more.largestkey), less.end_key.as_ref());
+        assert_eq!(more.size, less.size as u64);
+        assert_eq!(more.num_entries, less.num_entries);
+        assert!(more.smallest.starts_with(&more.smallestkey) && more.epoch_number > 0);
+        assert!(more.largest_seqno <= db.latest_sequence_number());
+        assert_eq!(fs.file_size(&more.path()).unwrap(), more.size);
+    }
+    assert_eq!(db.get_db_session_id().len(), 20);
+}
+
+#[test]
+fn logs_are_listed_with_the_archived_ones_first() {
+    let fs = MemFs::new();
+    let mut o = tiny_on(fs.clone());
+    o.set_wal_ttl_seconds(3_600);
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.flush().unwrap();
+    db.put(b"b", b"1").unwrap();
+    db.flush().unwrap();
+    db.put(b"c", b"1").unwrap();
+    // Logs are archived after the flush that they have waited for.
+    let archived = |logs: &[WalFile]| -> Vec<u64> {
+        let archived = logs
+            .iter()
+            .filter(|log| log.file_type == WalFileType::Archived);
+        archived.map(|log| log.start_sequence).collect()
+    };
+    until("logs are archived", || {
+        archived(&db.get_sorted_wal_files().unwrap()).len() == 2
+    });
+    let logs = db.get_sorted_wal_files().unwrap();
+    assert!(logs.is_sorted_by_key(|log| log.log_number), "{logs:?}");
+    assert_eq!(archived(&logs), [1, 2], "{logs:?}");
+    let (last, older) = logs.split_last().unwrap();
+    let size = |log: &WalFile| {
+        let path = Path::new(DIR).join(&log.path_name[1..]);
+        fs.file_size(&path).unwrap()
+    };
+    for log in older {
+        assert_eq!(size(log), log.size_file_bytes, "{log:?}");
+    }
+    // Room that was allocated for later writes does not count.
+    assert!(
+        (1..100).contains(&last.size_file_bytes) && size(last) > 100,
+        "{last:?}"
+    );
+    let current = db.get_current_wal_file().unwrap();
+    assert_eq!(logs.last(), Some(&current));
+    assert_eq!(current.start_sequence, 3);
+    assert_eq!(current.file_type, WalFileType::Alive);
+}
+
+#[test]
+fn checksums_and_times_of_tables_are_those_of_the_manifest() {
+    let fs = MemFs::new();
+    let mut o = tiny_on(fs.clone());
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    assert_eq!(db.get_creation_time_of_oldest_file(), u64::MAX);
+    assert!(db.get_live_files_checksum_info().is_empty());
+    db.put(b"a", b"1").unwrap();
+    db.flush().unwrap();
+    assert!(db.get_creation_time_of_oldest_file() > 1_700_000_000);
+    assert!(db.get_creation_time_of_oldest_file() < u64::MAX);
+    drop(db);
+    o.set_file_checksum(FileChecksum::Crc32c);
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    db.put(b"b", b"1").unwrap();
+    db.flush().unwrap();
+    let sums = db.get_live_files_checksum_info();
+    assert!(sums.is_sorted_by_key(|sum| sum.file_number));
+    let known: Vec<_> = sums.iter().map(|sum| sum.checksum.len()).collect();
+    assert_eq!(known, [0, 4]);
+    assert_eq!(sums[1].func_name, "FileChecksumCrc32c");
+    let mut how = LiveFilesStorageInfoOptions::default();
+    how.set_include_checksum_info(true);
+    let files = db.get_live_files_storage_info(&how).unwrap();
+    let with_sum = |n: u64| files.iter().find(|f| f.file_number == n).unwrap();
+    for sum in &sums {
+        assert_eq!(with_sum(sum.file_number).file_checksum, sum.checksum);
+    }
+}
