@@ -50,7 +50,7 @@ pub struct Meta {
     /// Its files.
     pub files: Vec<MetaFile>,
     /// Paths of files that the database has and the backup leaves out, because they are known to
-    /// be elsewhere. They are read and not written.
+    /// be elsewhere. Schema 2 only.
     pub excluded: Vec<String>,
 }
 
@@ -94,6 +94,11 @@ impl Meta {
                 let _ = write!(text, " {SIZE} {size}");
             }
             text.push('\n');
+        }
+        if self.schema == Schema::Two {
+            for path in &self.excluded {
+                let _ = writeln!(text, "{path} {EXCLUDED} true");
+            }
         }
         text
     }
@@ -284,6 +289,9 @@ mod tests {
     fn metadata_are_read_as_they_were_written() {
         for schema in [Schema::One, Schema::Two] {
             let mut meta = sample(schema);
+            if schema == Schema::Two {
+                meta.excluded = vec!["shared_checksum/000011_sABCDEF_7.sst".to_owned()];
+            }
             assert_eq!(Meta::decode(meta.encode().as_bytes()).unwrap(), meta);
             meta.app_metadata.clear();
             meta.files.clear();
@@ -335,7 +343,9 @@ mod tests {
                         continue;
                     };
                     read += 1;
-                    meta.excluded.clear();
+                    if meta.schema == Schema::One {
+                        meta.excluded.clear();
+                    }
                     assert_eq!(Meta::decode(meta.encode().as_bytes()), Ok(meta));
                 }
             }

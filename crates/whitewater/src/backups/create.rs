@@ -7,6 +7,7 @@
 //! 4. The metadata are written, and renamed to the backup's number (B1).
 
 use super::copy::{Copier, Progress, for_all};
+use super::excluded::ExcludeFiles;
 use super::shared::{Sharable, described};
 use super::{Backups, sync_parent};
 use crate::db::Engine;
@@ -18,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::UNIX_EPOCH;
 use whitewater_concurrent::system;
-use whitewater_storage::backup::{Meta, MetaFile, meta, names};
+use whitewater_storage::backup::{Meta, MetaFile, Schema, meta, names};
 use whitewater_storage::filename;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::{Error, Result, planted};
@@ -31,10 +32,12 @@ pub(crate) struct Creation<'a> {
     pub app_metadata: &'a [u8],
     /// Called for each `callback_trigger_interval_size` bytes that were copied.
     pub progress: Option<&'a (dyn Fn() + Send + Sync)>,
+    /// Told of all shared files before any of them is copied, to say which to leave out.
+    pub exclude: Option<&'a ExcludeFiles>,
 }
 
 /// A file that is to be copied.
-enum Wanted {
+pub(super) enum Wanted {
     /// The first bytes of a file, into the folder of the backup.
     Private(PathBuf, String, u64),
     Shared(Sharable),
@@ -53,6 +56,11 @@ impl Backups {
         self.stop.check()?;
         if how.app_metadata.len() > meta::MAX_APP_METADATA {
             return Err(Error::invalid("App metadata too large"));
+        }
+        if how.exclude.is_some() && self.options.schema == Schema::One {
+            return Err(Error::invalid(
+                "exclude_files_callback requires schema_version >= 2",
+            ));
         }
         self.refresh()?;
         if self.may_have_garbage {
@@ -101,7 +109,11 @@ impl Backups {
         });
         let live = engine.live_files(&*self.fs, &private, self.options.backup_log_files)?;
         let from = engine.fs();
-        let wanted = self.wanted(&**from, &live)?;
+        let mut wanted = self.wanted(&**from, &live)?;
+        let excluded = match how.exclude {
+            Some(decide) => self.exclude(&**from, &mut wanted, decide, &copier)?,
+            None => Vec::new(),
+        };
         let threads = self.options.max_background_operations;
         let known = self.catalog.files();
         let copied = for_all(&wanted, threads, |file| match file {
@@ -124,7 +136,7 @@ impl Backups {
             sequence: live.sequence,
             app_metadata: how.app_metadata.to_vec(),
             files,
-            excluded: Vec::new(),
+            excluded,
         })
     }
 

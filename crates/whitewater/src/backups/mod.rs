@@ -6,7 +6,8 @@
 //!
 //! * `catalog`: which backups there are; `options`: how they are made; `copy`: copying files,
 //!   by several threads, at a limited rate.
-//! * `create`: a new backup; `shared`: the files that it shares with others; `restore`: a
+//! * `create`: a new backup; `shared`: the files that it shares with others; `excluded`: files
+//!   that it leaves out; `restore`: a
 //!   database from a backup; `verify`; `collect`: deleting backups, and files that none has.
 //!
 //! Invariants, with `sync` at every instant of a power cut:
@@ -20,6 +21,7 @@ mod catalog;
 mod collect;
 mod copy;
 mod create;
+pub(crate) mod excluded;
 pub(crate) mod options;
 pub(crate) mod restore;
 mod shared;

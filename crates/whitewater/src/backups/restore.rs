@@ -43,11 +43,37 @@ struct Target<'a> {
     wal_dir: &'a Path,
 }
 
-/// A file of the backup, and where it goes.
-struct Restored<'a> {
+/// A file of the backup, where it is, and where it goes.
+pub(super) struct Restored<'a> {
+    from: &'a Backups,
     file: &'a MetaFile,
     to: PathBuf,
     file_type: FileType,
+}
+
+/// The place of a file in a database.
+///
+/// # Errors
+/// `Corruption` if a database has no such file.
+pub(super) fn placed<'a>(
+    from: &'a Backups,
+    file: &'a MetaFile,
+    db_dir: &Path,
+    wal_dir: &Path,
+) -> Result<Restored<'a>> {
+    let bad = || Error::corruption(format!("{}: not of a database", file.path));
+    let stored = StoredName::parse(&file.path).ok_or_else(bad)?;
+    let dir = match stored.file_type {
+        FileType::Wal(_) => wal_dir,
+        FileType::Lock | FileType::Temp(_) => return Err(bad()),
+        _ => db_dir,
+    };
+    Ok(Restored {
+        from,
+        file,
+        to: dir.join(stored.database_name),
+        file_type: stored.file_type,
+    })
 }
 
 impl Backups {
@@ -55,15 +81,17 @@ impl Backups {
     /// made; `None` is the latest backup.
     ///
     /// # Errors
-    /// `NotFound`; `InvalidArgument` if the backup leaves files out; `IOError` if the database is
-    /// open; `Corruption` naming the file of the backup; errors of the file systems. Nothing was
-    /// changed, or there is no database any more, until a backup is restored.
+    /// `NotFound`; `InvalidArgument` if the backup leaves files out and neither `others` nor other
+    /// backups have them; `IOError` if the database is open; `Corruption` naming the file of the
+    /// backup; errors of the file systems. Nothing was changed, or there is no database any more,
+    /// until a backup is restored.
     pub fn restore(
         &self,
         id: Option<u32>,
         db_dir: &Path,
         wal_dir: &Path,
         how: Restoration,
+        others: &[&Backups],
     ) -> Result<()> {
         let latest = || Error::new(ErrorKind::NotFound, "Backup not found");
         let id = match id {
@@ -72,7 +100,7 @@ impl Backups {
         };
         let meta = self.catalog.get(id)?;
         let target = Target { db_dir, wal_dir };
-        let files = self.check_whole(meta, target)?;
+        let files = self.check_whole(meta, target, others)?;
         let _lock = self.lock_database(target)?;
         let kept = self.kept(&files, how.mode);
         self.clear(target, how.keep_log_files, &kept)?;
@@ -99,7 +127,7 @@ impl Backups {
             } else {
                 &restored.to
             };
-            self.bring_back(restored.file, to, &copier)
+            self.bring_back(restored, to, &copier)
         })?;
         let mut names_synced = self.options.sync;
         planted!(RestoredNamesNotSynced => names_synced = false);
@@ -116,27 +144,16 @@ impl Backups {
     }
 
     /// Checks a backup as far as is possible without reading all of it (step 1).
-    fn check_whole<'a>(&self, meta: &'a Meta, target: Target<'_>) -> Result<Vec<Restored<'a>>> {
-        if let Some(path) = meta.excluded.first() {
-            return Err(Error::invalid(format_args!(
-                "the backup leaves out {path}, which must be found elsewhere"
-            )));
-        }
+    fn check_whole<'a>(
+        &'a self,
+        meta: &'a Meta,
+        target: Target<'_>,
+        others: &[&'a Backups],
+    ) -> Result<Vec<Restored<'a>>> {
         self.verify_sizes(meta)?;
-        let mut files = Vec::new();
+        let mut files = self.find_excluded(meta, others, target.db_dir)?;
         for file in &meta.files {
-            let bad = || Error::corruption(format_args!("{}: not of a database", file.path));
-            let stored = StoredName::parse(&file.path).ok_or_else(bad)?;
-            let dir = match stored.file_type {
-                FileType::Wal(_) => target.wal_dir,
-                FileType::Lock | FileType::Temp(_) => return Err(bad()),
-                _ => target.db_dir,
-            };
-            files.push(Restored {
-                file,
-                to: dir.join(stored.database_name),
-                file_type: stored.file_type,
-            });
+            files.push(placed(self, file, target.db_dir, target.wal_dir)?);
         }
         if !files.iter().any(|file| file.file_type == FileType::Current) {
             return Err(Error::corruption("the backup has no file CURRENT"));
@@ -247,10 +264,11 @@ impl Backups {
             .try_for_each(|path| self.db_fs.open_append(path)?.sync())
     }
 
-    fn bring_back(&self, file: &MetaFile, to: &Path, copier: &Copier<'_>) -> Result<()> {
-        let from = self.options.dir.join(&file.path);
+    fn bring_back(&self, restored: &Restored<'_>, to: &Path, copier: &Copier<'_>) -> Result<()> {
+        let Restored { from, file, .. } = restored;
+        let (fs, from) = (&*from.fs, from.options.dir.join(&file.path));
         let size = file.size.unwrap_or_default();
-        let copied = copier.copy((&*self.fs, &from), size, (&*self.db_fs, to))?;
+        let copied = copier.copy((fs, &from), size, (&*self.db_fs, to))?;
         let mut expected = file.crc;
         planted!(RestoredUnchecked => expected = None);
         expected.map_or(Ok(()), |crc| check_crc(copied.crc, crc, &from))

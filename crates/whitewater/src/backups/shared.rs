@@ -62,7 +62,7 @@ impl Backups {
     }
 
     /// The path that a shared file gets, and its checksum if that is known by then.
-    fn shared_path(
+    pub(super) fn shared_path(
         &self,
         from: &dyn Fs,
         file: &Sharable,

@@ -50,6 +50,13 @@ impl Backups {
         Ok(())
     }
 
+    /// Whether a file is there and has its size.
+    pub(super) fn has(&self, file: &MetaFile) -> bool {
+        let path = self.options.dir.join(&file.path);
+        let found = self.fs.file_size(&path);
+        found.is_ok_and(|found| file.size.is_none_or(|size| size == found))
+    }
+
     fn verify_checksum(&self, file: &MetaFile, copier: &Copier<'_>) -> Result<()> {
         let Some(crc) = file.crc else {
             return Ok(());

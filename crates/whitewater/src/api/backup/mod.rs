@@ -35,6 +35,7 @@
 
 mod options;
 
+pub use crate::backups::excluded::MaybeExcludeBackupFile;
 pub use crate::backups::restore::RestoreMode;
 pub use options::{BackupEngineOptions, CreateBackupOptions, RestoreOptions, ShareFilesNaming};
 
@@ -232,6 +233,7 @@ impl BackupEngine {
             flush: opts.flush_before_backup,
             app_metadata: &opts.app_metadata,
             progress: opts.progress_callback.as_deref(),
+            exclude: opts.exclude_files_callback.as_deref(),
         };
         self.backups.create(db.source().0, &how)
     }
@@ -294,15 +296,15 @@ impl BackupEngine {
         opts: &RestoreOptions,
     ) -> Result<(), Error> {
         self.backups
-            .restore(None, db_dir.as_ref(), wal_dir.as_ref(), opts.inner)
+            .restore(None, db_dir.as_ref(), wal_dir.as_ref(), opts.inner, &[])
     }
 
     /// [`restore_from_latest_backup`](Self::restore_from_latest_backup) of a certain backup.
     ///
     /// # Errors
     /// `NotFound` if there is no such backup or one of its files is missing; `Corruption` if it is
-    /// damaged; `IOError`, also if the database is open; `InvalidArgument` if RocksDB made the
-    /// backup and was told to leave files out.
+    /// damaged; `IOError`, also if the database is open; `InvalidArgument` if the backup
+    /// leaves files out that no other backup of this directory has.
     pub fn restore_from_backup<D: AsRef<Path>, W: AsRef<Path>>(
         &mut self,
         db_dir: D,
@@ -312,7 +314,29 @@ impl BackupEngine {
     ) -> Result<(), Error> {
         let (db_dir, wal_dir) = (db_dir.as_ref(), wal_dir.as_ref());
         self.backups
-            .restore(Some(backup_id), db_dir, wal_dir, opts.inner)
+            .restore(Some(backup_id), db_dir, wal_dir, opts.inner, &[])
+    }
+
+    /// [`restore_from_backup`](Self::restore_from_backup) of a backup that leaves files out
+    /// ([`CreateBackupOptions::set_exclude_files_callback`]): they are taken from the directories
+    /// of `alternates`, the first that has one, or from other backups of this directory. RocksDB's
+    /// `RestoreOptions::alternate_dirs`. Not in the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// As [`restore_from_backup`](Self::restore_from_backup); `InvalidArgument` naming a file that
+    /// is nowhere. Nothing has changed then.
+    pub fn restore_from_backup_with<D: AsRef<Path>, W: AsRef<Path>>(
+        &mut self,
+        db_dir: D,
+        wal_dir: W,
+        opts: &RestoreOptions,
+        backup_id: u32,
+        alternates: &[&BackupEngine],
+    ) -> Result<(), Error> {
+        let (db_dir, wal_dir) = (db_dir.as_ref(), wal_dir.as_ref());
+        let others: Vec<&Backups> = alternates.iter().map(|engine| &engine.backups).collect();
+        self.backups
+            .restore(Some(backup_id), db_dir, wal_dir, opts.inner, &others)
     }
 }
 
@@ -357,6 +381,14 @@ impl BackupEngine {
     /// `NotFound`; `Corruption` or `NotSupported` if the backup is damaged.
     pub fn get_app_metadata(&self, backup_id: u32) -> Result<Vec<u8>, Error> {
         Ok(self.backups.catalog().get(backup_id)?.app_metadata.clone())
+    }
+
+    /// The paths of files that a backup leaves out. Not in the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// As [`get_app_metadata`](Self::get_app_metadata).
+    pub fn get_excluded_files(&self, backup_id: u32) -> Result<Vec<String>, Error> {
+        Ok(self.backups.catalog().get(backup_id)?.excluded.clone())
     }
 
     /// The files of a backup. Not in the `rocksdb` crate.

@@ -1,6 +1,7 @@
 //! How backups are made and restored.
 
 use crate::api::env::Env;
+use crate::backups::excluded::{ExcludeFiles, MaybeExcludeBackupFile};
 use crate::backups::options::{BackupOptions, Naming};
 use crate::backups::restore::{Restoration, RestoreMode};
 use std::fmt;
@@ -150,6 +151,7 @@ pub struct CreateBackupOptions {
     pub(super) flush_before_backup: bool,
     pub(super) app_metadata: Vec<u8>,
     pub(super) progress_callback: Option<Arc<dyn Fn() + Send + Sync>>,
+    pub(super) exclude_files_callback: Option<Arc<ExcludeFiles>>,
 }
 
 impl fmt::Debug for CreateBackupOptions {
@@ -177,6 +179,18 @@ impl CreateBackupOptions {
     /// of the threads that copy. Default: none.
     pub fn set_progress_callback(&mut self, callback: impl Fn() + Send + Sync + 'static) {
         self.progress_callback = Some(Arc::new(callback));
+    }
+
+    /// Sets a function that is called once, before any table is copied, with all files that the
+    /// backup would share with others, and that says which to leave out, because they are known to
+    /// be in another directory of backups. The backup names them, and
+    /// [`restore_from_backup_with`](super::BackupEngine::restore_from_backup_with) finds them.
+    /// Needs [`BackupEngineOptions::set_schema_version`] 2. Default: none; nothing is left out.
+    pub fn set_exclude_files_callback(
+        &mut self,
+        callback: impl Fn(&mut [MaybeExcludeBackupFile]) + Send + Sync + 'static,
+    ) {
+        self.exclude_files_callback = Some(Arc::new(callback));
     }
 }
 

@@ -1,11 +1,12 @@
 //! Backups: made, listed, verified, deleted and restored.
 //!
-//! `kinds`: databases with transactions. `sharing`: files that several backups have. `damage`:
+//! `excluded`: backups that leave files out. `kinds`: databases with transactions. `sharing`: files that several backups have. `damage`:
 //! damaged directories, and failing file operations. `cuts`: power cuts. `restores`: ways to
 //! restore.
 
 mod cuts;
 mod damage;
+mod excluded;
 mod kinds;
 mod restores;
 mod sharing;
