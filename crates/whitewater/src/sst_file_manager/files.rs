@@ -9,8 +9,8 @@ use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::{Fs, WritableFile};
 use whitewater_storage::{Result, delegate_fs};
 
-/// See the [module](self). Other files than the tables and blob files in the directories of the database
-/// are none of the manager's business.
+/// See the [module](self). Other files than the tables and blob files in the directories of the
+/// database are none of the manager's business.
 #[derive(Debug)]
 pub(crate) struct TrackedFs {
     fs: Arc<dyn Fs>,
