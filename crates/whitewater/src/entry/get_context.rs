@@ -123,10 +123,11 @@ impl<'a> GetContext<'a> {
         self
     }
 
-    /// Whether it may pass over entries that are not newer than its sequence number.
+    /// Whether it may not look at all entries that another one with its sequence number looks at:
+    /// it passes over some, or ends where its caller says.
     #[inline]
-    pub fn passes_over_some(&self) -> bool {
-        self.undecided.is_some()
+    pub fn is_selective(&self) -> bool {
+        self.undecided.is_some() || self.wants_more.is_some()
     }
 
     /// Records that a range tombstone at `seq` covers the key, so that it deletes older entries of

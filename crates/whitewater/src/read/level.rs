@@ -53,7 +53,7 @@ pub(crate) fn get(
             ctx.cover(tombstones.max_covering(&comparator.user, user_key, seen));
         }
         let rows = tables.rows();
-        match rows.filter(|_| open.tombstones.is_none() && !ctx.passes_over_some()) {
+        match rows.filter(|_| open.tombstones.is_none() && !ctx.is_selective()) {
             Some(rows) => {
                 rows.get((file, &open), lookup, options, tables.statistics(), ctx)?;
             }

@@ -14,8 +14,8 @@
 //! * I3: nothing is decided about a row's entries but by the look-up that meets them, whether they
 //!   come from the table or from here. So a row does not depend on what newer sources hold.
 //!
-//! Tables with range tombstones have no rows, and look-ups that pass over undecided entries use
-//! none: what they look at depends on more than their number.
+//! Tables with range tombstones have no rows, and look-ups that pass over undecided entries or end
+//! where their caller says use none: what they look at depends on more than their number.
 
 use super::TableFile;
 use super::table_cache::OpenTable;

@@ -1,7 +1,7 @@
 //! Merges in column families with and without a merge operator.
 
 use whitewater::{
-    ColumnFamilyDescriptor, CompactOptions, DB, Error, ErrorKind, GetMergeOperandsOptions,
+    Cache, ColumnFamilyDescriptor, CompactOptions, DB, Error, ErrorKind, GetMergeOperandsOptions,
     IteratorMode, MergeOperands, Options, ReadOptions, WriteBatch,
 };
 
@@ -253,4 +253,28 @@ fn operands_without_an_operator_are_an_error_and_a_panic_of_the_caller_is_one() 
     let all = GetMergeOperandsOptions::default();
     let error = db.get_merge_operands("k", &all).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::InvalidArgument);
+}
+
+/// A look-up that its caller ended kept the part of the row that it had seen as the whole of it.
+#[test]
+fn operands_that_were_not_wanted_are_there_for_others_beside_a_row_cache() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = with();
+    options.set_row_cache(&Cache::new_lru_cache(1 << 20));
+    let db = DB::open(&options, dir.path()).unwrap();
+    db.put("k", "v").unwrap();
+    // Keep what is written apart, in one table.
+    let first = db.snapshot();
+    db.merge("k", "1").unwrap();
+    let second = db.snapshot();
+    db.merge("k", "2").unwrap();
+    db.flush().unwrap();
+    let mut newest = GetMergeOperandsOptions::default();
+    newest.set_continue_cb(|_| false);
+    assert_eq!(operands(&db, "k", &newest), ["2"]);
+    assert_eq!(db.get("k").unwrap().as_deref(), Some(&b"v12"[..]));
+    let all = GetMergeOperandsOptions::default();
+    assert_eq!(operands(&db, "k", &all), ["v", "1", "2"]);
+    assert_eq!(operands(&db, "k", &newest), ["2"]);
+    drop((first, second));
 }
