@@ -6,6 +6,8 @@ use super::failure::Source;
 use super::state::DbState;
 use crate::compact::pick::Compaction;
 use crate::sst_file_manager::Reserved;
+use crate::version::paths::DataPaths;
+use std::path::{Path, PathBuf};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 impl Engine {
@@ -18,11 +20,15 @@ impl Engine {
         }
     }
 
-    /// Makes room for what `compaction` is going to write.
+    /// Makes room for what `compaction` of a column family with `paths` is going to write.
     ///
     /// # Errors
     /// `CompactionTooLarge` if there is no room now.
-    pub(super) fn reserve_for(&self, compaction: &Compaction) -> Result<Option<Reserved>> {
+    pub(super) fn reserve_for(
+        &self,
+        paths: &DataPaths,
+        compaction: &Compaction,
+    ) -> Result<Option<Reserved>> {
         let Some(manager) = &self.options.sst_file_manager else {
             return Ok(None);
         };
@@ -37,7 +43,8 @@ impl Engine {
             let was_full = failures.iter().flatten().any(Error::is_no_space);
             (was_full, kept_free(&state))
         };
-        let free = was_full.then(|| self.free_space()).flatten();
+        let dir = paths.dir(compaction.path_id);
+        let free = was_full.then(|| self.free_space(dir)).flatten();
         manager
             .reserve(bytes, free, kept_free)
             .map(Some)
@@ -65,12 +72,15 @@ impl Engine {
             return manager.is_full();
         }
         let wanted = kept_free(&self.lock_state());
-        stop.is_no_space() && self.free_space().is_some_and(|free| free < wanted)
+        let mut dirs = self.files.data_dirs.all();
+        dirs.push(self.files.dir.clone());
+        let lacks = |dir: &PathBuf| self.free_space(dir).is_some_and(|free| free < wanted);
+        stop.is_no_space() && dirs.iter().any(lacks)
     }
 
-    /// The free space of the file system, in bytes, if that is known.
-    fn free_space(&self) -> Option<u64> {
-        self.files.fs.free_space(&self.files.dir).ok()
+    /// The free space of the file system of `dir`, in bytes, if that is known.
+    fn free_space(&self, dir: &Path) -> Option<u64> {
+        self.files.fs.free_space(dir).ok()
     }
 }
 

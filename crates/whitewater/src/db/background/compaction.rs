@@ -200,7 +200,8 @@ impl Engine {
         let live = self.live_for_job()?;
         let (db, options) = (self.db_options(), cf.options());
         let ctx = self.output_context(cf, (&db, &options), &live);
-        let _room = (self.reserve_for(&compaction)).inspect_err(|e| self.count_cancelled(e))?;
+        let _room =
+            (self.reserve_for(&cf.paths, &compaction)).inspect_err(|e| self.count_cancelled(e))?;
         let _pending = self.files.expect_outputs();
         let mut done = job::run(&compaction, &ctx, &self.files.tables, events)
             .inspect_err(|e| self.count_cancelled(e))?;
