@@ -7,7 +7,9 @@ use std::env::args;
 use std::hint::black_box;
 use std::path::Path;
 use std::process::ExitCode;
-use whitewater::{DB, Error, Options, WriteBatch, WriteOptions};
+use whitewater::{
+    DB, Error, Options, TransactionDB, TransactionDBOptions, WriteBatch, WriteOptions,
+};
 
 /// Entries that there are to read, and keys that are written.
 const KEYS: u64 = 10_000;
@@ -25,6 +27,18 @@ fn put(db: &DB, n: u64, protection: usize) -> Result<(), Error> {
     let mut options = WriteOptions::default();
     options.set_protection_bytes_per_key(protection);
     (0..n).try_for_each(|i| db.put_opt(key(i), [7; 100], &options))
+}
+
+/// Transactions of one put each, with its lock.
+fn put_in_transactions(dir: &Path, options: &Options, n: u64) -> Result<(), Error> {
+    let db: TransactionDB = TransactionDB::open(options, &TransactionDBOptions::default(), dir)?;
+    let put = |i| {
+        let transaction = db.transaction();
+        transaction.put(key(i), [7; 100])?;
+        transaction.commit()
+    };
+    (0..KEYS).try_for_each(put)?;
+    (0..n).try_for_each(put)
 }
 
 fn write(db: &DB, n: u64) -> Result<(), Error> {
@@ -66,6 +80,10 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
     options.create_if_missing(true);
     // Nothing happens beside the operations.
     options.set_write_buffer_size(256 << 20);
+    if operation == "transaction-put" {
+        put_in_transactions(dir, &options, n)?;
+        return Ok(true);
+    }
     let db = DB::open(&options, dir)?;
     put(&db, KEYS, 0)?;
     if matches!(operation, "get" | "next") {
@@ -98,6 +116,8 @@ fn main() -> ExitCode {
             }
         }
     }
-    eprintln!("usage: instructions put|put-protected|write|get|get-memtable|next N");
+    eprintln!(
+        "usage: instructions put|put-protected|write|get|get-memtable|next|transaction-put N"
+    );
     ExitCode::from(2)
 }

@@ -110,8 +110,12 @@ impl RandomOptions {
     }
 
     /// An option of a column family and a value to change it to at run time.
-    pub fn family_change(&self, rng: &mut impl Rng) -> (&'static str, String) {
-        let family = self.changed(&FAMILY).map(|option| (option, false));
+    pub fn family_change(&self, order: Order, rng: &mut impl Rng) -> (&'static str, String) {
+        let goes = |option: &&RandomOption| {
+            !order.is_stamped() || option.name != "max_successive_merges" // refused with timestamps
+        };
+        let family = self.changed(&FAMILY).filter(goes);
+        let family = family.map(|option| (option, false));
         let table = self.changed(&TABLE).map(|option| (option, true));
         let all: Vec<_> = family.chain(table).collect();
         let (option, is_of_tables) = *all.choose(rng).expect("some options can change");

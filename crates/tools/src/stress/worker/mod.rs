@@ -360,7 +360,8 @@ impl<'a> Worker<'a> {
             let (name, value) = context.options.database_change(rng);
             context.db.set_db_options(&[(name, &value)])
         } else {
-            let (name, value) = context.options.family_change(rng);
+            let order = context.shape.order(family.number);
+            let (name, value) = context.options.family_change(order, rng);
             (context.db).set_options_cf(&family.handle, &[(name, &value)])
         }
     }
