@@ -91,7 +91,7 @@ fn checksums_of_tables_are_those_of_the_manifest() {
     for (line, sum) in lines.iter().zip(&sums) {
         let cells: Vec<_> = line.split_whitespace().collect();
         assert_eq!(cells[0], sum.file_number.to_string());
-        let digits = sum.checksum.iter().map(|byte| format!("{byte:02x}"));
+        let digits = sum.checksum.iter().map(|byte| format!("{byte:02X}"));
         let digits: String = digits.collect();
         match digits.is_empty() {
             true => assert_eq!(cells[1..], ["null", "null"], "{dump}"),

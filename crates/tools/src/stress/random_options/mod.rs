@@ -88,7 +88,8 @@ impl RandomOptions {
         }
         o.set_commit_protocol(self.protocol);
         if let Some(rate) = self.delete_rate {
-            o.set_sst_file_manager(&SstFileManager::with_deletion(rate, 0.5, 4 << 10));
+            // Whole files, because secondary instances read them.
+            o.set_sst_file_manager(&SstFileManager::with_deletion(rate, 0.5, 0));
         }
         Ok(o)
     }

@@ -57,7 +57,9 @@ impl SstFileManager {
     }
 
     /// A manager that deletes `rate_bytes_per_sec` bytes per second, in pieces of
-    /// `bytes_max_delete_chunk` bytes (0: whole files; RocksDB's default is 64 MiB). See
+    /// `bytes_max_delete_chunk` bytes (0: whole files; RocksDB's default is 64 MiB). A file that is
+    /// deleted in pieces is damaged for who has it open still: where secondary instances read the
+    /// database, delete whole files. See
     /// [`set_delete_rate_bytes_per_second`](Self::set_delete_rate_bytes_per_second) and
     /// [`set_max_trash_db_ratio`](Self::set_max_trash_db_ratio).
     pub fn with_deletion(
