@@ -83,8 +83,8 @@ impl Backups {
     /// # Errors
     /// `NotFound`; `InvalidArgument` if the backup leaves files out and neither `others` nor other
     /// backups have them; `IOError` if the database is open; `Corruption` naming the file of the
-    /// backup; errors of the file systems. Nothing was changed, or there is no database any more,
-    /// until a backup is restored.
+    /// backup; errors of the file systems. A call that fails early changes nothing. One that fails
+    /// later leaves no database, until a backup is restored.
     pub fn restore(
         &self,
         id: Option<u32>,

@@ -8,7 +8,8 @@
 //!
 //! Invariants:
 //! * A1: one thread tries at a time, and it does not hold the database mutex while it does.
-//! * A2: listeners are told of one end for each beginning, whoever ends the failure.
+//! * A2: listeners hear of one end for each beginning, also if a caller of `resume` ends the
+//!   failure.
 
 use super::Engine;
 use super::failure::{Retry, Source};

@@ -110,8 +110,8 @@ fn is_data(name: &str) -> bool {
     )
 }
 
-/// Removes all tables and blob files in the directory `path`, and the directory if nothing else is
-/// in it.
+/// Removes all tables, blob files and trash in the directory `path`, and the directory if nothing
+/// else is in it.
 ///
 /// # Errors
 /// Those of the file system.
@@ -120,12 +120,13 @@ pub(super) fn destroy(fs: &dyn Fs, path: &Path) -> Result<()> {
         Err(e) if e.is_missing_file() => return Ok(()),
         names => names?,
     };
+    let trash = remove_trash(fs, path);
     let mut left = false;
     for name in names {
         if is_data(&name) {
             fs.remove(&path.join(&name))?;
         } else {
-            left = true;
+            left |= !trash.contains(&name);
         }
     }
     if left { Ok(()) } else { fs.remove_dir(path) }

@@ -1,4 +1,5 @@
-//! Lists of the files of an open database: what RocksDB's C++ API tells whoever copies them.
+//! Lists of the files of an open database, as RocksDB's C++ API has them. Programs that copy a
+//! database read them.
 
 use super::Engine;
 use super::archive;
@@ -240,8 +241,8 @@ impl Engine {
         })
     }
 
-    /// The files that make up the database at this moment, for whoever copies them while file
-    /// deletions are disabled. Memtables are flushed first if the logs have `wal_size_for_flush`
+    /// The files that make up the database at this moment. They can be copied while file deletions
+    /// are disabled. Memtables are flushed first if the logs have `wal_size_for_flush`
     /// bytes or more.
     ///
     /// # Errors

@@ -226,6 +226,7 @@ impl Engine {
         }
         let mut dirs = vec![dir.to_path_buf()];
         dirs.extend(options.wal_dir.clone().filter(|d| d != dir));
+        remove_trash(fs, dir);
         for place in &dirs {
             archive::destroy(fs, place)?;
             let names = match fs.list(place) {

@@ -447,7 +447,10 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(500) })]
+        #![proptest_config(ProptestConfig {
+            failure_persistence: None,
+            ..ProptestConfig::with_cases(500)
+        })]
         #[test]
         fn fragments_with_timestamps_answer_as_the_tombstones_do(
             tombstones in proptest::collection::vec((tombstone(), 0..5u64), 0..12),

@@ -11,7 +11,8 @@
 //! * M1: a file is tracked under the name that it has now, from its creation until it is removed
 //!   or its database is closed.
 //! * M2: a file is cut only while it is trash and has no other name, so nothing that anybody can
-//!   open by its own name gets shorter.
+//!   open by its own name gets shorter. A secondary instance that has it open still does see it
+//!   shorter, and reports damage; that is why files can be deleted as a whole.
 //!
 //! The lock is a leaf; no I/O under it.
 
@@ -114,7 +115,7 @@ impl Manager {
         }
     }
 
-    /// Tracks the file `path` of `size` bytes; a file of that name is tracked anew.
+    /// Tracks the file `path` of `size` bytes. The size replaces the one that is known.
     fn track(&self, path: PathBuf, size: u64) {
         self.shared.state.lock().track(path, size);
     }

@@ -9,7 +9,10 @@ use whitewater::fs::Fs;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
 use whitewater::statistics::Ticker;
-use whitewater::{CompactOptions, DB, ErrorKind, Options, Severity, SstFileManager};
+use whitewater::{
+    BottommostLevelCompaction, CompactOptions, DB, DBPath, ErrorKind, Options, Severity,
+    SstFileManager,
+};
 use whitewater_concurrent::system;
 
 fn options(fs: impl Fs, manager: &SstFileManager) -> Options {
@@ -53,6 +56,43 @@ fn size_in(fs: &MemFs, dir: &Path) -> u64 {
     tables
         .map(|name| fs.file_size(&dir.join(name)).unwrap())
         .sum()
+}
+
+#[test]
+fn files_in_all_paths_are_tracked_and_their_trash_goes_with_the_database() {
+    let (fs, other) = (MemFs::new(), Path::new("/other"));
+    // A byte per second: nothing is deleted while the test runs.
+    let manager = SstFileManager::with_deletion(1, 100.0, 0);
+    let mut o = options(fs.clone(), &manager);
+    o.set_db_paths(&[
+        DBPath::new(DIR, 100_000_000).unwrap(),
+        DBPath::new(other, 100_000_000).unwrap(),
+    ]);
+    let db = open(&o);
+    let cf = db.cf_handle("default").unwrap();
+    for n in 1..4 {
+        fill(&db, n);
+        let mut how = CompactOptions::default();
+        how.set_target_path_id(1);
+        how.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
+        (db.try_compact_range_cf_opt(&cf, None::<&[u8]>, None::<&[u8]>, &how)).unwrap();
+    }
+    let trash_in = |dir: &Path| {
+        let names = fs.list(dir).unwrap().into_iter();
+        names.filter(|name| name.ends_with(".trash")).count()
+    };
+    assert!(trash_in(Path::new(DIR)) > 0 && trash_in(other) > 0);
+    assert!(size_in(&fs, other) > 0);
+    let tables = size_in(&fs, Path::new(DIR)) + size_in(&fs, other);
+    let trash = manager.get_total_trash_size();
+    assert_eq!(manager.get_total_size(), tables + trash);
+    drop(cf);
+    drop(db);
+    assert_eq!(manager.get_total_size(), trash, "only trash is left");
+    DB::destroy(&o, DIR).unwrap();
+    for dir in [Path::new(DIR), other] {
+        assert!(!fs.exists(dir).unwrap(), "{}", dir.display());
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ macro_rules! cache {
                 cache_index_and_filter_blocks: bool = false, "Keep index and filter blocks in the block cache instead of beside it.";
                 pin_l0_filter_and_index_blocks_in_cache: bool = false, "Pin the index and filter blocks of level 0 in the block cache.";
                 pin_top_level_index_and_filter: bool = false, "Pin the top-level blocks of partitioned indexes and filters in the block cache.";
-                row_cache_size: i64 = 0, "The size of the row cache in bytes; 0 or less: no row cache.";
+                row_cache_size: i64 = 0, "Bytes of the row cache; 0 or less: none.";
                 prepopulate_block_cache: i32 = 0, "Put blocks into the cache when they are written: 0 never, 1 by flushes, 2 also by compactions.";
             }
         ] $($rest)* }

@@ -1,4 +1,5 @@
-//! Lists of files, for whoever copies or watches a database: RocksDB's C++ API.
+//! Lists of the files of a database, as in RocksDB's C++ API. Programs use them to copy or to watch
+//! it.
 
 use super::{DBCommon, DBInner, ThreadMode};
 use crate::db::listing::{FileChecksumInfo, LiveFileStorageInfo, WalFile};
