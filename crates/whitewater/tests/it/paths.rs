@@ -371,20 +371,24 @@ fn destroying_removes_the_paths() {
 #[test]
 fn a_repair_finds_tables_in_all_paths() {
     let fs = MemFs::new();
-    let o = options(&fs);
+    let mut o = options(&fs);
     let db = open(&o);
     write(&db, 20_000);
     settle(&db);
+    // Otherwise a compaction may move all tables to one path.
+    db.set_options(&[("disable_auto_compactions", "true")])
+        .unwrap();
+    o.set_disable_auto_compactions(true);
     write(&db, 100);
+    db.flush().unwrap();
+    write(&db, 50);
+    assert_eq!(live(&db).len(), 2);
     let before = content(&db);
     drop(db);
     fs.remove(&Path::new(DIR).join("CURRENT")).unwrap();
     let e = open_all(&o, Path::new(DIR)).unwrap_err();
     assert_eq!(e.kind(), ErrorKind::Corruption, "{e}");
     Db::repair(&o, DIR).unwrap();
-    // Otherwise a compaction soon moves all of level 0 to one path.
-    let mut o = o;
-    o.set_disable_auto_compactions(true);
     let db = open(&o);
     assert!(content(&db) == before);
     assert_eq!(live(&db).len(), 2);
