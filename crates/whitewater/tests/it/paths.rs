@@ -264,7 +264,10 @@ fn too_few_paths_are_an_error_unless_the_files_were_moved_together() {
     assert!(content(&db) == before);
     compact(&db);
     assert!(content(&db) == before);
-    assert_eq!(live(&db)[Path::new(DIR)], files(&fs, DIR));
+    // A background job may not have deleted its inputs yet.
+    until("all tables are in the one path", || {
+        live(&db)[Path::new(DIR)] == files(&fs, DIR)
+    });
 }
 
 #[test]
@@ -391,7 +394,10 @@ fn a_repair_finds_tables_in_all_paths() {
     Db::repair(&o, DIR).unwrap();
     let db = open(&o);
     assert!(content(&db) == before);
-    assert_eq!(live(&db).len(), 2);
+    // It leaves the tables where they are, or writes all of them again to the first path.
+    for (dir, names) in live(&db) {
+        assert!(names.is_subset(&files(&fs, dir.to_str().unwrap())));
+    }
 }
 
 /// A database that is lost must not cost the tables that are left.
