@@ -11,6 +11,7 @@ use super::Engine;
 use crate::options::CfOptions;
 use crate::options::paths::DbPath;
 use crate::sst_file_manager::files::{TrackedFs, remove_trash};
+use crate::sst_file_manager::trash::is_trash;
 use crate::version::paths::DataPaths;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,7 @@ impl DataDirs {
             self.known.lock().insert(path.clone());
             match &self.tracked {
                 Some(tracked) => tracked.add_dir(path),
-                None => drop(remove_trash(&**names, path)),
+                None => remove_trash(&**names, path),
             }
         }
         Ok(())
@@ -120,13 +121,12 @@ pub(super) fn destroy(fs: &dyn Fs, path: &Path) -> Result<()> {
         Err(e) if e.is_missing_file() => return Ok(()),
         names => names?,
     };
-    let trash = remove_trash(fs, path);
     let mut left = false;
     for name in names {
-        if is_data(&name) {
+        if is_data(&name) || is_trash(Path::new(&name)) {
             fs.remove(&path.join(&name))?;
         } else {
-            left |= !trash.contains(&name);
+            left = true;
         }
     }
     if left { Ok(()) } else { fs.remove_dir(path) }

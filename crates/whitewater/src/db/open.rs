@@ -24,6 +24,7 @@ use crate::options::{CfOptions, DbOptions};
 use crate::session_id::{new_session_id, new_uuid};
 use crate::snapshots::SnapshotList;
 use crate::sst_file_manager::files::{TrackedFs, remove_trash};
+use crate::sst_file_manager::trash::is_trash;
 use crate::trace;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
 use crate::version::table_cache::{OpenWith, TableCache};
@@ -226,7 +227,6 @@ impl Engine {
         }
         let mut dirs = vec![dir.to_path_buf()];
         dirs.extend(options.wal_dir.clone().filter(|d| d != dir));
-        remove_trash(fs, dir);
         for place in &dirs {
             archive::destroy(fs, place)?;
             let names = match fs.list(place) {
@@ -236,6 +236,7 @@ impl Engine {
             };
             for name in names {
                 let goes = match filename::parse(&name) {
+                    None if place == dir => is_trash(Path::new(&name)),
                     None | Some(FileType::Lock) => false,
                     Some(FileType::Wal(_)) => true,
                     // A directory for logs may be the directory of another database.

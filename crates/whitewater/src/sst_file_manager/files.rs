@@ -182,12 +182,13 @@ impl WritableFile for TrackedFile {
     }
 }
 
-/// Deletes the trash in `dir` at once, for a database without a manager. Returns the names.
-pub(crate) fn remove_trash(fs: &dyn Fs, dir: &Path) -> Vec<String> {
-    let mut names = fs.list(dir).unwrap_or_default();
-    names.retain(|name| {
+/// Deletes the trash in `dir` at once, for a database without a manager. What cannot be deleted
+/// stays for the next opening.
+pub(crate) fn remove_trash(fs: &dyn Fs, dir: &Path) {
+    for name in fs.list(dir).unwrap_or_default() {
         let path = dir.join(name);
-        trash::is_trash(&path) && fs.remove(&path).is_ok()
-    });
-    names
+        if trash::is_trash(&path) {
+            let _ = fs.remove(&path);
+        }
+    }
 }

@@ -17,7 +17,7 @@
 //! The lock is a leaf; no I/O under it.
 
 pub(crate) mod files;
-mod trash;
+pub(crate) mod trash;
 
 #[cfg(test)]
 mod tests;

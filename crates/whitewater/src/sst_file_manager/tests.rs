@@ -125,7 +125,7 @@ fn trash_that_is_left_is_found() {
     let (manager, _files) = files(&fs, 1 << 40, 0);
     manager.wait_for_empty_trash();
     assert_eq!(fs.list(Path::new("/db")).unwrap(), [""; 0]);
-    assert_eq!(remove_trash(&copy, Path::new("/db")).len(), 3);
+    remove_trash(&copy, Path::new("/db"));
     assert_eq!(copy.list(Path::new("/db")).unwrap(), [""; 0]);
 }
 

@@ -45,7 +45,7 @@ impl Trash {
 }
 
 /// Whether `path` is named like trash.
-pub(super) fn is_trash(path: &Path) -> bool {
+pub(crate) fn is_trash(path: &Path) -> bool {
     path.extension() == Some(OsStr::new(SUFFIX))
 }
 
