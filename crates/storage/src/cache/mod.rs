@@ -85,9 +85,9 @@ struct Shared {
 }
 
 /// Identifies a file: the session that wrote it, and its number.
-pub(crate) type FileIdentity = (Box<str>, u64);
+pub type FileIdentity = (Box<str>, u64);
 
-/// The most files that are remembered because their blocks were cached before they were opened.
+/// The most files that are remembered, because their blocks were cached before they were opened.
 const MAX_EXPECTED: usize = 1024;
 
 /// The options of a cache, and what is charged to it.
@@ -148,8 +148,8 @@ impl BlockCache {
     }
 
     /// Remembers that the blocks of a file that is not open yet are cached under `id`. Keeps the
-    /// last [`MAX_EXPECTED`] files.
-    pub(crate) fn expect(&self, file: FileIdentity, id: u64) {
+    /// last 1024 files.
+    pub fn expect(&self, file: FileIdentity, id: u64) {
         let mut expected = self.0.expected.lock();
         if expected.len() == MAX_EXPECTED {
             expected.pop_front();
@@ -159,7 +159,7 @@ impl BlockCache {
 
     /// The id under which the blocks of a remembered file are cached. The file stays remembered, so
     /// that a second opener finds the same blocks.
-    pub(crate) fn expected(&self, session: &[u8], number: u64) -> Option<u64> {
+    pub fn expected(&self, session: &[u8], number: u64) -> Option<u64> {
         let expected = self.0.expected.lock();
         let mut latest_first = expected.iter().rev();
         latest_first

@@ -81,9 +81,9 @@ pub use options::{
     DBCompactionStyle, DBCompressionType, DBPath, DBRecoveryMode, DataBlockIndexType,
     FifoCompactOptions, FileChecksum, FlushOptions, InfoLogger, IngestExternalFileOptions,
     KeyEncodingType, LruCacheOptions, MemtableFactory, Options, PlainTableFactoryOptions,
-    PrepopulateBlockCache, ReadOptions, ReadTier, SstFileManager, UniversalCompactOptions,
-    UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess, WriteBufferManager,
-    WriteOptions,
+    PrepopulateBlobCache, PrepopulateBlockCache, ReadOptions, ReadTier, SstFileManager,
+    UniversalCompactOptions, UniversalCompactionStopStyle, WaitForCompactOptions, WalAccess,
+    WriteBufferManager, WriteOptions,
 };
 pub use pinnable::DBPinnableSlice;
 pub use slice_transform::SliceTransform;

@@ -559,6 +559,7 @@ impl Opening<'_> {
         let tables = TableCache::new(self.fs.clone(), o.max_open_files)
             .with_direct_reads(o.use_direct_reads)
             .with_row_cache(o.row_cache.as_ref())
+            .in_session(&session_id)
             .counting(o.statistics.as_ref());
         let files = Files::new(Opened {
             dir: self.dir.to_path_buf(),

@@ -219,7 +219,9 @@ fn as_in_rocksdb(name: &str, value: &str) -> Vec<(String, String)> {
         named.collect()
     };
     match name {
-        "compression_opts" | "bottommost_compression_opts" => parts(name, value, str::to_owned),
+        "compression_opts" | "bottommost_compression_opts" | "blob_compression_opts" => {
+            parts(name, value, str::to_owned)
+        }
         "compaction_options_universal" | "compaction_options_fifo" => parts(name, value, digit),
         "compression_per_level" => list("compression", codec),
         "max_bytes_for_level_multiplier_additional" => {

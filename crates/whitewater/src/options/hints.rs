@@ -23,16 +23,3 @@ text_by_name!(Temperature {
     Cold = "kCold",
     Ice = "kIce",
 });
-
-/// Which values of blob files are put into the blob cache when they are written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum PrepopulateBlobCache {
-    #[default]
-    Disable,
-    FlushOnly,
-}
-
-text_by_name!(PrepopulateBlobCache {
-    Disable = "kDisable",
-    FlushOnly = "kFlushOnly",
-});

@@ -13,6 +13,7 @@
 //! * [`compression`]: which compression a table gets.
 //! * [`sanitize`]: one rule for which values are corrected, which are hints, and which are
 //!   refused (by `validate`).
+//! * [`blobs`]: blob files and their cache.
 //! * [`hints`]: values of options that have no effect here.
 //! * [`read`]: options of one read and one write.
 //! * `rows`: the tables' rows, for `stress`.
@@ -20,6 +21,7 @@
 //! The public builders are in `api::options`.
 
 pub(crate) mod assign;
+pub(crate) mod blobs;
 pub(crate) mod cache;
 pub(crate) mod commit_protocol;
 pub(crate) mod compaction;
@@ -69,10 +71,11 @@ use crate::sst_file_manager::Manager;
 use crate::sync_points::SyncPointHook;
 use crate::thread_pools::Pools;
 use crate::write_buffer_manager::Budget;
+use blobs::PrepopulateBlobCache;
 use cache::BLOCK_CACHE;
 use compaction::{CompactionPri, CompactionStyle, DeletionTrigger, FifoOptions, UniversalOptions};
 use file_checksum::FileChecksum;
-use hints::{PrepopulateBlobCache, Temperature};
+use hints::Temperature;
 use metrics::MetricsOptions;
 use paths::DbPath;
 use prefix::PrefixExtractor;
@@ -402,6 +405,8 @@ option_struct! {
         blob_file_starting_level: i32 = 0, into 0..=i32::MAX, changes live;
         /// Compression of values in blob files.
         blob_compression_type: CompressionType = CompressionType::None, check codec, changes live;
+        /// Parameters of that compression. Values are compressed one by one, without a dictionary.
+        blob_compression_opts: CompressionOptions = CompressionOptions::default(), changes live;
         /// Move values out of old blob files when they are compacted.
         enable_blob_garbage_collection: bool = false, changes live;
         /// Fraction of the blob files, from the oldest on, that count as old.
@@ -409,7 +414,7 @@ option_struct! {
         /// Fraction of garbage in the old blob files from which on tables that refer to the oldest
         /// of them are compacted; 1 is never.
         blob_garbage_collection_force_threshold: f64 = 1.0, in 0.0..=1.0, changes live;
-        /// Hint without effect: values get into the blob cache only when they are read.
+        /// Which values are put into the blob cache when they are written, besides when they are read.
         prepopulate_blob_cache: PrepopulateBlobCache = PrepopulateBlobCache::Disable,
             changes live;
         /// How much compactions read at a time from each blob file. Bytes; 0 is one value.
@@ -753,6 +758,7 @@ impl CfOptions {
             )));
         }
         self.check_compression()?;
+        self.check_blob_compression()?;
         self.table.check()
     }
 

@@ -90,6 +90,7 @@ impl CfOptions {
         correct_tables(&mut self.table);
         correct_codec(&mut self.compression_opts);
         correct_codec(&mut self.bottommost_compression_opts);
+        correct_codec(&mut self.blob_compression_opts);
         if self.memtable.groups_by_prefix() && self.prefix_extractor.is_none() {
             self.memtable = MemtableKind::SkipList;
         }
@@ -228,7 +229,7 @@ fn differences(
 
 /// Options that are accepted and have no effect: the name, the value that describes what is
 /// done, and a description of that.
-const HINTS: [(&str, &str, &str); 16] = [
+const HINTS: [(&str, &str, &str); 15] = [
     (
         "paranoid_checks",
         "true",
@@ -299,11 +300,6 @@ const HINTS: [(&str, &str, &str); 16] = [
         "sample_for_compression",
         "0",
         "no blocks are compressed by way of trial",
-    ),
-    (
-        "prepopulate_blob_cache",
-        "kDisable",
-        "values get into the blob cache only when they are read",
     ),
 ];
 

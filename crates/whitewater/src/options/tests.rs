@@ -13,7 +13,7 @@ fn another(name: &str, old: &str) -> String {
         }
         "blob_garbage_collection_force_threshold" => "0.5".into(),
         "compression_per_level" => "kNoCompression:kLZ4Compression".into(),
-        "compression_opts" | "bottommost_compression_opts" => {
+        "compression_opts" | "bottommost_compression_opts" | "blob_compression_opts" => {
             let mut options = CompressionOptions::parse(old).expect(name);
             (options.level, options.max_dict_bytes) = (7, 4096);
             (options.strategy, options.checksum) = (1, true);

@@ -42,7 +42,7 @@ impl Blobs for BorrowedBlobs<'_> {
         let Some(cache) = &self.version.open_with.blob_cache else {
             return self.read_file(file, user_key, &place);
         };
-        let id = file.id_in(cache);
+        let id = file.id_in(cache, self.tables.session());
         if let Some(value) = cache.get(id, place.offset) {
             self.tick(Ticker::BlobDbCacheHit, 1);
             self.tick(Ticker::BlobDbCacheBytesRead, value.len() as u64);

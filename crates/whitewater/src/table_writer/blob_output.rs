@@ -3,17 +3,24 @@
 //! A job has blob files of its own: a value goes into the open one, which ends when it has reached
 //! its size. The blob files of a job are synced when they end, before the manifest names them, and
 //! removed if the job fails.
+//!
+//! With `prepopulate_blob_cache`, a flush puts the values into the blob cache, too, under a cache id
+//! that the file will get when it is first read. What it has cached for a job that fails is never
+//! asked for, and is evicted.
 
 use super::output_files::{Output, OutputFiles};
 use crate::options::CfOptions;
-use crate::stats::{Histogram, Ticker, time};
+use crate::options::blobs::PrepopulateBlobCache;
+use crate::stats::{Histogram, Statistics, Ticker, time};
+use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::Result;
 use whitewater_storage::blob::BlobFileWriter;
 use whitewater_storage::blob::format::{FOOTER_LEN, HEADER_LEN, RECORD_HEADER_LEN};
+use whitewater_storage::cache::{BlockCache, Priority};
 use whitewater_storage::file_checksum::{CRC32C, Digest};
 use whitewater_storage::manifest::BlobFileMetaData;
-use whitewater_storage::sst::{CompressionOptions, CompressionType, Compressor};
+use whitewater_storage::sst::{CompressionType, Compressor};
 
 /// Whether a job that writes to `level` puts values into blob files.
 pub(super) fn is_wanted(options: &CfOptions, level: usize) -> bool {
@@ -30,6 +37,8 @@ pub(super) struct BlobOutput<'a> {
     file_size: u64,
     compression: CompressionType,
     compressor: Compressor,
+    /// The blob cache, if it gets all values.
+    warm: Option<BlockCache>,
     open: Option<Open>,
     finished: Vec<BlobFileMetaData>,
     /// The numbers of all files created that are not to be kept yet.
@@ -40,6 +49,8 @@ struct Open {
     writer: BlobFileWriter,
     /// The checksum of the file, if one is kept.
     digest: Option<Arc<Digest>>,
+    /// The file's number in the blob cache, if that gets its values.
+    cache_id: Option<u64>,
 }
 
 impl<'a> BlobOutput<'a> {
@@ -49,12 +60,15 @@ impl<'a> BlobOutput<'a> {
     /// `NotSupported` for a compression that is not built in.
     pub fn new(files: OutputFiles<'a>, options: &CfOptions) -> Result<Self> {
         let compression = options.blob_compression_type;
+        let warms = files.is_live_flush()
+            && options.prepopulate_blob_cache == PrepopulateBlobCache::FlushOnly;
         Ok(BlobOutput {
             files,
             min_size: options.min_blob_size,
             file_size: options.blob_file_size,
             compression,
-            compressor: Compressor::new(compression, &CompressionOptions::default(), None)?,
+            compressor: Compressor::new(compression, &options.blob_compression_opts, None)?,
+            warm: options.blob_cache.clone().filter(|_| warms),
             open: None,
             finished: Vec::new(),
             created: Vec::new(),
@@ -90,6 +104,11 @@ impl<'a> BlobOutput<'a> {
             let bytes = RECORD_HEADER_LEN + (user_key.len() + stored.len()) as u64;
             statistics.add(Ticker::BlobDbBlobFileBytesWritten, bytes);
         }
+        if let (Some(cache), Some(id)) = (&self.warm, open.cache_id) {
+            let cached = Bytes::copy_from_slice(value);
+            let outcome = cache.insert(id, place.offset, cached, Priority::Low);
+            note_cached(statistics, value.len(), outcome.is_ok());
+        }
         if open.writer.size() >= self.file_size {
             self.end()?;
         }
@@ -103,15 +122,18 @@ impl<'a> BlobOutput<'a> {
     /// # Errors
     /// Those of writing it and of its sync.
     pub fn end(&mut self) -> Result<()> {
-        let Some(Open { writer, digest }) = self.open.take() else {
+        let Some(open) = self.open.take() else {
             return Ok(());
         };
-        let mut meta = writer.finish()?;
+        let mut meta = open.writer.finish()?;
         if let Some(statistics) = &self.files.ctx.db.statistics {
             statistics.add(Ticker::BlobDbBlobFileBytesWritten, FOOTER_LEN);
             statistics.add(Ticker::BlobDbBlobFileSynced, 1);
         }
-        if let Some(digest) = digest {
+        if let (Some(cache), Some(id)) = (&self.warm, open.cache_id) {
+            cache.expect((self.files.ctx.session_id.into(), meta.number), id);
+        }
+        if let Some(digest) = open.digest {
             meta.checksum = digest.sum();
             meta.checksum_method = CRC32C.to_vec();
         }
@@ -134,7 +156,24 @@ impl<'a> BlobOutput<'a> {
         if let Some(statistics) = &ctx.db.statistics {
             statistics.add(Ticker::BlobDbBlobFileBytesWritten, HEADER_LEN);
         }
-        Ok(Open { writer, digest })
+        Ok(Open {
+            writer,
+            digest,
+            cache_id: self.warm.as_ref().map(BlockCache::new_id),
+        })
+    }
+}
+
+/// Counts a value of `len` bytes that the blob cache was given, and took if `taken`.
+fn note_cached(statistics: Option<&Statistics>, len: usize, taken: bool) {
+    let Some(statistics) = statistics else {
+        return;
+    };
+    if taken {
+        statistics.add(Ticker::BlobDbCacheAdd, 1);
+        statistics.add(Ticker::BlobDbCacheBytesWrite, len as u64);
+    } else {
+        statistics.add(Ticker::BlobDbCacheAddFailures, 1);
     }
 }
 

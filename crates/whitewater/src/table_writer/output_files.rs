@@ -44,6 +44,11 @@ impl<'a> OutputFiles<'a> {
         }
     }
 
+    /// Whether this is a flush of an open database, and not of a recovery.
+    pub fn is_live_flush(&self) -> bool {
+        self.flush && self.ctx.gate.is_some()
+    }
+
     /// Creates table `number`.
     ///
     /// # Errors

@@ -40,9 +40,13 @@ pub(crate) struct BlobFile {
 }
 
 impl BlobFile {
-    /// The file's number in `cache`, the blob cache of its column family.
-    pub fn id_in(&self, cache: &BlockCache) -> u64 {
-        *self.id.get_or_init(|| cache.new_id())
+    /// The file's number in `cache`, the blob cache of its column family: the one under which a
+    /// flush of this `session` of the database has cached its values, or else a new one.
+    pub fn id_in(&self, cache: &BlockCache, session: &str) -> u64 {
+        *self.id.get_or_init(|| {
+            let written = cache.expected(session.as_bytes(), self.meta.number);
+            written.unwrap_or_else(|| cache.new_id())
+        })
     }
 
     /// The directory of the file.

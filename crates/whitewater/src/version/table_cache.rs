@@ -100,6 +100,8 @@ pub(crate) struct TableCache {
     statistics: Option<Arc<Statistics>>,
     /// The cache of what tables hold of keys.
     rows: Option<RowCache>,
+    /// The session of the database; empty if it has none.
+    session: String,
 }
 
 /// What it takes to open the tables of a column family, besides their files.
@@ -165,7 +167,20 @@ impl TableCache {
             limited_blobs: by_number(most),
             statistics: None,
             rows: None,
+            session: String::new(),
         }
+    }
+
+    /// The same cache, of a database opened in `session`.
+    #[must_use]
+    pub fn in_session(mut self, session: &str) -> Self {
+        session.clone_into(&mut self.session);
+        self
+    }
+
+    /// The session of the database; empty if it has none.
+    pub fn session(&self) -> &str {
+        &self.session
     }
 
     /// The same cache, whose tables' rows are cached in `cache`, too.

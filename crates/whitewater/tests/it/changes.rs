@@ -180,7 +180,6 @@ fn what_has_no_effect_changes_by_name_and_is_kept() {
         ("bottommost_file_compaction_delay", "60", "soon"),
         ("uncache_aggressiveness", "300", "-1"),
         ("ignore_max_compaction_bytes_for_input", "false", "maybe"),
-        ("prepopulate_blob_cache", "kFlushOnly", "kSometimes"),
         ("paranoid_memory_checks", "true", "2"),
         ("strict_max_successive_merges", "true", "2"),
         ("experimental_mempurge_threshold", "0.5", "half"),

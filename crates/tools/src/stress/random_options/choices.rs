@@ -107,6 +107,7 @@ const DATABASE_CHOICES: Choices = &[
 const FAMILY_CHOICES: Choices = &[
     ("arena_block_size", Values(&["1024", "16384"])),
     ("blob_compaction_readahead_size", Values(&["1000", "100000"])),
+    ("blob_compression_opts", Values(&["{level=1;checksum=true}"])),
     ("blob_compression_type", Values(&["kLZ4Compression", "kZSTD", "kSnappyCompression"])),
     ("blob_file_size", Values(&["1000", "30000"])),
     ("blob_file_starting_level", Values(&["1", "2"])),
@@ -158,7 +159,7 @@ const FAMILY_CHOICES: Choices = &[
     ("num_levels", Fixed("a database needs as many levels as its tables are in")),
     ("periodic_compaction_seconds", Values(&["1"])),
     ("prefix_extractor", Fixed("it is drawn for orders of keys that keep prefixes together")),
-    ("prepopulate_blob_cache", HINT),
+    ("prepopulate_blob_cache", Fixed("no blob cache is drawn, which it would fill")),
     ("sample_for_compression", HINT),
     ("soft_pending_compaction_bytes_limit", Values(&["200000"])),
     ("table_factory", Fixed("other tables than block-based ones hold no range deletions")),

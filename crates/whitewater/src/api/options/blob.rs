@@ -2,7 +2,7 @@
 //!
 //! Values in blob files are read, whatever these options are.
 
-use super::{Cache, DBCompressionType, Options};
+use super::{Cache, DBCompressionType, Options, PrepopulateBlobCache};
 use std::ffi::c_double;
 
 /// Blob files.
@@ -56,14 +56,28 @@ impl Options {
         self.cf.blob_file_size = val;
     }
 
-    /// Compression of values in blob files, each on its own and with the default parameters. A
-    /// value that does not shrink is stored compressed all the same. One of more than 2 GiB stays
-    /// in its table, unless there is no compression.
+    /// Compression of values in blob files, each on its own. A value that does not shrink is stored
+    /// compressed all the same. One of more than 2 GiB stays in its table, unless there is no
+    /// compression.
     ///
     /// **Option `blob_compression_type`**: default `kNoCompression`; can be changed while the
     /// database is open.
     pub fn set_blob_compression_type(&mut self, val: DBCompressionType) {
         self.cf.blob_compression_type = val.into();
+    }
+
+    /// How the [codec of blob files](Options::set_blob_compression_type) compresses: zlib's window,
+    /// the level and zlib's strategy, as in
+    /// [`set_compression_options`](Options::set_compression_options), which holds for tables only.
+    /// Zstandard's checksums of frames can be asked for as text (`checksum=true`). The other parts
+    /// of the text form concern tables and have no effect here: dictionaries, threads, the largest
+    /// compressed size. RocksDB has the option from version 11.8 on. Not in the `rocksdb` crate.
+    ///
+    /// **Option `blob_compression_opts`**: several parts, each with a default of its own; can be
+    /// changed while the database is open.
+    pub fn set_blob_compression_options(&mut self, window_bits: i32, level: i32, strategy: i32) {
+        let options = &mut self.cf.blob_compression_opts;
+        (options.window_bits, options.level, options.strategy) = (window_bits, level, strategy);
     }
 
     /// Move values out of old blob files when tables that refer to them are compacted, so that the
@@ -103,9 +117,22 @@ impl Options {
         self.cf.blob_compaction_readahead_size = val;
     }
 
+    /// Which values get into the [blob cache](Options::set_blob_cache) as they are written, besides
+    /// those that are read: good where what was written last is read soon, and more so with direct
+    /// I/O. Only flushes fill it; compactions and the recovery of logs do not. The values are found
+    /// as long as no more than 1024 such files are written before the file is first read. Without a
+    /// blob cache there is no effect. Not in the `rocksdb` crate.
+    ///
+    /// **Option `prepopulate_blob_cache`**: default `kDisable`; can be changed while the database is
+    /// open.
+    pub fn set_prepopulate_blob_cache(&mut self, val: PrepopulateBlobCache) {
+        self.cf.prepopulate_blob_cache = val;
+    }
+
     /// Caches values of blob files in `cache`, which may be the block cache or one of its own, and
     /// may serve other column families and databases too. They are cached uncompressed, when they
-    /// are read and [`fill_cache`](crate::ReadOptions::fill_cache) is set. A value that finds no
+    /// are read and [`fill_cache`](crate::ReadOptions::fill_cache) is set, or [as they are
+    /// written](Options::set_prepopulate_blob_cache). A value that finds no
     /// room, where the capacity is a strict limit, is returned and not cached. Default none: values
     /// are read from their files each time, through the system's cache. Fixed while the database
     /// is open; the cache's capacity is not.

@@ -44,7 +44,6 @@ pub(super) const WITHOUT_SETTER: &[&str] = &[
     "uncache_aggressiveness",
     "sample_for_compression",
     "blob_file_starting_level",
-    "prepopulate_blob_cache",
 ];
 
 /// Options of tables whose unit is bytes. (Rows of other tables name their unit.)

@@ -7,6 +7,7 @@ use whitewater_storage::fs::SharedAccess;
 use whitewater_storage::sst::{CompressionType, IndexType};
 use whitewater_storage::wal::RecoveryMode;
 
+pub use crate::options::blobs::PrepopulateBlobCache;
 pub use whitewater_storage::checksum::ChecksumType;
 pub use whitewater_storage::sst::PinningTier as BlockBasedTablePinningTier;
 pub use whitewater_storage::sst::{DataBlockIndexType, PrepopulateBlockCache};

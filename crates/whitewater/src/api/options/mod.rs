@@ -53,7 +53,8 @@ pub use compaction::{FifoCompactOptions, UniversalCompactOptions};
 pub use enums::{
     BlockBasedIndexType, BlockBasedTablePinningTier, BottommostLevelCompaction, ChecksumType,
     CompactionPri, DBCompactionStyle, DBCompressionType, DBRecoveryMode, DataBlockIndexType,
-    MemtableFactory, PrepopulateBlockCache, UniversalCompactionStopStyle, WalAccess,
+    MemtableFactory, PrepopulateBlobCache, PrepopulateBlockCache, UniversalCompactionStopStyle,
+    WalAccess,
 };
 pub use logger::InfoLogger;
 pub use paths::DBPath;

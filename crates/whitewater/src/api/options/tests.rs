@@ -407,6 +407,14 @@ fn setters_set_their_own_option_and_no_other() {
         ("blob_compression_type", "kLZ4Compression", |o| {
             o.set_blob_compression_type(DBCompressionType::Lz4);
         }),
+        (
+            "blob_compression_opts",
+            &with(|o| (o.window_bits, o.level, o.strategy) = (-10, 9, 2)),
+            |o| o.set_blob_compression_options(-10, 9, 2),
+        ),
+        ("prepopulate_blob_cache", "kFlushOnly", |o| {
+            o.set_prepopulate_blob_cache(PrepopulateBlobCache::FlushOnly);
+        }),
         ("enable_blob_garbage_collection", "true", |o| {
             o.set_enable_blob_gc(true)
         }),

@@ -3,7 +3,9 @@
 use super::{RECORD_HEADER, compact, content, large, open, options, property};
 use whitewater::fs::mem::MemFs;
 use whitewater::statistics::{Histogram, Ticker};
-use whitewater::{Cache, DBCompressionType, ErrorKind, IteratorMode, ReadOptions, ReadTier};
+use whitewater::{
+    Cache, DBCompressionType, ErrorKind, IteratorMode, PrepopulateBlobCache, ReadOptions, ReadTier,
+};
 
 #[test]
 fn values_are_read_from_their_file_once() {
@@ -140,4 +142,124 @@ fn compactions_read_ahead_and_leave_the_cache_alone() {
     assert_eq!(reads(0), 100);
     assert!(reads(10_000) < 10);
     assert_eq!(reads(1 << 30), 1);
+}
+
+/// An option whose database has a blob cache and its values in blob files, and a key for each.
+fn warmed(fs: &MemFs, cache: &Cache) -> whitewater::Options {
+    let mut o = options(fs);
+    o.set_blob_cache(cache);
+    o.set_blob_file_size(3_000);
+    o.set_blob_compression_type(DBCompressionType::Lz4);
+    o.set_prepopulate_blob_cache(PrepopulateBlobCache::FlushOnly);
+    o.enable_statistics();
+    o
+}
+
+#[test]
+fn flushes_fill_the_cache_with_what_they_write() {
+    for max_open_files in [-1, 1] {
+        let (fs, cache) = (MemFs::new(), Cache::new_lru_cache(1 << 20));
+        let mut o = warmed(&fs, &cache);
+        o.set_max_open_files(max_open_files);
+        let db = open(&o);
+        let ticker = |t: Ticker| o.get_ticker_count(t);
+        let fill = |salt: u8| {
+            (0..20).for_each(|i| db.put([i], large(i ^ salt, 1_000)).unwrap());
+            db.flush().unwrap();
+        };
+        let expected =
+            |salt: u8| -> Vec<_> { (0..20).map(|i| (vec![i], large(i ^ salt, 1_000))).collect() };
+        fill(0);
+        assert_eq!(ticker(Ticker::BlobDbCacheAdd), 20);
+        assert_eq!(ticker(Ticker::BlobDbCacheBytesWrite), 20_000);
+        assert!(property(&db, "num-blob-files") > 1);
+        assert!(content(&db) == expected(0));
+        assert_eq!(ticker(Ticker::BlobDbCacheMiss), 0, "{max_open_files}");
+        assert_eq!(ticker(Ticker::BlobDbBlobFileBytesRead), 0);
+        // Compactions do not fill it. It can be switched while the database is open.
+        db.set_options(&[("enable_blob_garbage_collection", "true")])
+            .unwrap();
+        db.set_options(&[("blob_garbage_collection_age_cutoff", "1")])
+            .unwrap();
+        compact(&db);
+        assert_eq!(ticker(Ticker::BlobDbCacheAdd), 20);
+        db.set_options(&[("prepopulate_blob_cache", "kDisable")])
+            .unwrap();
+        fill(64);
+        assert_eq!(ticker(Ticker::BlobDbCacheAdd), 20);
+        assert!(content(&db) == expected(64));
+        assert_eq!(ticker(Ticker::BlobDbCacheMiss), 20);
+    }
+}
+
+/// A file of another database or session may have the same number.
+#[test]
+fn what_flushes_have_cached_is_found_by_their_own_database_only() {
+    let cache = Cache::new_lru_cache(1 << 20);
+    let stores: Vec<_> = (0..2).map(|_| MemFs::new()).collect();
+    let value = |n: usize, i: u8| large(n as u8 * 20 + i, 300);
+    for (n, fs) in stores.iter().enumerate() {
+        let db = open(&warmed(fs, &cache));
+        (0..20).for_each(|i| db.put([i], value(n, i)).unwrap());
+        db.flush().unwrap();
+    }
+    for (n, fs) in stores.iter().enumerate() {
+        let o = warmed(fs, &cache);
+        let db = open(&o);
+        let expected: Vec<_> = (0..20).map(|i| (vec![i], value(n, i))).collect();
+        assert!(content(&db) == expected, "{n}");
+        assert_eq!(o.get_ticker_count(Ticker::BlobDbCacheMiss), 20);
+    }
+}
+
+#[test]
+fn a_flush_goes_on_without_room_in_the_cache() {
+    let fs = MemFs::new();
+    let mut lru = whitewater::LruCacheOptions::default();
+    lru.set_capacity(100);
+    lru.set_num_shard_bits(0);
+    lru.set_strict_capacity_limit(true);
+    let o = warmed(&fs, &Cache::new_lru_cache_opts(&lru));
+    let db = open(&o);
+    db.put("a", large(1, 5_000)).unwrap();
+    db.flush().unwrap();
+    assert_eq!(o.get_ticker_count(Ticker::BlobDbCacheAddFailures), 1);
+    assert_eq!(content(&db), [(b"a".to_vec(), large(1, 5_000))]);
+}
+
+#[test]
+fn values_are_compressed_as_blob_compression_opts_ask() {
+    let size = |set: fn(&mut whitewater::Options)| {
+        let fs = MemFs::new();
+        let mut o = options(&fs);
+        o.set_blob_compression_type(DBCompressionType::Zlib);
+        set(&mut o);
+        let db = open(&o);
+        let value: Vec<u8> = (0..20_000u32).map(|i| (i * i / 7 % 64) as u8).collect();
+        db.put("a", &value).unwrap();
+        db.flush().unwrap();
+        assert_eq!(db.get("a").unwrap(), Some(value));
+        property(&db, "live-blob-file-size")
+    };
+    let stored = size(|o| o.set_blob_compression_options(-14, 0, 0));
+    let smaller = size(|o| o.set_blob_compression_options(-14, 9, 0));
+    assert!(stored > 20_000 && smaller < stored, "{stored} {smaller}");
+    assert_eq!(
+        size(|_| ()),
+        size(|o| o.set_blob_compression_options(-14, 6, 0))
+    );
+    // Those of tables are others.
+    assert_eq!(
+        size(|_| ()),
+        size(|o| o.set_compression_options(-14, 0, 0, 0))
+    );
+    let mut o = options(&MemFs::new());
+    o.set_blob_compression_type(DBCompressionType::Zlib);
+    o.set_blob_compression_options(-14, 6, 7);
+    let e = super::Db::open(&o, super::DIR).unwrap_err();
+    assert!(
+        e.to_string()
+            .contains("option blob_compression_opts: strategy = 7"),
+        "{e}"
+    );
 }

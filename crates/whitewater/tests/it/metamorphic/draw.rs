@@ -15,8 +15,8 @@ use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedIndexType, BlockBasedOptions, Cache, ChecksumType, CommitProtocol, CompactionPri,
     DBCompactionStyle, DBCompressionType, DBPath, DataBlockIndexType, FifoCompactOptions,
-    LruCacheOptions, Options, PrepopulateBlockCache, SliceTransform, UniversalCompactOptions,
-    UniversalCompactionStopStyle, WriteBufferManager,
+    LruCacheOptions, Options, PrepopulateBlobCache, PrepopulateBlockCache, SliceTransform,
+    UniversalCompactOptions, UniversalCompactionStopStyle, WriteBufferManager,
 };
 
 /// Compression types that tables may have.
@@ -293,6 +293,14 @@ fn blobs(o: &mut Options, draw: &mut Draw<'_>) {
     o.set_blob_gc_force_threshold(draw.one("blob_gc_force_threshold", &[1.0, 0.5, 0.1, 0.0]));
     let ahead = draw.one("blob_compaction_readahead_size", &[0, 1, 5_000]);
     o.set_blob_compaction_readahead_size(ahead);
+    o.set_blob_compression_options(-14, draw.one("blob_compression_level", &[32_767, 1, 9]), 0);
+    o.set_prepopulate_blob_cache(draw.one(
+        "prepopulate_blob_cache",
+        &[
+            PrepopulateBlobCache::Disable,
+            PrepopulateBlobCache::FlushOnly,
+        ],
+    ));
     match draw.one("blob_cache", &["none", "small", "large"]) {
         "small" => o.set_blob_cache(&Cache::new_lru_cache(1_000)),
         "large" => o.set_blob_cache(&Cache::new_lru_cache(1 << 20)),
