@@ -41,6 +41,12 @@ impl BlobFlow {
         Ok(if oldest == u64::MAX { 0 } else { oldest })
     }
 
+    /// The blobs of file `number` that entries refer to: their number and the size of their records
+    /// in bytes.
+    pub fn of(&self, number: u64) -> (u64, u64) {
+        self.0.get(&number).copied().unwrap_or_default()
+    }
+
     /// The part of this that is not in `kept`. Files that are only in `kept` are new.
     pub fn garbage(&self, kept: &BlobFlow) -> Vec<BlobGarbage> {
         let dropped = self.0.iter().filter_map(|(&number, &(count, bytes))| {

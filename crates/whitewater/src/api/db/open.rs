@@ -308,12 +308,14 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// deleted or overwritten may come back, and merge operands may count twice. LOG
     /// says what is such a guess, in lines with `Repair: guess:`. (RocksDB never
     /// reads the old manifest, and guesses always.) Of a damaged table all is missing.
-    /// A repair that was interrupted can be repeated.
+    /// Of a damaged blob file only the values are missing that cannot be read, and LOG names it. A
+    /// repair that was interrupted can be repeated.
     ///
     /// # Errors
     /// `IOError` when there is no such directory or the database is open;
-    /// `InvalidArgument` when `opts` have another comparator than the tables, and
-    /// for options out of range. Nothing has changed then.
+    /// `InvalidArgument` when `opts` have another comparator than the tables, for
+    /// options out of range, and for tables and blob files in directories that the paths
+    /// in `opts` do not name. Nothing has changed then.
     ///
     /// # Examples
     /// ```

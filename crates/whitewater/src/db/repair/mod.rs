@@ -50,9 +50,13 @@
 //! Records after damage in a log count, even after a gap that the death of the process
 //! left, where opening the database stops.
 //!
+//! A table's values in blob files are checked, too; what cannot be read is lost, value by value
+//! (`blobs`).
+//!
 //! `tables` reads the tables, `logs` writes the logs as tables, `sections` keeps prepared
 //! transactions, `old` reads the old manifests.
 
+mod blobs;
 mod logs;
 mod old;
 mod sections;
@@ -72,6 +76,7 @@ use crate::table_writer::{MAX_INDEX_SIZE, OutputContext, OutputSpec, write_verba
 use crate::version::ObsoleteFiles;
 use crate::version::paths::DataPaths;
 use crate::version::set::{NeededLogs, VersionSet};
+use blobs::{FoundBlobs, KeptBlobs};
 use logs::Span;
 use old::{OldManifest, Recorded};
 use std::collections::{BTreeMap, BTreeSet};
@@ -130,6 +135,8 @@ struct Repair<'a> {
     sections: ReplayedSections,
     /// The last number read from the logs.
     read_to: SequenceNumber,
+    /// The blob files.
+    blobs: Arc<FoundBlobs>,
     /// Files that are to be moved to `lost`.
     lost: Vec<PathBuf>,
 }
@@ -139,9 +146,8 @@ impl Engine {
     ///
     /// # Errors
     /// `IOError` when there is no such directory, when the database is open, and for
-    /// failures of the file system; `InvalidArgument` for options that cannot be honoured
-    /// and for tables in another key order; `NotSupported` for blob files, because only the
-    /// manifest links them to tables.
+    /// failures of the file system; `InvalidArgument` for options that cannot be honoured,
+    /// for tables in another key order, and for files in directories that the options do not name.
     pub fn repair(dir: &Path, options: &DbOptions, cf_options: &CfOptions) -> Result<()> {
         check_dir(dir)?;
         options.validate()?;
@@ -180,6 +186,7 @@ impl Engine {
             last_sequence: 0,
             sections: ReplayedSections::default(),
             read_to: 0,
+            blobs: Arc::default(),
             lost: Vec::new(),
             fs,
         };
@@ -225,14 +232,16 @@ impl Repair<'_> {
         for (id, family) in &mut families {
             self.arrange(*id, family, &mut replaced)?;
         }
+        let blobs = self.settle_blobs(&mut families, &mut replaced)?;
         self.fs.sync_dir(self.paths.first())?;
+        let blob_files: usize = blobs.values().map(|kept| kept.files.len()).sum();
         let kept = self.keep_sections()?;
-        self.write_manifest(&families, &logs, kept)?;
+        self.write_manifest(&families, blobs, &logs, kept)?;
         self.lost.extend(replaced);
         self.move_lost()?;
         let tables: usize = families.values().map(|family| family.tables.len()).sum();
         self.log.write(&format!(
-            "Repaired: {} column families, {tables} tables, last sequence number {}, {} files lost",
+            "Repaired: {} column families, {tables} tables, {blob_files} blob files, last sequence number {}, {} files lost",
             families.len(),
             self.last_sequence,
             self.lost.len()
@@ -243,7 +252,8 @@ impl Repair<'_> {
     /// Returns the existing tables and logs, ascending. Reads the old manifests.
     fn find_files(&mut self) -> Result<(Vec<PathBuf>, Vec<u64>)> {
         let (mut tables, mut logs, mut manifests) = (Vec::new(), Vec::new(), Vec::new());
-        self.find_tables_elsewhere(&mut tables)?;
+        let mut blobs = Vec::new();
+        self.find_tables_elsewhere(&mut tables, &mut blobs)?;
         for name in self.fs.list(self.dir)? {
             let Some(ty) = filename::parse(&name) else {
                 continue;
@@ -264,8 +274,8 @@ impl Repair<'_> {
                 FileType::Manifest(number) => manifests.push(number),
                 FileType::Wal(_) if self.wal_dir != self.dir => continue,
                 FileType::Wal(_) => {}
-                FileType::Blob(_) => {
-                    return Err(has_blobs(&self.dir.join(&name)));
+                FileType::Blob(number) => {
+                    blobs.push((number, self.blob_file_in(self.dir, number)?));
                 }
                 FileType::Options(number) | FileType::Temp(number) => {
                     self.numbers.mark_file_number_used(number);
@@ -299,15 +309,21 @@ impl Repair<'_> {
             self.numbers.mark_file_number_used(*number);
         }
         self.read_manifests(&manifests)?;
+        blobs.sort();
+        self.open_blobs(&blobs)?;
         Ok((tables.into_iter().map(|(_, path)| path).collect(), logs))
     }
 
-    /// Adds the tables in other directories than the database's.
+    /// Adds the tables and blob files in other directories than the database's.
     ///
     /// # Errors
-    /// `NotSupported` for blob files; `Corruption` for numbers out of range; those of the file
-    /// system.
-    fn find_tables_elsewhere(&self, tables: &mut Vec<(u64, PathBuf)>) -> Result<()> {
+    /// `InvalidArgument` for blob files in another path than the first; `Corruption` for numbers out
+    /// of range; those of the file system.
+    fn find_tables_elsewhere(
+        &self,
+        tables: &mut Vec<(u64, PathBuf)>,
+        blobs: &mut Vec<(u64, PathBuf)>,
+    ) -> Result<()> {
         let dirs: BTreeSet<&Path> = self.paths.dirs().map(|dir| &**dir).collect();
         for dir in dirs.into_iter().filter(|dir| *dir != self.dir) {
             for name in self.fs.list(dir)? {
@@ -320,12 +336,27 @@ impl Repair<'_> {
                         return Err(e.in_file(&path, None));
                     }
                     Some(FileType::Table(number)) => tables.push((number, path)),
-                    Some(FileType::Blob(_)) => return Err(has_blobs(&path)),
+                    Some(FileType::Blob(number)) => {
+                        blobs.push((number, self.blob_file_in(dir, number)?));
+                    }
                     _ => {}
                 }
             }
         }
         Ok(())
+    }
+
+    /// The path of blob file `number`, which was found in `dir`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if that is not the first path: no manifest could name it.
+    fn blob_file_in(&self, dir: &Path, number: u64) -> Result<PathBuf> {
+        let path = filename::blob(dir, number);
+        if dir == &**self.paths.first() {
+            return Ok(path);
+        }
+        let what = "the directory of the blob file is not the first of db_paths or cf_paths";
+        Err(Error::invalid(what).in_file(&path, None))
     }
 
     /// The id of the path that the table `table` is in.
@@ -397,7 +428,7 @@ impl Repair<'_> {
     }
 
     /// Merges tables of a column family so that, wherever two of them overlap, the one with
-    /// the larger last number is newer as a whole.
+    /// the larger last number is newer as a whole. Tables with lost values are written again, too.
     fn arrange(
         &self,
         id: u32,
@@ -406,7 +437,7 @@ impl Repair<'_> {
     ) -> Result<()> {
         let found = std::mem::take(&mut family.tables);
         for group in tables::overlapping(found, &self.comparator) {
-            if tables::are_in_order(&group) {
+            if tables::are_in_order(&group) && group.iter().all(|t| t.lost.is_empty()) {
                 family.tables.extend(group);
                 continue;
             }
@@ -420,7 +451,7 @@ impl Repair<'_> {
             let source = merging_iterator(self.comparator.clone(), sources);
             let written = self.write(id, &family.name, source, tombstones)?;
             self.log.write(&format!(
-                "Repair: {} tables of [{}] that overlap became {}",
+                "Repair: {} tables of [{}] that overlap or have lost values became {}",
                 group.len(),
                 family.name,
                 written.len()
@@ -483,10 +514,11 @@ impl Repair<'_> {
     }
 
     /// Puts a manifest in force that names the tables of `families`, which hold what is in
-    /// `logs`, and the logs `kept`.
+    /// `logs`, their blob files `blobs`, and the logs `kept`.
     fn write_manifest(
         &self,
         families: &BTreeMap<u32, FoundFamily>,
+        mut blobs: BTreeMap<u32, KeptBlobs>,
         logs: &[u64],
         kept: Option<NeededLogs>,
     ) -> Result<()> {
@@ -517,8 +549,11 @@ impl Repair<'_> {
                 };
                 (0, meta)
             });
+            let blobs = blobs.remove(id).unwrap_or_default();
             edits.push(VersionEdit {
                 column_family: *id,
+                blob_files: blobs.files,
+                blob_garbage: blobs.garbage,
                 // No other log is needed.
                 log_number: Some(needed.first),
                 min_log_number_to_keep: (*id == 0).then_some(needed.kept),
@@ -554,14 +589,6 @@ impl Repair<'_> {
         }
         Ok(())
     }
-}
-
-/// The error for a database that has the blob file `path`.
-fn has_blobs(path: &Path) -> Error {
-    Error::not_supported(format_args!(
-        "repair of a database with blob files: {}",
-        path.display()
-    ))
 }
 
 /// Whether an error concerns the content of a file, not the reading of it.

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use whitewater_storage::fs::Fs;
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::manifest::{FileMetaData, ManifestReader, VersionEdit};
+use whitewater_storage::manifest::{BlobFileMetaData, FileMetaData, ManifestReader, VersionEdit};
 use whitewater_storage::{Error, Result};
 
 /// What a manifest says of a table; a table that was made outside the database does not say
@@ -36,6 +36,8 @@ pub(super) struct OldManifest {
     given_up: BTreeSet<u64>,
     /// All tables that the manifest names anywhere, with their column families.
     tables: BTreeMap<u64, (u32, FileMetaData)>,
+    /// All blob files that the manifest names anywhere.
+    blob_files: BTreeMap<u64, BlobFileMetaData>,
     /// For each column family: logs below this number hold nothing that its tables lack.
     flushed_below: BTreeMap<u32, u64>,
     /// Logs below this number hold nothing that any table lacks.
@@ -117,6 +119,9 @@ impl OldManifest {
             self.live.remove(number);
             self.given_up.insert(*number);
         }
+        for file in &edit.blob_files {
+            self.blob_files.insert(file.number, file.clone());
+        }
         for (_, file) in &edit.new_files {
             self.live.insert(file.number, id);
             self.given_up.remove(&file.number);
@@ -152,6 +157,11 @@ impl OldManifest {
             family_name: self.names.get(family).cloned().unwrap_or_default(),
             largest_seqno: file.largest_seqno,
         })
+    }
+
+    /// What the manifest says of blob file `number`.
+    pub fn blob_file(&self, number: u64) -> Option<&BlobFileMetaData> {
+        self.blob_files.get(&number)
     }
 
     /// Whether column family `id` was dropped.

@@ -1,10 +1,12 @@
 //! Finding out what the tables hold.
 
+use super::blobs::{References, Salvaged};
 use super::old::Recorded;
 use super::{Repair, is_damage};
 use crate::version::range::KeyRange;
 use crate::version::table_cache::{open_alone, open_as};
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +30,9 @@ pub(super) struct FoundTable {
     pub path: PathBuf,
     pub meta: FileMetaData,
     pub table: Arc<Table>,
+    /// The places of values that cannot be read, as blob files and offsets. Entries that refer to
+    /// them are left out.
+    pub lost: Arc<BTreeSet<(u64, u64)>>,
 }
 
 /// A table and the column family it belongs to.
@@ -46,15 +51,24 @@ impl FoundTable {
         comparator: &InternalComparator,
     ) -> Result<Self> {
         let table = open_alone(fs, &path, meta.number, comparator)?;
-        Ok(FoundTable { path, meta, table })
+        Ok(FoundTable {
+            path,
+            meta,
+            table,
+            lost: Arc::default(),
+        })
     }
 
-    /// The table's entries.
+    /// The table's entries, but for those whose values are lost.
     pub fn entries(&self) -> BoxedIterator {
-        self.table.iter(TableReadOptions {
+        let all = self.table.iter(TableReadOptions {
             fill_cache: false,
             ..TableReadOptions::default()
-        })
+        });
+        if self.lost.is_empty() {
+            return all;
+        }
+        Box::new(Salvaged::without(all, self.lost.clone()))
     }
 
     fn range(&self) -> KeyRange<'_> {
@@ -237,15 +251,20 @@ impl Repair<'_> {
         };
         meta.oldest_ancester_time = time("rocksdb.creation.time");
         meta.file_creation_time = time("rocksdb.file.creation.time");
-        let found = FoundTable {
+        let mut found = FoundTable {
             path: path.to_path_buf(),
             meta,
             table,
+            lost: Arc::default(),
         };
+        let mut seen = References::default();
         let mut entries = found.entries();
         entries.seek_to_first();
         while entries.valid() {
-            bounds.see_point(entries.key());
+            let (ikey, stored) = (entries.key(), entries.value());
+            if self.blobs.check(family, ikey, stored, &mut seen)? {
+                bounds.see_point(ikey);
+            }
             entries.next();
         }
         entries.status().map_err(|e| e.in_file(path, None))?;
@@ -253,7 +272,9 @@ impl Repair<'_> {
         for tombstone in found.table.range_tombstones() {
             bounds.cover(&self.comparator, tombstone);
         }
-        let mut found = found;
+        self.tell_of_lost_values(path, &seen);
+        found.meta.oldest_blob_file = seen.oldest;
+        found.lost = Arc::new(seen.lost);
         Ok(bounds.describe(&mut found.meta).then_some(Scanned {
             found,
             family,

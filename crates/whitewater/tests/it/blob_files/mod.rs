@@ -4,12 +4,14 @@
 //! * `garbage`: what compactions leave of them;
 //! * `cached`: reads through the blob cache, and what statistics say;
 //! * `failures`: faults, power cuts and what is left behind;
+//! * `repaired`: repairs;
 //! * `random`: random operations with random options, and an account of every byte.
 
 mod cached;
 mod failures;
 mod garbage;
 mod random;
+mod repaired;
 mod written;
 
 use crate::harness::{DIR, Db, open_all};

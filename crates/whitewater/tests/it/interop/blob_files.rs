@@ -91,6 +91,26 @@ fn tools_read_blob_files_of_every_codec() {
     compare(&tools::scan(dir.path()), &model, "by ldb");
 }
 
+#[test]
+fn tools_read_what_a_repair_has_found_again() {
+    if !tools::available() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let model = write(dir.path(), 79, &FAMILIES);
+    let before = tools::files(dir.path(), "blob");
+    std::fs::remove_file(dir.path().join("CURRENT")).expect("removed");
+    DB::repair(&options(FAMILIES[0].1), dir.path()).expect("repaired");
+    assert_eq!(tools::files(dir.path(), "blob"), before);
+    tools::check(dir.path());
+    compare(&tools::scan(dir.path()), &model, "by ldb");
+    let db = open(dir.path(), &FAMILIES);
+    compact(&db, &FAMILIES);
+    content::check(&db, &model, "and compacted here");
+    drop(db);
+    compare(&tools::scan(dir.path()), &model, "and compacted here");
+}
+
 /// RocksDB 7.8 fails to compress values that do not shrink with zlib and bzip2.
 #[test]
 fn tools_compact_what_has_blob_files() {
