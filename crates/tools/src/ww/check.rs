@@ -2,16 +2,19 @@
 
 use std::cmp::Ordering;
 use std::path::Path;
+use std::sync::Arc;
 
 use clap::Args;
 use serde_json::json;
 use whitewater_storage::ErrorKind;
-use whitewater_storage::filename;
 use whitewater_storage::internal_iterator::InternalIterator;
 use whitewater_storage::key::user_key;
 use whitewater_storage::manifest::FileMetaData;
+use whitewater_storage::sst::Table;
 
+use super::blobs::{self, Values};
 use super::failure::{Failure, Result};
+use super::paths::DataDirs;
 use super::session::{Place, Session};
 use super::sst;
 use super::state::{Family, State, log_dir, logs_in};
@@ -20,8 +23,9 @@ use super::wal::{self, Finding};
 /// Checks that the files of a database exist and are consistent.
 ///
 /// The command checks the manifest, the sizes, comparators and key ranges of tables, the
-/// order of the tables of each level, and all records of the logs. With --checksums it also
-/// checks all blocks of all tables. It prints a line for each problem and exits with 1 if
+/// order of the tables of each level, the sizes, headers and footers of blob files, and all
+/// records of the logs. With --checksums it also checks all blocks of all tables, and all values
+/// in blob files that they refer to. It prints a line for each problem and exits with 1 if
 /// there is any.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -31,7 +35,7 @@ Examples:
 pub struct Check {
     #[command(flatten)]
     place: Place,
-    /// Read and check all blocks of all tables.
+    /// Read and check all blocks of all tables, and all values in blob files.
     #[arg(long)]
     checksums: bool,
 }
@@ -52,10 +56,23 @@ impl Check {
         let tables = u64::try_from(state.tables().count()).ok();
         let progress = session.progress("check", "tables", tables);
         let mut problems = Vec::new();
+        let dirs = DataDirs::new(dir, session.global);
+        problems.extend(blob_files(dir, dirs, &state)?);
         for family in state.families.values() {
             problems.extend(order(family));
+            let mut values = Values::default();
             for file in family.files.values() {
-                if let Err(problem) = self.table(dir, family, file) {
+                let path = dirs.table(family, file);
+                let mut checked = self.table(&path, family, file);
+                if let Ok(Some(table)) = &checked {
+                    let of_blob =
+                        |number| is_named(family, number).then(|| dirs.blob(family, number));
+                    let values = values.check(table, &of_blob);
+                    checked = values
+                        .map(|()| None)
+                        .map_err(|e| format!("{}: {e}", path.display()));
+                }
+                if let Err(problem) = checked {
                     // A writer may have deleted it since the manifest was read.
                     let is_still_live = State::read(dir)?
                         .tables()
@@ -72,11 +89,19 @@ impl Check {
         report(session, &problems)
     }
 
-    /// The problems of a table.
-    fn table(&self, dir: &Path, family: &Family, file: &FileMetaData) -> Result<(), String> {
-        let path = filename::table(dir, file.number);
+    /// Checks the table at `path`. Returns it if the values that it refers to are to be checked,
+    /// too.
+    ///
+    /// # Errors
+    /// The problem of the table.
+    fn table(
+        &self,
+        path: &Path,
+        family: &Family,
+        file: &FileMetaData,
+    ) -> Result<Option<Arc<Table>>, String> {
         let name = path.display();
-        let size = std::fs::metadata(&path).map_err(|e| format!("{name}: {e}"))?;
+        let size = std::fs::metadata(path).map_err(|e| format!("{name}: {e}"))?;
         if size.len() != file.size {
             return Err(format!(
                 "{name}: {} bytes, the manifest says {}",
@@ -85,7 +110,7 @@ impl Check {
             ));
         }
         let (table, found) =
-            sst::open(&path, Some(file.largest_seqno)).map_err(|e| e.to_string())?;
+            sst::open(path, Some(file.largest_seqno)).map_err(|e| e.to_string())?;
         if let Some(stated) = &family.comparator
             && found.name() != stated
         {
@@ -94,9 +119,13 @@ impl Check {
                 found.name()
             ));
         }
+        if file.oldest_blob_file > 0 && !is_named(family, file.oldest_blob_file) {
+            let problem = blobs::unknown(file.oldest_blob_file);
+            return Err(format!("{name}: {problem}"));
+        }
         // The order of other comparators is unknown.
         let Ok(order) = family.comparator() else {
-            return Ok(());
+            return Ok(None);
         };
         let mut iter = table.iter(sst::READ);
         for forward in [true, false] {
@@ -118,12 +147,37 @@ impl Check {
                 ));
             }
         }
-        if self.checksums {
-            table.verify().map_err(|e| e.to_string())
-        } else {
-            Ok(())
+        if !self.checksums {
+            return Ok(None);
+        }
+        table.verify().map_err(|e| e.to_string())?;
+        Ok((file.oldest_blob_file > 0).then_some(table))
+    }
+}
+
+/// Whether the manifest names the blob file `number` of `family`.
+fn is_named(family: &Family, number: u64) -> bool {
+    let mut files = family.blob_files().into_iter();
+    files.any(|file| file.meta.number == number)
+}
+
+/// The problems of blob files.
+fn blob_files(dir: &Path, dirs: DataDirs<'_>, state: &State) -> Result<Vec<String>> {
+    let mut problems = Vec::new();
+    for (id, family, file) in state.blob_files() {
+        let number = file.meta.number;
+        if let Err(problem) = blobs::check(&dirs.blob(family, number), id, file) {
+            // As for tables.
+            let now = State::read(dir)?;
+            if now
+                .blob_files()
+                .any(|(_, _, live)| live.meta.number == number)
+            {
+                problems.push(problem);
+            }
         }
     }
+    Ok(problems)
 }
 
 /// Tables of the same level, other than level 0, that overlap.

@@ -1,4 +1,4 @@
-//! The checksums of whole tables that the manifest has.
+//! The checksums of whole tables and blob files that the manifest has.
 
 use clap::Args;
 use serde_json::Value;
@@ -8,9 +8,10 @@ use super::session::{Place, Session};
 use super::state::State;
 use super::text;
 
-/// Prints the checksum of each live table that the manifest has, and the name of its function.
+/// Prints the checksum of each live table and blob file that the manifest has, and the name of its
+/// function.
 ///
-/// The tables are not read. A table that was written without checksums has none.
+/// The files are not read. One that was written without checksums has none.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,11 +29,18 @@ impl Dump {
     /// There is no database, or its manifest cannot be read.
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let state = State::read(&self.place.of(session)?)?;
-        let mut files: Vec<_> = state.tables().map(|(_, _, file)| file).collect();
-        files.sort_by_key(|file| file.number);
-        let rows: Vec<Vec<Value>> = (files.iter())
-            .map(|file| {
-                let (name, sum) = (&file.file_checksum_func_name, &file.file_checksum);
+        let tables = state.tables().map(|(_, _, f)| {
+            let (name, sum) = (&f.file_checksum_func_name, &f.file_checksum);
+            (f.number, name, sum)
+        });
+        let blobs = state.blob_files().map(|(_, _, blob)| {
+            let meta = &blob.meta;
+            (meta.number, &meta.checksum_method, &meta.checksum)
+        });
+        let mut files: Vec<_> = tables.chain(blobs).collect();
+        files.sort_by_key(|(number, _, _)| *number);
+        let rows: Vec<Vec<Value>> = (files.into_iter())
+            .map(|(number, name, sum)| {
                 let (name, sum) = match name.is_empty() {
                     true => (Value::Null, Value::Null),
                     false => (
@@ -40,9 +48,9 @@ impl Dump {
                         text::hex(sum).into(),
                     ),
                 };
-                vec![file.number.into(), name, sum]
+                vec![number.into(), name, sum]
             })
             .collect();
-        session.table(&["table", "function", "checksum"], &rows)
+        session.table(&["file", "function", "checksum"], &rows)
     }
 }

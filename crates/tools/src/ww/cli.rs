@@ -93,6 +93,14 @@ pub struct Global {
     /// Read as a secondary instance whose own files are in this directory.
     #[arg(long, global = true, value_name = "PATH")]
     pub secondary_path: Option<PathBuf>,
+    /// The directories of tables and blob files, in the order of the database's `db_paths`, if it
+    /// was opened with some. What a command writes goes to the first one.
+    #[arg(long, global = true, value_name = "PATH", value_delimiter = ',')]
+    pub db_paths: Vec<PathBuf>,
+    /// The directories of a column family, if it was opened with `cf_paths`, one flag for each, in
+    /// their order.
+    #[arg(long, global = true, value_name = "NAME=PATH", value_parser = super::paths::family_path)]
+    pub cf_path: Vec<(String, PathBuf)>,
     /// Whether to open the database with the options of its newest OPTIONS file. Options
     /// that this engine does not support are skipped with a warning.
     #[arg(

@@ -8,12 +8,13 @@ use serde_json::Value;
 use whitewater_storage::filename::{self, FileType};
 
 use super::failure::{Failure, Result};
+use super::paths::DataDirs;
 use super::session::{Place, Session};
 use super::state::{State, log_dir};
 
 /// Prints the purpose of each file of a database, and whether it is needed.
 ///
-/// The command exits with 1 if a table of the manifest is missing.
+/// The command exits with 1 if a table or blob file of the manifest is missing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -46,6 +47,12 @@ impl Files {
                 outside.map(|(name, size)| (logs.join(name).to_string_lossy().into_owned(), size)),
             );
         }
+        for other in DataDirs::new(dir, session.global).elsewhere() {
+            let outside = list(other)?.into_iter();
+            found.extend(
+                outside.map(|(name, size)| (other.join(name).to_string_lossy().into_owned(), size)),
+            );
+        }
         let newest = found.keys().filter_map(|name| match filename::parse(name) {
             Some(FileType::Options(number)) => Some(number),
             _ => None,
@@ -53,8 +60,8 @@ impl Files {
         let newest = newest.max();
         let mut rows = Vec::new();
         for (name, size) in &found {
-            let base = Path::new(name).file_name().and_then(|name| name.to_str());
-            let (kind, what) = describe(base.unwrap_or_default(), state.as_ref(), newest);
+            let base = base(name).unwrap_or_default();
+            let (kind, what) = describe(base, state.as_ref(), newest);
             let row: [Value; 4] = [
                 name.as_str().into(),
                 (*size).into(),
@@ -66,11 +73,11 @@ impl Files {
         let missing = state
             .map(|state| missing(&state, &found))
             .unwrap_or_default();
-        for (name, what) in &missing {
+        for (name, kind, what) in &missing {
             let row: [Value; 4] = [
                 name.as_str().into(),
                 0.into(),
-                "table".into(),
+                kind.as_str().into(),
                 what.as_str().into(),
             ];
             rows.push(row.to_vec());
@@ -78,7 +85,9 @@ impl Files {
         session.table(&["file", "size", "kind", "state"], &rows)?;
         match missing.len() {
             0 => Ok(()),
-            n => Err(Failure::negative(format_args!("{n} tables are missing"))),
+            n => Err(Failure::negative(format_args!(
+                "{n} tables or blob files are missing"
+            ))),
         }
     }
 }
@@ -102,23 +111,38 @@ fn list(dir: &Path) -> Result<BTreeMap<String, u64>> {
     Ok(files)
 }
 
-/// Tables of the manifest that are missing.
-fn missing(state: &State, found: &BTreeMap<String, u64>) -> Vec<(String, String)> {
-    let there: BTreeSet<u64> = found
-        .keys()
-        .filter_map(|name| match filename::parse(name) {
-            Some(FileType::Table(number)) => Some(number),
-            _ => None,
-        })
-        .collect();
-    let tables = state.tables();
-    tables
-        .filter(|(_, _, file)| !there.contains(&file.number))
-        .map(|(family, level, file)| {
-            let name = format!("{:06}.sst", file.number);
-            (name, format!("MISSING: {} level {level}", family.name))
-        })
-        .collect()
+/// Tables and blob files of the manifest that are missing: name, kind and state.
+fn missing(state: &State, found: &BTreeMap<String, u64>) -> Vec<(String, String, String)> {
+    let (mut tables, mut blobs) = (BTreeSet::new(), BTreeSet::new());
+    for name in found.keys().filter_map(|name| base(name)) {
+        match filename::parse(name) {
+            Some(FileType::Table(number)) => drop(tables.insert(number)),
+            Some(FileType::Blob(number)) => drop(blobs.insert(number)),
+            _ => {}
+        }
+    }
+    let row = |number: u64, end: &str, kind: &str, what: String| {
+        (format!("{number:06}.{end}"), kind.to_owned(), what)
+    };
+    let lost = state
+        .tables()
+        .filter(|(_, _, f)| !tables.contains(&f.number));
+    let lost = lost.map(|(family, level, file)| {
+        let what = format!("MISSING: {} level {level}", family.name);
+        row(file.number, "sst", "table", what)
+    });
+    let gone = state.blob_files();
+    let gone = gone.filter(|(_, _, f)| !blobs.contains(&f.meta.number));
+    let gone = gone.map(|(_, family, file)| {
+        let what = format!("MISSING: {}", family.name);
+        row(file.meta.number, "blob", "blob file", what)
+    });
+    lost.chain(gone).collect()
+}
+
+/// The last part of a path.
+fn base(name: &str) -> Option<&str> {
+    Path::new(name).file_name().and_then(|name| name.to_str())
 }
 
 /// The kind and state of the file `name`.
@@ -178,7 +202,19 @@ fn describe(
             };
             ("options", what.to_owned())
         }
-        FileType::Blob(_) => ("blob file", "values of tables that refer to it".to_owned()),
+        FileType::Blob(number) => {
+            let what = state.map_or_else(unknown, |state| {
+                let mut blobs = state.blob_files();
+                match blobs.find(|(_, _, file)| file.meta.number == number) {
+                    Some((_, family, file)) => format!(
+                        "live: {}, {} of {} values are garbage",
+                        family.name, file.garbage_count, file.meta.count
+                    ),
+                    None => "obsolete".to_owned(),
+                }
+            });
+            ("blob file", what)
+        }
         FileType::Temp(_) => ("temporary", "left by a crash, or being written".to_owned()),
         FileType::Current => ("current", "names the manifest".to_owned()),
         FileType::Lock => ("lock", "what a writer locks".to_owned()),

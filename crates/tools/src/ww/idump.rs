@@ -11,15 +11,16 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::json;
 use whitewater_storage::batch::replay::{ReplayedEntry, Replays};
-use whitewater_storage::filename;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{
     InternalComparator, MAX_SEQUENCE, ValueType, internal_key, seek_key, user_key,
 };
 
+use super::blobs::print_decoded;
 use super::cli::bytes;
 use super::failure::Result;
 use super::open::no_family;
+use super::paths::DataDirs;
 use super::session::Session;
 use super::sst::{self, print_entry};
 use super::state::{Family, State};
@@ -47,6 +48,9 @@ pub struct Dump {
     /// Print only the number of entries.
     #[arg(long)]
     count_only: bool,
+    /// Of values in blob files (type 17), print where they are.
+    #[arg(long)]
+    decode_blob_index: bool,
 }
 
 /// A source of internal keys in order: logs and range tombstones in memory, or several
@@ -125,14 +129,15 @@ impl Dump {
         let (&id, family) = found.ok_or_else(|| no_family(name))?;
         let order = family.comparator()?;
 
-        let mut memory = in_tombstones(dir, family)?;
+        let dirs = DataDirs::new(dir, session.global);
+        let mut memory = in_tombstones(dirs, family)?;
         memory.extend(in_logs(session, dir, &state, (id, family))?);
         memory.sort_by(|a, b| order.compare(&a.0, &b.0));
         if let Some(from) = &from {
             memory.retain(|(key, _)| order.compare_user(user_key(key), from) != Ordering::Less);
         }
         let mut sources = vec![Source::Memory(memory.into_iter().peekable())];
-        for mut source in in_tables(dir, family) {
+        for mut source in in_tables(dirs, family) {
             source.advance(from.as_deref())?;
             sources.push(source);
         }
@@ -147,7 +152,9 @@ impl Dump {
             if past.is_some_and(|to| order.compare_user(user_key(key), to) != Ordering::Less) {
                 break;
             }
-            if !self.count_only {
+            if self.decode_blob_index && !self.count_only {
+                print_decoded(session, key, value)?;
+            } else if !self.count_only {
                 print_entry(session, key, value)?;
             }
             count += 1;
@@ -175,11 +182,11 @@ fn least(sources: &mut [Source], order: &InternalComparator) -> Option<usize> {
 }
 
 /// One source for each table of level 0, and one for each other level.
-fn in_tables(dir: &Path, family: &Family) -> Vec<Source> {
+fn in_tables(dirs: DataDirs<'_>, family: &Family) -> Vec<Source> {
     let mut sources = Vec::new();
     for (level, files) in family.levels() {
         let files = files.into_iter();
-        let files = files.map(|file| (filename::table(dir, file.number), file.largest_seqno));
+        let files = files.map(|file| (dirs.table(family, file), file.largest_seqno));
         let source = |left: VecDeque<_>| Source::Tables { left, open: None };
         match level {
             0 => sources.extend(files.map(|file| source(VecDeque::from([file])))),
@@ -189,10 +196,10 @@ fn in_tables(dir: &Path, family: &Family) -> Vec<Source> {
     sources
 }
 
-fn in_tombstones(dir: &Path, family: &Family) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
+fn in_tombstones(dirs: DataDirs<'_>, family: &Family) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
     let mut entries = Vec::new();
     for file in family.files.values() {
-        let (table, _) = sst::open(&filename::table(dir, file.number), Some(file.largest_seqno))?;
+        let (table, _) = sst::open(&dirs.table(family, file), Some(file.largest_seqno))?;
         for tombstone in table.range_tombstones() {
             let ty = ValueType::RangeDeletion;
             let key = internal_key(&tombstone.start, tombstone.seq, ty);

@@ -11,6 +11,7 @@ use whitewater::{BottommostLevelCompaction, CompactOptions, Options};
 use super::cli::bytes;
 use super::failure::{Failure, Result};
 use super::open::{self, Db, Loaded, Opened};
+use super::paths::DataDirs;
 use super::session::{Place, Session};
 
 /// How a compaction treats the bottommost level.
@@ -115,7 +116,7 @@ impl Repair {
     pub fn run(&self, session: &mut Session<'_>) -> Result<()> {
         let dir = &self.place.of(session)?;
         // Even without a manifest, the options file tells the comparator.
-        let options = match Loaded::new(session, dir, true) {
+        let mut options = match Loaded::new(session, dir, true) {
             Ok(mut loaded) => loaded.family_options(&session.global.column_family),
             Err(_) if session.global.try_load_options => {
                 match open::from_file(session, dir, true) {
@@ -129,6 +130,7 @@ impl Repair {
             }
             Err(_) => Options::default(),
         };
+        DataDirs::new(dir, session.global).set(&mut options, &mut [])?;
         let progress = session.progress("repair", "", None);
         Db::repair(&options, dir)?;
         progress.finish();

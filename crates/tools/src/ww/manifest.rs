@@ -8,15 +8,16 @@ use whitewater_storage::fs::os::OsFs;
 use whitewater_storage::key::parse_internal_key;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit, read_current};
 
+use super::blobs::BlobFile;
 use super::failure::Result;
 use super::session::Session;
 use super::state::{Family, State};
 use super::text::{self, Form};
 
-/// Prints the content of a manifest: column families and the tables of each level.
+/// Prints the content of a manifest: column families, the tables of each level and blob files.
 ///
 /// A table appears as `number:size[sequence numbers][smallest key .. largest key]`, as in
-/// ldb.
+/// ldb; a blob file as `number:size[values][garbage]`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -87,6 +88,20 @@ fn print(session: &mut Session<'_>, state: &State) -> Result<()> {
                 session.line(format_args!(" {text}"))?;
             }
         }
+        let blobs = family.blob_files();
+        if !blobs.is_empty() {
+            session.line("--- blob files ---")?;
+        }
+        for blob in blobs {
+            session.line(format_args!(
+                " {}:{}[{} values][garbage: {} values, {} bytes]",
+                blob.meta.number,
+                blob.size(),
+                blob.meta.count,
+                blob.garbage_count,
+                blob.garbage_bytes
+            ))?;
+        }
     }
     session.line(format_args!(
         "next_file_number {} last_sequence {} max_column_family {} min_log_number_to_keep {}",
@@ -95,9 +110,6 @@ fn print(session: &mut Session<'_>, state: &State) -> Result<()> {
         state.max_column_family,
         state.min_log_number_to_keep
     ))?;
-    if state.has_blob_files {
-        session.line("there are blob files")?;
-    }
     Ok(())
 }
 
@@ -250,6 +262,7 @@ fn as_object(state: &State, form: Form) -> Value {
             "comparator": family.comparator,
             "log_number": family.log_number,
             "files": files(family),
+            "blob_files": family.blob_files().into_iter().map(BlobFile::object).collect::<Vec<_>>(),
         })
     });
     json!({
@@ -264,6 +277,5 @@ fn as_object(state: &State, form: Form) -> Value {
         "logs": state.logs.iter().map(|(number, synced)| {
             json!({"number": number, "synced_size": synced})
         }).collect::<Vec<_>>(),
-        "has_blob_files": state.has_blob_files,
     })
 }

@@ -15,12 +15,14 @@
 //!
 //! The commands share [`failure`] (exit codes), [`text`] (keys and values as text),
 //! [`session`] (arguments and output), [`open`] (opening databases with their last options)
-//! and [`state`] (the state that a manifest describes).
+//! [`state`] (the state that a manifest describes), [`paths`] (the directories of tables) and
+//! [`blobs`] (blob files).
 //!
 //! Data goes to standard output and everything else to standard error. Commands that only
 //! read never write to a database's directory, so they work beside a writer.
 
 pub mod backups;
+pub mod blobs;
 pub mod bulk;
 pub mod check;
 pub mod checksums;
@@ -35,6 +37,7 @@ pub mod maintain;
 pub mod manifest;
 pub mod open;
 pub mod options;
+pub mod paths;
 pub mod point;
 pub mod prepared;
 pub mod scan;

@@ -12,6 +12,7 @@ use whitewater::{
 
 use super::failure::{Failure, Result};
 use super::options::OptionsFile;
+use super::paths::DataDirs;
 use super::session::Session;
 use super::state::log_dir;
 use crate::bench::merge;
@@ -156,6 +157,7 @@ impl Loaded {
                 operator.set(family.options_mut());
             }
         }
+        DataDirs::new(dir, session.global).set(&mut options, &mut families)?;
         Ok(Loaded { options, families })
     }
 

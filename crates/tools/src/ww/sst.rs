@@ -22,8 +22,10 @@ use whitewater_storage::sst::{
 };
 use whitewater_storage::{Error, ErrorKind};
 
+use super::blobs::print_decoded;
 use super::cli::bytes;
 use super::failure::{Failure, Result};
+use super::paths::DataDirs;
 use super::session::Session;
 use super::text::{self, Form, hex, type_name};
 
@@ -75,6 +77,9 @@ pub struct Dump {
     /// Also print the properties.
     #[arg(long)]
     show_properties: bool,
+    /// Of values in blob files (type 17), print where they are.
+    #[arg(long)]
+    decode_blob_index: bool,
 }
 
 /// A stand-in for an unknown comparator: bytewise order under the other's name. It serves
@@ -186,8 +191,13 @@ impl Dump {
     fn paths(&self, session: &Session<'_>) -> Result<Vec<PathBuf>> {
         let mut places: Vec<_> = self.files.iter().chain(&self.file).cloned().collect();
         if places.is_empty() {
-            places.push(session.db()?.to_owned());
+            let db = session.db()?;
+            places.push(db.to_owned());
+            let elsewhere = DataDirs::new(db, session.global).elsewhere();
+            places.extend(elsewhere.into_iter().map(Path::to_owned));
         }
+        // The directory of a database with other paths may have no tables.
+        let several = self.files.is_empty() && self.file.is_empty() && places.len() > 1;
         let mut paths = Vec::new();
         for place in places {
             if !place.is_dir() {
@@ -205,12 +215,15 @@ impl Dump {
                     tables.push(entry.path());
                 }
             }
-            if tables.is_empty() {
+            if tables.is_empty() && !several {
                 let place = place.display();
                 return Err(Failure::negative(format_args!("{place}: no tables")));
             }
             tables.sort();
             paths.extend(tables);
+        }
+        if paths.is_empty() {
+            return Err(Failure::negative("there are no tables"));
         }
         Ok(paths)
     }
@@ -276,7 +289,7 @@ impl Dump {
             None => iter.seek_to_first(),
         }
         while left > 0 && iter.valid() && !is_past(user_key(iter.key())) {
-            print_entry(session, iter.key(), iter.value())?;
+            self.print(session, iter.key(), iter.value())?;
             left -= 1;
             iter.next();
         }
@@ -296,6 +309,13 @@ impl Dump {
             }
         }
         Ok(())
+    }
+
+    fn print(&self, session: &mut Session<'_>, key: &[u8], value: &[u8]) -> Result<()> {
+        match self.decode_blob_index {
+            true => print_decoded(session, key, value),
+            false => print_entry(session, key, value),
+        }
     }
 
     fn raw(&self, session: &mut Session<'_>, path: &Path, table: &Table) -> Result<()> {
@@ -332,7 +352,7 @@ impl Dump {
                     if !session.json {
                         session.out.write_all(b"  ")?;
                     }
-                    print_entry(session, key, value)
+                    self.print(session, key, value)
                 })?;
             }
         }

@@ -4,7 +4,7 @@
 //! database cannot be opened. While a writer is active, the state is that of the time when
 //! CURRENT was read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use whitewater_storage::filename::{self, FileType};
@@ -13,6 +13,7 @@ use whitewater_storage::key::{InternalComparator, UserComparator};
 use whitewater_storage::manifest::{FileMetaData, ManifestReader, VersionEdit, read_current};
 use whitewater_storage::{Error, Result};
 
+use super::blobs::BlobFile;
 use super::options::OptionsFile;
 
 /// A column family and its tables.
@@ -26,6 +27,8 @@ pub struct Family {
     pub log_number: u64,
     /// Its tables by level and number.
     pub files: BTreeMap<(u32, u64), FileMetaData>,
+    /// All blob files that were added, by number.
+    blobs: BTreeMap<u64, BlobFile>,
 }
 
 impl Family {
@@ -47,6 +50,19 @@ impl Family {
             }
         }
         levels.into_iter().collect()
+    }
+
+    /// Its blob files, oldest first. By RocksDB's rule, those older than the oldest that a table
+    /// names are gone, and those that are all garbage, unless a table names them itself.
+    pub fn blob_files(&self) -> Vec<&BlobFile> {
+        let named: BTreeSet<u64> = self.files.values().map(|f| f.oldest_blob_file).collect();
+        let oldest = named.iter().copied().find(|&number| number > 0);
+        let oldest = oldest.unwrap_or(u64::MAX);
+        let stays = |file: &&BlobFile| {
+            let number = file.meta.number;
+            number >= oldest && (named.contains(&number) || !file.is_garbage())
+        };
+        self.blobs.values().filter(stays).collect()
     }
 
     /// The order of its keys.
@@ -91,8 +107,6 @@ pub struct State {
     pub max_column_family: u32,
     /// The logs that the manifest names, with their synced sizes.
     pub logs: BTreeMap<u64, Option<u64>>,
-    /// Whether blob files were ever added.
-    pub has_blob_files: bool,
     /// The number of edits read.
     pub edits: u64,
 }
@@ -138,7 +152,6 @@ impl State {
     fn apply(&mut self, edit: &VersionEdit) -> Result<()> {
         self.edits += 1;
         self.db_id = edit.db_id.clone().or(self.db_id.take());
-        self.has_blob_files |= !edit.blob_files.is_empty();
         let greatest = |old: &mut u64, new: Option<u64>| *old = (*old).max(new.unwrap_or(0));
         greatest(&mut self.next_file_number, edit.next_file_number);
         greatest(&mut self.last_sequence, edit.last_sequence);
@@ -174,6 +187,24 @@ impl State {
                 )));
             }
         }
+        for meta in &edit.blob_files {
+            let meta = meta.clone();
+            let added = BlobFile {
+                meta,
+                ..BlobFile::default()
+            };
+            family.blobs.insert(added.meta.number, added);
+        }
+        for garbage in &edit.blob_garbage {
+            let number = garbage.number;
+            let unknown =
+                || Error::corruption(format_args!("garbage in unknown blob file {number}"));
+            family
+                .blobs
+                .get_mut(&number)
+                .ok_or_else(unknown)?
+                .add(garbage);
+        }
         for (level, file) in &edit.new_files {
             family.files.insert((*level, file.number), file.clone());
         }
@@ -190,6 +221,14 @@ impl State {
         self.families.values().flat_map(|family| {
             let files = family.files.iter();
             files.map(move |(&(level, _), file)| (family, level, file))
+        })
+    }
+
+    /// All blob files, each with its column family and that family's id.
+    pub fn blob_files(&self) -> impl Iterator<Item = (u32, &Family, &BlobFile)> {
+        self.families.iter().flat_map(|(&id, family)| {
+            let files = family.blob_files().into_iter();
+            files.map(move |file| (id, family, file))
         })
     }
 

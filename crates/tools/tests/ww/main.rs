@@ -1,6 +1,7 @@
 //! `ww` as a user sees it: output, messages and exit codes.
 
 mod backups;
+mod blobs;
 mod keys;
 mod parts;
 mod peers;

@@ -130,7 +130,7 @@ fn tables_are_shown_and_damage_is_found() {
     fs::write(&path, &bytes).expect("written");
     assert!(fails(db, "checkconsistency {db}", 1).contains("1 problem"));
     fs::remove_file(&path).expect("removed");
-    assert!(fails(db, "files {db}", 1).contains("1 tables are missing"));
+    assert!(fails(db, "files {db}", 1).contains("1 tables or blob files are missing"));
     fails(db, "sst-dump {db}/000001.sst", 3);
 }
 
