@@ -33,8 +33,8 @@ fn wrong_command_lines_exit_with_1_and_say_why() {
         "benchmark 'compact' does not go with --transaction_db",
     );
     assert_refused(
-        &["--use_blob_cache=true"],
-        "--use_blob_cache=true: RocksDB's db_bench knows this flag",
+        &["--use_blob_db=true"],
+        "--use_blob_db=true: RocksDB's db_bench knows this flag",
     );
     assert_refused(&["--memtablerep=cuckoo"], "--memtablerep=cuckoo");
     assert_refused(&["--num=x"], "--num: 'x' is not an integer");

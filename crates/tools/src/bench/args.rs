@@ -312,8 +312,8 @@ mod tests {
     #[test]
     fn flags_that_undefok_names_may_be_unknown() {
         let flags = run(
-            "--undefok=not_a_flag,use_blob_cache,num --not_a_flag=3 --nouse_blob_cache \
-             --use_blob_cache=1 --num=4 --reads 5",
+            "--undefok=not_a_flag,use_blob_db,num --not_a_flag=3 --nouse_blob_db \
+             --use_blob_db=1 --num=4 --reads 5",
         );
         assert_eq!((flags.num, flags.reads), (4, 5));
         assert_eq!(run("--not_a_flag --undefok=not-a-flag").num, 1_000_000);

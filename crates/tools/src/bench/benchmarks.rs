@@ -290,6 +290,16 @@ pub const BENCHMARKS: &[Benchmark] = &[
         Task::CompactLevel0,
         "compact level 0 into the next level that has files",
     ),
+    on_existing(
+        "backup",
+        Task::BackUp,
+        "make a backup in --backup_dir, whose other backups are removed; one thread",
+    ),
+    on_existing(
+        "restore",
+        Task::Restore,
+        "restore the newest backup of --backup_dir into --restore_dir; one thread",
+    ),
     on_existing("flush", Task::Flush, "flush the memtable"),
     on_existing(
         "waitforcompaction",

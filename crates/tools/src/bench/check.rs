@@ -231,6 +231,7 @@ fn lacks_transactions(task: Task) -> bool {
     matches!(
         task,
         Task::ApproximateSizes
+            | Task::BackUp
             | Task::Compact
             | Task::CompactAll
             | Task::CompactLevel0

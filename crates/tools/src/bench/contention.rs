@@ -54,6 +54,8 @@ pub fn reports(task: Task) -> bool {
         | Task::Compact
         | Task::VerifyTables { .. }
         | Task::CompactAll
+        | Task::BackUp
+        | Task::Restore
         | Task::Flush
         | Task::WaitForCompaction
         | Task::CompactLevel0

@@ -215,6 +215,18 @@ pub trait Engine: Sized + Send + Sync {
     /// # Errors
     /// The damage found, or that the engine's API has no such call.
     fn verify(&self, whole_files: bool) -> Result<()>;
+    /// Makes the only backup in the directory `to`: others there are removed. The flags limit the
+    /// rate.
+    ///
+    /// # Errors
+    /// Any error of the engine, or that the engine's API has no such call.
+    fn back_up(&self, to: &Path, flags: &Flags) -> Result<()>;
+    /// Restores the newest backup in the directory `from` as the database in `to`. The flags limit
+    /// the rate.
+    ///
+    /// # Errors
+    /// Any error of the engine.
+    fn restore(from: &Path, to: &Path, flags: &Flags) -> Result<()>;
     /// Changes options of the default column family at run time.
     ///
     /// # Errors

@@ -13,12 +13,12 @@ const OFF_SWITCHES: &str = "\
     adaptive_readahead allow_data_in_errors async_io auto_prefix_mode \
     avoid_flush_during_recovery blob_db_enable_gc blob_db_is_fifo block_align build_info \
     charge_blob_cache charge_compression_dictionary_building_buffer charge_file_metadata \
-    charge_filter_construction charge_table_reader enable_blob_files \
-    enable_blob_garbage_collection enable_cpu_prio enable_io_prio enable_numa file_checksum \
+    charge_filter_construction charge_table_reader \
+    enable_cpu_prio enable_io_prio enable_numa file_checksum \
     identity_as_first_hash mmap_read mmap_write \
     persist_stats_to_disk print_malloc_stats rate_limit_auto_wal_flush rate_limit_bg_reads \
     rate_limit_user_ops report_file_operations simulate_hdd \
-    universal_incremental use_blob_cache use_blob_db \
+    universal_incremental use_blob_db \
     use_cache_jemalloc_no_dump_allocator use_cache_memkind_kmem_allocator \
     use_compressed_secondary_cache use_cuckoo_table use_plain_table";
 
@@ -26,16 +26,16 @@ const OFF_SWITCHES: &str = "\
 const OTHER_SWITCHES: &str = "\
     check_flush_compaction_key_order dump_malloc_stats enable_index_compression \
     force_consistency_checks io_uring_enabled optimize_multiget_for_io read_cache_direct_read \
-    read_cache_direct_write read_with_latest_user_timestamp use_shared_block_and_blob_cache";
+    read_cache_direct_write read_with_latest_user_timestamp ";
 
 /// Flags with a value; after `=`, the value that means "not used", if there is one.
 const VALUES: &str = "\
-    backup_dir= backup_rate_limit=0 blob_cache_numshardbits blob_cache_size \
-    blob_compaction_readahead_size=0 blob_compression_type blob_db_bytes_per_sync \
+    \
+    blob_db_bytes_per_sync \
     blob_db_compression_type blob_db_file_size blob_db_gc_cutoff blob_db_max_db_size=0 \
-    blob_db_max_ttl_range=0 blob_db_min_blob_size=0 blob_db_ttl_range_secs blob_file_size \
-    blob_file_starting_level=0 blob_garbage_collection_age_cutoff \
-    blob_garbage_collection_force_threshold block_cache_trace_file= \
+    blob_db_max_ttl_range=0 blob_db_min_blob_size=0 blob_db_ttl_range_secs \
+    \
+    block_cache_trace_file= \
     block_cache_trace_max_trace_file_size_in_bytes block_cache_trace_sampling_frequency \
     cache_low_pri_pool_ratio=0 compaction_fadvice \
     compressed_cache_size=-1 compressed_secondary_cache_compress_format_version \
@@ -48,13 +48,13 @@ const VALUES: &str = "\
     experimental_mempurge_threshold=0 fifo_age_for_warm=0 fifo_compaction_ttl=0 fs_uri= \
     index_shortening_mode initial_auto_readahead_size log_readahead_size=0 \
     max_auto_readahead_size max_write_buffer_number_to_maintain=0 \
-    memtable_insert_with_hint_prefix_size=0 min_blob_size=0 mix_accesses=-1 \
+    memtable_insert_with_hint_prefix_size=0 mix_accesses=-1 \
     num_bottom_pri_threads=0 num_file_reads_for_auto_readahead num_high_pri_threads=0 \
     num_low_pri_threads=0 num_multi_db=0 persistent_entries_batch_size=0 \
-    persistent_entries_value_size preclude_last_level_data_seconds=0 prepopulate_blob_cache=0 \
+    persistent_entries_value_size preclude_last_level_data_seconds=0 \
     preserve_internal_time_seconds=0 random_access_max_buffer_size \
-    read_amp_bytes_per_bit=0 read_cache_path= read_cache_size restore_dir= \
-    restore_rate_limit=0 sample_for_compression=0 secondary_cache_uri= \
+    read_amp_bytes_per_bit=0 read_cache_path= read_cache_size \
+    sample_for_compression=0 secondary_cache_uri= \
     simcache_size=-1 simulate_hybrid_fs_file= simulate_hybrid_hdd_multipliers \
     skip_list_lookahead=0 slow_usecs statistics_string= stats_history_buffer_size \
     thread_status_per_interval=0 trace_file= trace_replay_fast_forward trace_replay_threads \
@@ -88,8 +88,6 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
         "readrandomoperands",
         "the API has no call that reads merge operands",
     ),
-    ("backup", "not built yet: `ww backup` makes backups"),
-    ("restore", "not built yet: `ww restore` restores backups"),
     (
         "approximatememtablestats",
         "the API has no call that estimates memtables",
@@ -180,13 +178,13 @@ mod tests {
 
     #[test]
     fn flags_of_later_work_are_refused_unless_unused() {
-        for (name, unused) in [("use_blob_db", "false"), ("enable_blob_files", "false")] {
+        for (name, unused) in [("use_blob_db", "false"), ("use_plain_table", "false")] {
             assert_eq!(
                 flag(name).and_then(|known| known.unused),
                 Some(unused),
                 "{name}"
             );
         }
-        assert!(flags().count() > 100);
+        assert!(flags().count() > 80);
     }
 }

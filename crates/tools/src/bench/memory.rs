@@ -249,6 +249,14 @@ impl Engine for Memory {
         Ok(())
     }
 
+    fn back_up(&self, _to: &Path, _flags: &Flags) -> Result<()> {
+        Ok(())
+    }
+
+    fn restore(_from: &Path, _to: &Path, _flags: &Flags) -> Result<()> {
+        Ok(())
+    }
+
     fn change_options(&self, _options: &[(&str, &str)]) -> Result<()> {
         Ok(())
     }

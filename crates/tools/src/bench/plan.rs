@@ -86,6 +86,10 @@ pub enum Task {
     CompactAll,
     /// Compacts level 0 into the next level that has files.
     CompactLevel0,
+    /// Makes a backup, and measures it.
+    BackUp,
+    /// Restores a backup, and measures it.
+    Restore,
     /// Flushes the memtable.
     Flush,
     /// Waits until background work is at rest.

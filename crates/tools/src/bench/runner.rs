@@ -293,6 +293,14 @@ impl<'a, E: Engine> Runner<'a, E> {
         let mut job = Job::new(&self.flags, step.benchmark);
         job.cap = self.cap;
         self.print(&format!("DB path: [{}]\n", self.directory.display()))?;
+        if matches!(step.benchmark.task, Task::BackUp | Task::Restore) {
+            let backups = self.flags.backups_of(&self.directory);
+            self.print(&format!("Backup path: [{}]\n", backups.display()))?;
+        }
+        if step.benchmark.task == Task::Restore {
+            let restored = self.flags.restored_from(&self.directory);
+            self.print(&format!("Restore path: [{}]\n", restored.display()))?;
+        }
         if step.warmup > 0 {
             self.print(&format!(
                 "Warming up benchmark by running {} times\n",
@@ -544,6 +552,8 @@ fn expected_operations(job: &Job) -> Option<u64> {
         | Task::VerifyTables { .. }
         | Task::CompactAll
         | Task::CompactLevel0
+        | Task::BackUp
+        | Task::Restore
         | Task::Flush
         | Task::WaitForCompaction
         | Task::Property(_) => return None,

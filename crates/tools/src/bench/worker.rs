@@ -107,7 +107,7 @@ impl Job {
                 job.value_size = 100_000;
                 job.sizes = Sizes::Fixed;
             }
-            "filluniquerandom" | "ingestexternalfile" => job.threads = 1,
+            "filluniquerandom" | "ingestexternalfile" | "backup" | "restore" => job.threads = 1,
             "fillseekseq" => job.writes = num,
             "readhot" => job.key_space = num.div_ceil(100),
             "readrandomsmall" => job.reads /= 1000,

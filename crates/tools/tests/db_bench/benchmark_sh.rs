@@ -118,7 +118,7 @@ fn assert_summary(text: &str, benchmark: &str) {
 }
 
 /// All jobs of the script with one kind of compaction.
-fn run_all(style: &str) {
+fn run_all(style: &str, leveled: bool) {
     let bench = Bench::new();
     let wal = bench.directory.path().join("wal");
     std::fs::create_dir(&wal).expect("directory");
@@ -149,7 +149,7 @@ fn run_all(style: &str) {
         &format!("{WORK} --use_existing_db=1 --sync=0 --threads=1"),
     );
     assert!(text.contains("\ncompact0 found "), "{text}");
-    if style == LEVELED {
+    if leveled {
         let (_, last) = text
             .rsplit_once("Level Files Size(MB)")
             .expect("levelstats");
@@ -160,12 +160,12 @@ fn run_all(style: &str) {
 
 #[test]
 fn its_jobs_run_with_leveled_compaction() {
-    run_all(LEVELED);
+    run_all(LEVELED, true);
 }
 
 #[test]
 fn its_jobs_run_with_universal_compaction() {
-    run_all(UNIVERSAL);
+    run_all(UNIVERSAL, false);
 }
 
 #[test]
@@ -191,13 +191,8 @@ fn its_manual_compactions_run() {
 }
 
 #[test]
-fn what_it_asks_for_and_is_not_there_is_refused_by_name() {
-    let bench = Bench::new();
-    let message = bench.refusal(&format!("{ALL} {LEVELED} {BLOB} --benchmarks=fillseq"));
-    assert!(
-        message.contains("--enable_blob_files=true: RocksDB's db_bench"),
-        "{message}"
-    );
+fn its_jobs_run_with_blob_files() {
+    run_all(&format!("{LEVELED} {BLOB}"), true);
 }
 
 #[test]

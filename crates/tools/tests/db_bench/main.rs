@@ -2,6 +2,7 @@
 //! what its benchmarks leave behind.
 
 mod benchmark_sh;
+mod blobs;
 mod databases;
 mod documents;
 mod options;

@@ -118,6 +118,10 @@ macro_rules! administration {
             Ok(())
         }
 
+        fn back_up(&self, backups: &mut BackupEngine) -> Result<()> {
+            Ok(backups.create_new_backup(self)?)
+        }
+
         fn ingest(&self, how: &IngestExternalFileOptions, files: Vec<PathBuf>) -> Result<()> {
             Ok(self.ingest_external_file_opts(how, files)?)
         }
@@ -174,6 +178,7 @@ macro_rules! bases_binding {
             use std::path::{Path, PathBuf};
             use std::sync::Arc;
 
+            use $package::backup::BackupEngine;
             use $package::{
                 BoundColumnFamily, ColumnFamilyDescriptor, CompactOptions, DBAccess,
                 DBPinnableSlice, DBRawIteratorWithThreadMode, DBWithThreadMode,
@@ -263,6 +268,7 @@ macro_rules! bases_binding {
                 ) -> Result<Vec<Found<DBPinnableSlice<'_>>>>;
                 fn approximate_sizes(&self, ranges: &[(&[u8], &[u8])]) -> Result<Vec<u64>>;
                 fn compact(&self, how: &CompactOptions) -> Result<()>;
+                fn back_up(&self, backups: &mut BackupEngine) -> Result<()>;
                 fn ingest(
                     &self,
                     how: &IngestExternalFileOptions,
@@ -368,6 +374,10 @@ macro_rules! bases_binding {
 
                 fn compact(&self, _: &CompactOptions) -> Result<()> {
                     Err(lacking("compacts"))
+                }
+
+                fn back_up(&self, _: &mut BackupEngine) -> Result<()> {
+                    Err(lacking("makes backups"))
                 }
 
                 fn ingest(&self, _: &IngestExternalFileOptions, _: Vec<PathBuf>) -> Result<()> {

@@ -20,16 +20,17 @@ macro_rules! engine_binding {
             use std::ops::Deref;
             use std::path::{Path, PathBuf};
 
+            use $package::backup::{BackupEngine, RestoreOptions};
             use $package::{
                 BottommostLevelCompaction, CompactOptions, CompactionDecision, DBPinnableSlice,
-                DBRawIteratorWithThreadMode, IngestExternalFileOptions, Options, PerfContext,
+                DBRawIteratorWithThreadMode, Env, IngestExternalFileOptions, Options, PerfContext,
                 ReadOptions, SnapshotWithThreadMode, SstFileWriter, WriteOptions,
             };
 
             pub use crate::bench::binding::bases::$module::{Base, Locking, Optimistic, Plain};
 
             use crate::bench::binding::bases::$module::{Family, InFamilies};
-            use crate::bench::binding::options::$module::{options, set_write};
+            use crate::bench::binding::options::$module::{backups, options, set_write};
             use crate::bench::engine::{
                 Bounds, Cursor, Engine, External, Failure, Result, Snapshot,
             };
@@ -296,6 +297,20 @@ macro_rules! engine_binding {
                         how.set_bottommost_level_compaction(force);
                     }
                     self.db.compact(&how)
+                }
+
+                fn back_up(&self, to: &Path, flags: &Flags) -> Result<()> {
+                    let options = backups(to, flags)?;
+                    let mut backups = BackupEngine::open(&options, &Env::new()?)?;
+                    backups.purge_old_backups(0)?;
+                    self.db.back_up(&mut backups)
+                }
+
+                fn restore(from: &Path, to: &Path, flags: &Flags) -> Result<()> {
+                    let options = backups(from, flags)?;
+                    let mut backups = BackupEngine::open(&options, &Env::new()?)?;
+                    let how = RestoreOptions::default();
+                    Ok(backups.restore_from_latest_backup(to, to, &how)?)
                 }
 
                 fn external(&self, file: &Path) -> Result<SstFileWriter<'_>> {

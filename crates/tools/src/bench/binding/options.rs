@@ -64,6 +64,13 @@ fn text_of(flags: &Flags) -> String {
     if !codecs.is_empty() {
         text += &format!("compression_opts={{{codecs}}};");
     }
+    if flags.is_changed("blob_file_starting_level") {
+        let level = flags.blob_file_starting_level;
+        text += &format!("blob_file_starting_level={level};");
+    }
+    if flags.prepopulate_blob_cache > 0 {
+        text += "prepopulate_blob_cache=kFlushOnly;";
+    }
     text
 }
 
@@ -84,7 +91,7 @@ macro_rules! options_binding {
                 WriteBufferManager,
             };
 
-            pub use self::own::{set_transactions, set_write, verify, verify_optimistic};
+            pub use self::own::{backups, set_transactions, set_write, verify, verify_optimistic};
             use super::{FIFO, text_of};
             use crate::bench::engine::Result;
             use crate::bench::flags::{CacheKind, Compression, Flags, MergeOperator};
@@ -161,6 +168,7 @@ macro_rules! options_binding {
                 set_jobs(&mut options, flags)?;
                 set_levels(&mut options, flags)?;
                 set_compression(&mut options, flags)?;
+                set_blobs(&mut options, flags, cache)?;
                 options.set_optimize_filters_for_hits(flags.optimize_filters_for_hits);
                 options.set_block_based_table_factory(&tables(flags, cache)?);
                 set_merge_operator(&mut options, flags.merge()?);
@@ -335,8 +343,44 @@ macro_rules! options_binding {
                 Ok(())
             }
 
+            fn set_blobs(
+                options: &mut Options,
+                flags: &Flags,
+                cache: Option<&Cache>,
+            ) -> Result<()> {
+                options.set_enable_blob_files(flags.enable_blob_files);
+                options.set_min_blob_size(flags.min_blob_size);
+                options.set_blob_file_size(flags.blob_file_size);
+                options.set_blob_compression_type(kind_of(flags.blob_compression()?));
+                options.set_enable_blob_gc(flags.enable_blob_garbage_collection);
+                options.set_blob_gc_age_cutoff(flags.blob_garbage_collection_age_cutoff);
+                options.set_blob_gc_force_threshold(flags.blob_garbage_collection_force_threshold);
+                options.set_blob_compaction_readahead_size(flags.blob_compaction_readahead_size);
+                if !flags.use_blob_cache {
+                    return Ok(());
+                }
+                if flags.use_shared_block_and_blob_cache {
+                    // There is one: the flags were checked.
+                    if let Some(cache) = cache {
+                        options.set_blob_cache(cache);
+                    }
+                    return Ok(());
+                }
+                let mut own = LruCacheOptions::default();
+                own.set_capacity(usize::try_from(flags.blob_cache_size)?);
+                if flags.blob_cache_numshardbits >= 0 {
+                    own.set_num_shard_bits(flags.blob_cache_numshardbits);
+                }
+                options.set_blob_cache(&Cache::new_lru_cache_opts(&own));
+                Ok(())
+            }
+
             fn compression(flags: &Flags) -> Result<DBCompressionType> {
-                Ok(match flags.compression()? {
+                Ok(kind_of(flags.compression()?))
+            }
+
+            fn kind_of(compression: Compression) -> DBCompressionType {
+                match compression {
                     Compression::None => DBCompressionType::None,
                     Compression::Snappy => DBCompressionType::Snappy,
                     Compression::Zlib => DBCompressionType::Zlib,
@@ -344,7 +388,7 @@ macro_rules! options_binding {
                     Compression::Lz4 => DBCompressionType::Lz4,
                     Compression::Lz4hc => DBCompressionType::Lz4hc,
                     Compression::Zstd => DBCompressionType::Zstd,
-                })
+                }
             }
 
             fn cache(flags: &Flags) -> Result<Option<Cache>> {

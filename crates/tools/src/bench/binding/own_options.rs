@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use whitewater::backup::BackupEngineOptions;
 use whitewater::{
     Cache, DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME, Env, LruCacheOptions, MultiThreaded,
     OptimisticTransactionDB, Options, TransactionDBOptions, WriteOptions,
@@ -68,6 +69,17 @@ pub fn verify_optimistic(
         db.verify_checksum()?
     }
     Ok(())
+}
+
+/// The options of the backups in `directory`.
+///
+/// # Errors
+/// The directory's name cannot be used.
+pub fn backups(directory: &Path, flags: &Flags) -> Result<BackupEngineOptions> {
+    let mut options = BackupEngineOptions::new(directory)?;
+    options.set_backup_rate_limit(flags.backup_rate_limit);
+    options.set_restore_rate_limit(flags.restore_rate_limit);
+    Ok(options)
 }
 
 /// Sets the write options that only this engine has.

@@ -1,5 +1,8 @@
 //! What is different for RocksDB, given what its crate offers.
 
+use std::path::Path;
+
+use rocksdb::backup::BackupEngineOptions;
 use rocksdb::{
     Cache, DBWithThreadMode, LruCacheOptions, MultiThreaded, OptimisticTransactionDB, Options,
     TransactionDBOptions, WriteOptions,
@@ -21,6 +24,8 @@ const LACKING: &[&str] = &[
     "background_nice",
     "prepopulate_block_cache",
     "cache_high_pri_pool_ratio",
+    "backup_rate_limit",
+    "restore_rate_limit",
 ];
 
 fn lacks(name: &str) -> Failure {
@@ -56,6 +61,14 @@ pub fn verify_optimistic(
     Err(Failure(
         "the rocksdb crate has no call that verifies checksums".to_owned(),
     ))
+}
+
+/// The options of the backups in `directory`.
+///
+/// # Errors
+/// The directory's name cannot be used.
+pub fn backups(directory: &Path, _flags: &Flags) -> Result<BackupEngineOptions> {
+    Ok(BackupEngineOptions::new(directory)?)
 }
 
 /// Does nothing, because [`set`] refuses what the crate cannot set.

@@ -11,6 +11,8 @@
 //! rows into a struct, `range` checks values, and `names` reads flags whose values
 //! are words or numbers of a list.
 
+mod backups;
+mod blobs;
 mod cache;
 mod compaction;
 mod compression;
@@ -81,14 +83,15 @@ macro_rules! all {
 }
 
 use {
-    cache::cache, compaction::compaction, compression::compression, databases::databases,
-    files::files, hints::hints, jobs::jobs, memtables::memtables, mixgraph::mixgraph,
-    report::report, run::run, tables::tables, transactions::transactions, workload::workload,
+    backups::backups, blobs::blobs, cache::cache, compaction::compaction, compression::compression,
+    databases::databases, files::files, hints::hints, jobs::jobs, memtables::memtables,
+    mixgraph::mixgraph, report::report, run::run, tables::tables, transactions::transactions,
+    workload::workload,
 };
 
 run! {
-    [] databases transactions workload mixgraph report memtables jobs compaction tables compression cache files
-    hints all
+    [] databases transactions workload mixgraph report memtables jobs compaction tables compression cache blobs
+    files backups hints all
 }
 
 /// The value of `--benchmarks` if only other flags are given.

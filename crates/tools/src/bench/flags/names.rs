@@ -1,5 +1,7 @@
 //! Flags whose values are words, or numbers of a list.
 
+use std::path::{Path, PathBuf};
+
 use super::super::engine::{Failure, Result};
 use super::Flags;
 
@@ -99,23 +101,36 @@ impl Flags {
         })
     }
 
+    /// The directory of the backups of the database in `directory`.
+    pub fn backups_of(&self, directory: &Path) -> PathBuf {
+        match self.backup_dir.as_str() {
+            "" => directory.join("backup"),
+            named => PathBuf::from(named),
+        }
+    }
+
+    /// The directory that backups of the database in `directory` are restored to.
+    pub fn restored_from(&self, directory: &Path) -> PathBuf {
+        match self.restore_dir.as_str() {
+            "" => directory.join("restore"),
+            named => PathBuf::from(named),
+        }
+    }
+
     /// The compression of `compression_type`.
     ///
     /// # Errors
     /// The compression is unknown, or only RocksDB has it.
     pub fn compression(&self) -> Result<Compression> {
-        match self.compression_type.to_ascii_lowercase().as_str() {
-            "none" => Ok(Compression::None),
-            "snappy" => Ok(Compression::Snappy),
-            "lz4" => Ok(Compression::Lz4),
-            "zstd" => Ok(Compression::Zstd),
-            "zlib" => Ok(Compression::Zlib),
-            "bzip2" => Ok(Compression::Bzip2),
-            "lz4hc" => Ok(Compression::Lz4hc),
-            name => Err(Failure(format!(
-                "--compression_type={name}: unknown; this build has none, snappy, zlib, bzip2, lz4, lz4hc and zstd"
-            ))),
-        }
+        compression_of("compression_type", &self.compression_type)
+    }
+
+    /// The compression of `blob_compression_type`.
+    ///
+    /// # Errors
+    /// The compression is unknown, or only RocksDB has it.
+    pub fn blob_compression(&self) -> Result<Compression> {
+        compression_of("blob_compression_type", &self.blob_compression_type)
     }
 
     /// The compression of `wal_compression`.
@@ -221,6 +236,22 @@ impl Flags {
             100 => Ok(shares),
             sum => wrong(format!("the sum is {sum}, not 100")),
         }
+    }
+}
+
+/// The compression that the flag `flag` names.
+fn compression_of(flag: &str, name: &str) -> Result<Compression> {
+    match name.to_ascii_lowercase().as_str() {
+        "none" => Ok(Compression::None),
+        "snappy" => Ok(Compression::Snappy),
+        "lz4" => Ok(Compression::Lz4),
+        "zstd" => Ok(Compression::Zstd),
+        "zlib" => Ok(Compression::Zlib),
+        "bzip2" => Ok(Compression::Bzip2),
+        "lz4hc" => Ok(Compression::Lz4hc),
+        name => Err(Failure(format!(
+            "--{flag}={name}: unknown; this build has none, snappy, zlib, bzip2, lz4, lz4hc and zstd"
+        ))),
     }
 }
 

@@ -12,6 +12,7 @@ const OPTION_SECTIONS: &[&str] = &[
     "Tables",
     "Compression",
     "Block cache",
+    "Blob files",
     "Files and the log",
     "Hints, without effect on this engine",
 ];
@@ -49,6 +50,7 @@ impl Flags {
         self.check_most()?;
         self.check_keys()?;
         self.check_tables()?;
+        self.check_blobs()?;
         self.check_databases()?;
         self.check_workloads()?;
         self.memtable_factory()?;
@@ -181,6 +183,11 @@ impl Flags {
             ),
             ("bloom_locality", self.bloom_locality.into(), 0),
             (
+                "blob_file_starting_level",
+                self.blob_file_starting_level.into(),
+                0,
+            ),
+            (
                 "writable_file_max_buffer_size",
                 self.writable_file_max_buffer_size.into(),
                 0,
@@ -199,6 +206,14 @@ impl Flags {
             ("compression_ratio", self.compression_ratio),
             ("overwrite_probability", self.overwrite_probability),
             ("cache_high_pri_pool_ratio", self.cache_high_pri_pool_ratio),
+            (
+                "blob_garbage_collection_age_cutoff",
+                self.blob_garbage_collection_age_cutoff,
+            ),
+            (
+                "blob_garbage_collection_force_threshold",
+                self.blob_garbage_collection_force_threshold,
+            ),
         ] {
             if !(0.0..=1.0).contains(&value) {
                 return Err(Failure(format!("--{name}={value} is not between 0 and 1")));
@@ -215,6 +230,7 @@ impl Flags {
                 self.prepopulate_block_cache,
                 0..=2,
             ),
+            ("prepopulate_blob_cache", self.prepopulate_blob_cache, 0..=1),
         ] {
             if !range.contains(&value) {
                 return Err(Failure(format!(
@@ -296,6 +312,27 @@ impl Flags {
             ));
         }
         self.cache_kind().map(drop)
+    }
+
+    /// Checks the flags of blob files and their cache.
+    fn check_blobs(&self) -> Result<()> {
+        self.blob_compression()?;
+        let shared = self.use_shared_block_and_blob_cache;
+        let wrong = match self {
+            flags if !flags.use_blob_cache && flags.prepopulate_blob_cache > 0 => {
+                "--prepopulate_blob_cache needs --use_blob_cache"
+            }
+            flags if !flags.use_blob_cache => return Ok(()),
+            flags if shared && flags.cache_size <= 0 => {
+                "--use_blob_cache needs a block cache (--cache_size), or one of its own \
+                 (--use_shared_block_and_blob_cache=false)"
+            }
+            flags if !shared && flags.blob_cache_size == 0 => {
+                "--use_blob_cache needs a --blob_cache_size above 0"
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure(wrong.to_owned()))
     }
 
     /// Checks the flags of how databases are opened.

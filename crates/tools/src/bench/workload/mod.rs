@@ -68,6 +68,19 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
                 let compacted = worker.engine.compact(true);
                 compacted.map_err(|failure| failure.during(benchmark.name))
             }
+            Task::BackUp => {
+                let shared = worker.shared;
+                let to = shared.flags.backups_of(shared.directory);
+                let made = worker.engine.back_up(&to, shared.flags);
+                made.map_err(|failure| failure.during(benchmark.name))
+            }
+            Task::Restore => {
+                let shared = worker.shared;
+                let from = shared.flags.backups_of(shared.directory);
+                let to = shared.flags.restored_from(shared.directory);
+                let restored = E::restore(&from, &to, shared.flags);
+                restored.map_err(|failure| failure.during(benchmark.name))
+            }
             Task::VerifyTables { whole_files } => {
                 let checked = worker.engine.verify(whole_files);
                 checked.map_err(|failure| failure.during(benchmark.name))
