@@ -286,6 +286,10 @@ bugs! {
         "A compaction does not record which blobs nothing refers to any longer."
     BlobFileDeletedEarly "blob_file_deleted_early"
         "A blob file goes as soon as any of its blobs is garbage."
+    RepairForgetsBlobGarbage "repair_forgets_blob_garbage"
+        "A repair does not tell the manifest what is garbage in blob files."
+    RepairKeepsLostBlobs "repair_keeps_lost_blobs"
+        "A repair keeps entries whose values in blob files cannot be read."
 
     // Resuming, ingestion, checkpoints, secondary instances.
     FailedWriteShows "failed_write_shows"

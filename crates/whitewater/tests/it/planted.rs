@@ -503,6 +503,14 @@ const FINDERS: &[(Bug, &str)] = &[
         "blob_files::garbage::garbage_is_what_compactions_drop",
     ),
     (
+        Bug::RepairForgetsBlobGarbage,
+        "blob_files::repaired::blob_files_and_their_garbage_are_found_again",
+    ),
+    (
+        Bug::RepairKeepsLostBlobs,
+        "blob_files::repaired::a_damaged_value_is_lost_and_the_others_are_not",
+    ),
+    (
         Bug::FailedWriteShows,
         "races::order::a_write_behind_a_failed_one_stays_hidden",
     ),

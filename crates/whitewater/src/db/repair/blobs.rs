@@ -26,6 +26,7 @@ use whitewater_storage::fs::Fs;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{self, ValueType};
 use whitewater_storage::manifest::{BlobFileMetaData, BlobGarbage};
+use whitewater_storage::planted;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// A blob file that can be opened.
@@ -107,6 +108,7 @@ impl FoundBlobs {
             match self.stored(family, key::user_key(ikey), &place) {
                 Ok(_) => oldest = oldest.min(place.file),
                 Err(e) if e.kind() == ErrorKind::Corruption => {
+                    planted!(RepairKeepsLostBlobs => continue);
                     all = false;
                     seen.lost.insert((place.file, place.offset));
                     let first = || (0, e.to_string());
@@ -247,6 +249,7 @@ impl Repair<'_> {
                     });
                 }
             }
+            planted!(RepairForgetsBlobGarbage => of_family.garbage.clear());
             kept.insert(*id, of_family);
         }
         let unnamed = self.blobs.files.iter().filter(|(n, _)| !named.contains(n));
