@@ -202,24 +202,27 @@ fn describe(
             };
             ("options", what.to_owned())
         }
-        FileType::Blob(number) => {
-            let what = state.map_or_else(unknown, |state| {
-                let mut blobs = state.blob_files();
-                match blobs.find(|(_, _, file)| file.meta.number == number) {
-                    Some((_, family, file)) => format!(
-                        "live: {}, {} of {} values are garbage",
-                        family.name, file.garbage_count, file.meta.count
-                    ),
-                    None => "obsolete".to_owned(),
-                }
-            });
-            ("blob file", what)
-        }
+        FileType::Blob(number) => (
+            "blob file",
+            state.map_or_else(unknown, |state| of_blob_file(state, number)),
+        ),
         FileType::Temp(_) => ("temporary", "left by a crash, or being written".to_owned()),
         FileType::Current => ("current", "names the manifest".to_owned()),
         FileType::Lock => ("lock", "what a writer locks".to_owned()),
         FileType::Identity => ("identity", "the database's id".to_owned()),
         FileType::InfoLog => ("info log", "messages".to_owned()),
+    }
+}
+
+/// The state of blob file `number`.
+fn of_blob_file(state: &State, number: u64) -> String {
+    let mut blobs = state.blob_files();
+    match blobs.find(|(_, _, file)| file.meta.number == number) {
+        Some((_, family, file)) => format!(
+            "live: {}, {} of {} values are garbage",
+            family.name, file.garbage_count, file.meta.count
+        ),
+        None => "obsolete".to_owned(),
     }
 }
 

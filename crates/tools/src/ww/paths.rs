@@ -59,8 +59,8 @@ impl<'a> DataDirs<'a> {
         }
     }
 
-    /// The path of a table of `family`. As in the engines, it is looked for in the last directory if
-    /// there are fewer than the manifest has numbers for.
+    /// The path of a table of `family`. As in the engines, it is looked for in the last directory
+    /// if there are fewer than the manifest has numbers for.
     pub fn table(&self, family: &Family, file: &FileMetaData) -> PathBuf {
         let paths = self.of(&family.name);
         let id = (file.path_id as usize).min(paths.len() - 1);

@@ -414,7 +414,7 @@ option_struct! {
         /// Fraction of garbage in the old blob files from which on tables that refer to the oldest
         /// of them are compacted; 1 is never.
         blob_garbage_collection_force_threshold: f64 = 1.0, in 0.0..=1.0, changes live;
-        /// Which values are put into the blob cache when they are written, besides when they are read.
+        /// Which values are put into the blob cache when they are written.
         prepopulate_blob_cache: PrepopulateBlobCache = PrepopulateBlobCache::Disable,
             changes live;
         /// How much compactions read at a time from each blob file. Bytes; 0 is one value.

@@ -4,9 +4,9 @@
 //! its size. The blob files of a job are synced when they end, before the manifest names them, and
 //! removed if the job fails.
 //!
-//! With `prepopulate_blob_cache`, a flush puts the values into the blob cache, too, under a cache id
-//! that the file will get when it is first read. What it has cached for a job that fails is never
-//! asked for, and is evicted.
+//! With `prepopulate_blob_cache`, a flush puts the values into the blob cache, too, under a cache
+//! id that the file will get when it is first read. What it has cached for a job that fails is
+//! never asked for, and is evicted.
 
 use super::output_files::{Output, OutputFiles};
 use crate::options::CfOptions;

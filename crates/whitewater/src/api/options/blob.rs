@@ -71,7 +71,8 @@ impl Options {
     /// [`set_compression_options`](Options::set_compression_options), which holds for tables only.
     /// Zstandard's checksums of frames can be asked for as text (`checksum=true`). The other parts
     /// of the text form concern tables and have no effect here: dictionaries, threads, the largest
-    /// compressed size. RocksDB has the option from version 11.8 on. Not in the `rocksdb` crate.
+    /// compressed size. By default -14, 32767 (the codec's default level) and 0. RocksDB has the
+    /// option from version 11.8 on. Not in the `rocksdb` crate.
     ///
     /// **Option `blob_compression_opts`**: several parts, each with a default of its own; can be
     /// changed while the database is open.
@@ -123,8 +124,8 @@ impl Options {
     /// as long as no more than 1024 such files are written before the file is first read. Without a
     /// blob cache there is no effect. Not in the `rocksdb` crate.
     ///
-    /// **Option `prepopulate_blob_cache`**: default `kDisable`; can be changed while the database is
-    /// open.
+    /// **Option `prepopulate_blob_cache`**: default `kDisable`; can be changed while the database
+    /// is open.
     pub fn set_prepopulate_blob_cache(&mut self, val: PrepopulateBlobCache) {
         self.cf.prepopulate_blob_cache = val;
     }

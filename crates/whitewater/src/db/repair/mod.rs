@@ -317,8 +317,8 @@ impl Repair<'_> {
     /// Adds the tables and blob files in other directories than the database's.
     ///
     /// # Errors
-    /// `InvalidArgument` for blob files in another path than the first; `Corruption` for numbers out
-    /// of range; those of the file system.
+    /// `InvalidArgument` for blob files in another path than the first; `Corruption` for numbers
+    /// out of range; those of the file system.
     fn find_tables_elsewhere(
         &self,
         tables: &mut Vec<(u64, PathBuf)>,
