@@ -77,8 +77,9 @@ impl Options {
     /// **Option `blob_compression_opts`**: several parts, each with a default of its own; can be
     /// changed while the database is open.
     pub fn set_blob_compression_options(&mut self, window_bits: i32, level: i32, strategy: i32) {
-        let options = &mut self.cf.blob_compression_opts;
-        (options.window_bits, options.level, options.strategy) = (window_bits, level, strategy);
+        self.cf.blob_compression_opts.window_bits = window_bits;
+        self.cf.blob_compression_opts.level = level;
+        self.cf.blob_compression_opts.strategy = strategy;
     }
 
     /// Move values out of old blob files when tables that refer to them are compacted, so that the
