@@ -42,6 +42,23 @@ pub fn follow(run: &mut Run) {
     }
 }
 
+/// Repairs the database, and opens it.
+pub fn repair(run: &mut Run) {
+    let done = Db::repair(&run.options, DIR);
+    if run.tell("repair", done).is_some() {
+        run.open();
+    }
+}
+
+/// The database has blob files.
+pub fn check_blobs(run: &Run, _: Option<&Injected>) -> Result<(), String> {
+    let count = run.db().property_int_value("rocksdb.num-blob-files");
+    match count.map_err(|e| e.to_string())? {
+        Some(1..) => Ok(()),
+        other => Err(format!("{other:?} blob files")),
+    }
+}
+
 pub fn write(run: &mut Run) {
     for (i, len) in [100, 200, 40_000, 100_000, 100].into_iter().enumerate() {
         run.put("default", &format!("w{i}"), len);

@@ -1,16 +1,15 @@
 //! The phases of a database's life, each with its script.
 
 use super::acts::{
-    check_checkpoint, check_levels, checkpoint, compact, compact_automatically, create,
-    create_family, delete_files, drop_family, follow, get, ingest, iterate, open_read_only,
-    read_updates, switch, write, write_synced,
+    check_blobs, check_checkpoint, check_levels, checkpoint, compact, compact_automatically,
+    create, create_family, delete_files, drop_family, follow, get, ingest, iterate, open_read_only,
+    read_updates, repair, switch, write, write_synced,
 };
 use super::prepare::{
     apart, filled, large_buffer, levels, many_buffers, outside, overlapping, stop, two_levels,
-    with_logs, without_current, write_some,
+    with_blobs, with_logs, without_current, write_some,
 };
 use super::run::{Run, entry};
-use crate::harness::{DIR, Db};
 use whitewater::fs::fault::Injected;
 use whitewater::{Options, WriteOptions};
 
@@ -99,12 +98,16 @@ pub const PHASES: &[Phase] = &[
         name: "repair",
         kind: Kind::Repairs,
         before: without_current,
-        act: |run| {
-            let done = Db::repair(&run.options, DIR);
-            if run.tell("repair", done).is_some() {
-                run.open();
-            }
-        },
+        act: repair,
+        ..PLAIN
+    },
+    Phase {
+        name: "repair, with blob files",
+        kind: Kind::Repairs,
+        with: with_blobs,
+        before: without_current,
+        act: repair,
+        then: check_blobs,
         ..PLAIN
     },
     Phase {
@@ -164,6 +167,14 @@ pub const PHASES: &[Phase] = &[
         ..PLAIN
     },
     Phase {
+        name: "flush, with blob files",
+        with: with_blobs,
+        ready: write_some,
+        act: Run::flush,
+        then: check_blobs,
+        ..PLAIN
+    },
+    Phase {
         name: "compaction",
         before: overlapping,
         act: compact,
@@ -175,6 +186,14 @@ pub const PHASES: &[Phase] = &[
         before: levels,
         act: compact_automatically,
         then: check_levels,
+        ..PLAIN
+    },
+    Phase {
+        name: "compaction, with blob files",
+        with: with_blobs,
+        before: overlapping,
+        act: compact,
+        then: check_blobs,
         ..PLAIN
     },
     Phase {
@@ -278,6 +297,14 @@ pub const PHASES: &[Phase] = &[
         name: "get",
         kind: Kind::Reads,
         act: get,
+        ..PLAIN
+    },
+    Phase {
+        name: "get, with blob files",
+        kind: Kind::Reads,
+        with: with_blobs,
+        act: get,
+        then: check_blobs,
         ..PLAIN
     },
     Phase {

@@ -19,6 +19,14 @@ pub fn many_buffers(o: &mut Options) {
     o.set_max_write_buffer_number(6);
 }
 
+/// Most values are in blob files, and leave old ones when they are compacted.
+pub fn with_blobs(o: &mut Options) {
+    o.set_enable_blob_files(true);
+    o.set_min_blob_size(100);
+    o.set_enable_blob_gc(true);
+    o.set_blob_gc_age_cutoff(1.0);
+}
+
 pub fn two_levels(o: &mut Options) {
     o.set_level_compaction_dynamic_level_bytes(false);
     o.set_level_zero_file_num_compaction_trigger(2);
