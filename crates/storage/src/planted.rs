@@ -54,6 +54,8 @@ bugs! {
         "The directory of the logs is not synced, so a new log may have no name."
     PublishByMaximum "publish_by_maximum"
         "A finished write makes everything up to it visible, finished or not."
+    WalLockKeepsGenerationOpen "wal_lock_keeps_generation_open"
+        "A locked log takes the writes that were past admission, which go on beside its copy."
     BatchWithoutEnd "batch_without_end"
         "With `WRITE_PREPARED`, a batch in the log does not end with a noop."
     RangeNotEntered "range_not_entered"

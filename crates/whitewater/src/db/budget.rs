@@ -37,7 +37,7 @@ impl Engine {
 
     /// Switches the memtable whose flush helps the budget most, if one helps.
     fn switch_for_budget(&self) -> Result<()> {
-        let switching = self.commit.generations.switching();
+        let switching = self.switching()?;
         let picked = {
             let mut state = self.state.lock();
             let picked = self.commit.pick_for_budget(&state);

@@ -74,7 +74,8 @@ impl Engine {
         // A column family that is being created was checked against the options so far.
         let is_checked = |name: &str| own_name(name) == "max_open_files";
         let no_new_family = (changes.iter().any(|(name, _)| is_checked(name)))
-            .then(|| self.commit.generations.switching());
+            .then(|| self.switching())
+            .transpose()?;
         // The options that the change is based on stay the same although the database mutex
         // is free while threads are started.
         let changing = self.options_change.lock();

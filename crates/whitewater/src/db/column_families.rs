@@ -63,7 +63,7 @@ impl Engine {
 
     /// Adds a column family. Writers see it from the next generation on.
     fn add_cf(&self, name: &str, options: Arc<CfOptions>) -> Result<()> {
-        let switching = self.commit.generations.switching();
+        let switching = self.switching()?;
         self.check_new_family(name, &options)?;
         self.prepare_dirs(&options)?;
         let last = self.latest_sequence_number();
@@ -183,7 +183,7 @@ impl Engine {
     }
 
     fn remove_cf(&self, cf: &Arc<ColumnFamilyData>) -> Result<()> {
-        let switching = self.commit.generations.switching();
+        let switching = self.switching()?;
         Self::check_healthy(&self.lock_state())?;
         if cf.is_dropped() {
             return Err(Error::invalid("Column family already dropped!"));

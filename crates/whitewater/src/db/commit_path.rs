@@ -164,7 +164,8 @@ impl CommitPath {
 
     /// The size of all logs that recovery may need, in bytes.
     pub fn log_bytes(&self) -> u64 {
-        let current = self.generations.load().end().map_or(0, |end| end.offset);
+        let current = self.generations.load().end_so_far();
+        let current = current.map_or(0, |end| end.offset);
         self.wal.older_bytes() + current
     }
 

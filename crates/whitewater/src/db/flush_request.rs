@@ -26,9 +26,16 @@ impl Engine {
         those: impl FnOnce(&DbState) -> Vec<u32>,
         wait: bool,
     ) -> Result<()> {
+        if !wait && self.wal_is_locked() {
+            return Err(Error::new(
+                ErrorKind::TryAgain,
+                "Writes have been stopped, thus unable to perform manual flush. Please try again \
+                 later after writes are resumed",
+            ));
+        }
         let ids;
         {
-            let switching = self.commit.generations.switching();
+            let switching = self.switching()?;
             {
                 let state = self.lock_state();
                 Self::check_healthy(&state)?;

@@ -13,6 +13,7 @@
 //!
 //! Lock order: `switching` is an outer lock (1 in `docs/locks.md`), the others are leaves.
 
+use super::wal_lock::WalLock;
 use crate::thread_pools::pool::Waiting;
 use crate::write::generation::{End, Generation};
 use arc_swap::{ArcSwap, Guard};
@@ -51,6 +52,7 @@ pub(crate) struct Generations {
     /// Closed generations that may have pending inserts of published writes, oldest first.
     unsettled: Mutex<Vec<Unsettled>>,
     switching: RwLock<Switch>,
+    pub(super) wal_lock: WalLock,
 }
 
 impl Generations {
@@ -61,6 +63,7 @@ impl Generations {
             retired: Mutex::default(),
             unsettled: Mutex::default(),
             switching: RwLock::default(),
+            wal_lock: WalLock::default(),
         }
     }
 
@@ -76,8 +79,22 @@ impl Generations {
         self.current.load_full()
     }
 
-    /// Takes the right to switch, waiting for it if necessary.
+    /// Takes the right to switch, waiting for it and for the end of a lock of the log if
+    /// necessary.
     pub fn switching(&self) -> Switching<'_> {
+        loop {
+            let switching = self.switching_though_locked();
+            if !self.wal_lock.is_held() {
+                return switching;
+            }
+            drop(switching);
+            self.wal_lock.wait();
+        }
+    }
+
+    /// Takes the right to switch although the log may be locked, for a thread that ends the lock
+    /// or changes nothing.
+    pub fn switching_though_locked(&self) -> Switching<'_> {
         self.switching.try_write().unwrap_or_else(|| {
             // The caller may be a background thread, whose pool others need.
             let _waiting = Waiting::begin();

@@ -128,7 +128,7 @@ impl Engine {
         incoming: Incoming<'_, Imported>,
     ) -> Result<()> {
         let _apart = self.keep_transactions_out();
-        let switching = self.commit.generations.switching();
+        let switching = self.switching()?;
         self.check_new_family(name, options)?;
         let before = self.commit.generations.load_full();
         let mut gap = Gap::new(self);

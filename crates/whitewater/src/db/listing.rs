@@ -227,7 +227,7 @@ impl Engine {
         };
         let start_sequence = self.first_number_in(log_number)?.unwrap_or(0);
         let generation = self.commit.generations.load();
-        let size = match generation.end() {
+        let size = match generation.end_so_far() {
             // The file has room for later writes, too.
             Some(end) if generation.wal.log_number() == log_number => end.offset,
             _ => self.files.fs.file_size(&filename::wal(&dir, log_number))?,

@@ -94,7 +94,9 @@ impl Engine {
         log_size_for_flush: u64,
         copy: impl FnOnce() -> Result<T>,
     ) -> Result<T> {
-        if self.commit.log_bytes() >= log_size_for_flush {
+        // As in RocksDB, a locked log is copied instead, unless there are writes that it lacks.
+        let may_flush = !self.wal_is_locked() || self.commit.has_unlogged();
+        if may_flush && self.commit.log_bytes() >= log_size_for_flush {
             self.flush_all(true)?;
         }
         let _keeping = KeepingFiles::begin(self);
@@ -139,7 +141,7 @@ impl Engine {
         // Held to the end: between a failure of the log and a resumption there is a switch,
         // and after it a log that can be flushed although the end of the log before never
         // got to its file.
-        let _no_switch = self.commit.generations.switching();
+        let _no_switch = self.commit.generations.switching_though_locked();
         Self::check_healthy(&self.lock_state())?;
         let generation = self.commit.generations.load();
         let visible = self.commit.publication.visible();
@@ -149,7 +151,7 @@ impl Engine {
         let least = if has_logs { min } else { u64::MAX };
         let (manifest, versions) = manifest(least)?;
         // Read after the versions: their tables may go by decisions that are in the log (X4).
-        let end = generation.end().ok_or_else(Self::shutdown_error)?;
+        let end = generation.end_so_far().ok_or_else(Self::shutdown_error)?;
         let mut logs = self.commit.wal.older();
         let current = generation.wal.log_number();
         logs.push((current, end.offset));

@@ -11,8 +11,8 @@
 //! * Writing: [`writes`]; [`validation`] (optimistic transactions); [`two_phase`] (prepared
 //!   transactions); `merge_folding` (merges
 //!   stored as values), [`timestamps`]; `switch` (new memtables, a new log, a new
-//!   generation), `switch_guard` (the time in which no generation is open); `stalls`,
-//!   `budget` (a shared limit on the memory of memtables).
+//!   generation), `switch_guard` (the time in which no generation is open); `wal_lock` (writes
+//!   wait until it is unlocked); `stalls`, `budget` (a shared limit on the memory of memtables).
 //! * Reading: [`reads`], [`merge_operands`], `views` (what reads begin with), [`updates`] (the
 //!   logs, as batches), `conflicts` (whether a key has changed).
 //! * Flushes and compactions: [`background`] runs them; `flush_request`, `manual`,
@@ -94,6 +94,7 @@ pub(crate) mod two_phase;
 pub(crate) mod updates;
 pub(crate) mod validation;
 mod views;
+mod wal_lock;
 mod write_stats;
 pub(crate) mod writes;
 
@@ -275,6 +276,7 @@ impl Engine {
     /// not wait for them. If the caller is such a thread and there is something to flush,
     /// another thread does all of this a moment later.
     pub fn cancel_all_background_work(self: &Arc<Self>, wait: bool) {
+        self.break_wal_lock();
         // The writes stay marked as unlogged, so that a thread that closes the database
         // meanwhile waits for the flush, too.
         let due = self.commit.has_unlogged() && !self.state.lock().closing;

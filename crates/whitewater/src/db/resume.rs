@@ -146,7 +146,7 @@ impl Engine {
     }
 
     fn try_resume(&self) -> Result<()> {
-        let one_at_a_time = self.commit.generations.switching();
+        let one_at_a_time = self.switching()?;
         let state = self.lock_state();
         match state.failure.severity() {
             Severity::HardError => drop(state),

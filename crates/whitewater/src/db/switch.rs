@@ -87,7 +87,7 @@ impl Engine {
     /// memtables that keep too much log.
     #[cold]
     pub(super) fn run_requested_switch(&self) -> Result<()> {
-        let switching = self.commit.generations.switching();
+        let switching = self.switching()?;
         let (full, mut due, holds_nothing): (usize, Vec<u32>, bool) = {
             let mut state = self.lock_state();
             // While the database is failed, no writer may find the attention cleared and

@@ -224,7 +224,7 @@ impl OpenLog {
 
     /// Where the log ends, and the last number in it, if it is the current log.
     fn end_in(&self, generation: &Generation) -> Option<(u64, SequenceNumber)> {
-        let end = generation.end()?;
+        let end = generation.end_so_far()?;
         (generation.wal.log_number() == self.number).then_some((end.offset, end.last))
     }
 

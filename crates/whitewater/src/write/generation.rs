@@ -170,6 +170,11 @@ impl Generation {
         self.decode(self.tail.load(Ordering::Relaxed))
     }
 
+    /// Where it ends at present, or where it ended. `None` for a moment while it is being closed.
+    pub fn end_so_far(&self) -> Option<End> {
+        self.end().or_else(|| self.ended())
+    }
+
     fn decode(&self, tail: u64) -> Option<End> {
         (tail != CLOSED).then(|| End {
             last: self.base + (tail & COUNT_MASK),

@@ -111,7 +111,10 @@ impl WalOptions {
 
 /// The right to change the length of the current log (L4).
 #[derive(Debug, Default)]
-struct Extension;
+struct Extension {
+    /// No log is extended: the logs are locked.
+    frozen: bool,
+}
 
 /// The logs of an open database.
 ///
@@ -404,8 +407,9 @@ impl Wal {
     /// # Errors
     /// A full disk, for one. The log is unchanged, and the next writer tries again.
     pub fn extend_to(&self, log: &Segment, upto: u64) -> Result<()> {
-        let _one_at_a_time = self.extending.lock(); // upholds L4
-        if upto <= log.allocated() || log.is_closed() {
+        let one_at_a_time = self.extending.lock(); // upholds L4
+        // A writer that comes here while it is frozen finds its generation closed next.
+        if upto <= log.allocated() || log.is_closed() || one_at_a_time.frozen {
             return Ok(());
         }
         let ready = log.ready().max(upto);
@@ -434,9 +438,12 @@ impl Wal {
 
     #[cold]
     fn extend_step_ahead(&self, log: &Segment, end: u64) -> bool {
-        let Some(_one_at_a_time) = self.extending.try_lock() else {
+        let Some(one_at_a_time) = self.extending.try_lock() else {
             return false;
         };
+        if one_at_a_time.frozen {
+            return false;
+        }
         let ready = log.ready();
         self.is_near_end(log, end)
             && self
@@ -452,6 +459,12 @@ impl Wal {
         self.initializes.store(initialize, Ordering::Relaxed);
         log.initialize(initialize);
         log.extend(len)
+    }
+
+    /// With `frozen`, leaves all logs as long as they are. No place in them can be reserved
+    /// meanwhile.
+    pub fn freeze(&self, frozen: bool) {
+        self.extending.lock().frozen = frozen;
     }
 
     /// Closes a log that was switched out and that ends at `len`, without syncing it. Writes

@@ -58,6 +58,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "races::order::nothing_is_seen_of_what_is_not_finished",
     ),
     (
+        Bug::WalLockKeepsGenerationOpen,
+        "wal::lock::writes_that_have_begun_are_in_the_log_when_it_is_locked",
+    ),
+    (
         Bug::BatchWithoutEnd,
         "transactions::inserted_early::every_batch_ends_in_the_log",
     ),

@@ -34,6 +34,56 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         self.engine().flush_wal(sync)
     }
 
+    /// Makes all writes wait until [`unlock_wal`](Self::unlock_wal), so that what the database
+    /// holds stays as it is. When it returns, all writes before it are finished and in the files
+    /// of the log, which are not extended, deleted or replaced until then. RocksDB's `LockWAL`,
+    /// which the `rocksdb` crate does not have.
+    ///
+    /// Calls nest, also those of several threads: writes go on after as many calls of
+    /// [`unlock_wal`](Self::unlock_wal), each by the thread that has locked. Reads, checkpoints,
+    /// backups and lists of files work meanwhile. Checkpoints and backups copy the log instead of
+    /// flushing, unless there are writes that are not in the log. What needs new memtables or
+    /// changes column families waits like a write: [`flush`](Self::flush), ingestion,
+    /// [`resume`](Self::resume); a flush that does not wait fails with `TryAgain`. Compactions,
+    /// and flushes that were due, go on, and files that they make obsolete are kept.
+    ///
+    /// A write with [`WriteOptions::set_no_slowdown`](crate::WriteOptions::set_no_slowdown) fails
+    /// with `Incomplete` instead of waiting; if it had begun to when the log was locked, it waits.
+    /// Writes, and all calls that would wait, fail with `Aborted` on a thread that has locked.
+    /// Closing the database, and
+    /// [`cancel_all_background_work`](Self::cancel_all_background_work), end the lock.
+    ///
+    /// # Errors
+    /// The failure that has stopped writes; `IOError` when the log cannot be written (with
+    /// [`Options::set_manual_wal_flush`](crate::Options::set_manual_wal_flush)). The log is not
+    /// locked then.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "blue")?;
+    /// db.lock_wal()?;
+    /// let logs = db.get_sorted_wal_files()?; // to be copied
+    /// assert!(db.put("stream", "white").is_err()); // would wait for its own thread
+    /// db.unlock_wal()?;
+    /// db.put("stream", "white")?;
+    /// # assert_eq!(logs.len(), 1);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn lock_wal(&self) -> Result<(), Error> {
+        self.engine().lock_wal()
+    }
+
+    /// Ends one [`lock_wal`](Self::lock_wal) of this thread. The last one of all threads lets
+    /// writes go on.
+    ///
+    /// # Errors
+    /// `Aborted` when this thread has not locked the log, or not as often.
+    pub fn unlock_wal(&self) -> Result<(), Error> {
+        self.engine().unlock_wal()
+    }
+
     /// [`flush`](Self::flush) with options.
     ///
     /// # Errors

@@ -158,7 +158,7 @@ impl Engine {
         obsolete_logs: &mut Option<u64>,
     ) -> Result<Vec<usize>> {
         let _apart = self.keep_transactions_out();
-        let switching = self.commit.generations.switching();
+        let switching = self.switching()?;
         Self::check_healthy(&self.lock_state())?;
         let mem = {
             let state = self.lock_state();

@@ -132,7 +132,7 @@ impl Engine {
                     .commit
                     .generations
                     .load()
-                    .end()
+                    .end_so_far()
                     .map_or(0, |end| end.offset),
             syncs: self.observers.stats.syncs.get(),
             stall_micros: self.commit.gate.stall_micros(),

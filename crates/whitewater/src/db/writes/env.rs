@@ -76,6 +76,9 @@ impl AdmitEnv for Engine {
             let waited = self.commit.gate.pass_low_pri(bytes, flags.no_slowdown)?;
             self.count_low_pri(waited);
         }
+        if self.commit.gate.is_locked() {
+            self.await_unlocked(flags.no_slowdown)?;
+        }
         let mut stalled = self.commit.gate.pass(bytes, flags.no_slowdown)?;
         if let Some(budget_client) = &self.commit.budget_client {
             let waited = budget_client.pass(flags.no_slowdown)?;
@@ -126,6 +129,7 @@ impl GenerationEnv for Engine {
     #[cold]
     fn await_switch(&self) {
         self.commit.generations.await_switch();
+        self.commit.generations.await_unlocked();
         if self.commit.generations.load().end().is_none() {
             // The switch failed, or the database was closed: `enter` reports it.
             self.commit.ask_for_attention();

@@ -51,6 +51,10 @@ pub(crate) struct StallGate {
     /// Compaction is behind. Written like `pressure`. Read by: low-priority writes
     /// (relaxed). Publishes nothing.
     behind: AtomicBool,
+    /// The log is locked, so writers are stopped whatever else there is. Written like `pressure`.
+    /// Read by: writers that find the pressure (relaxed). Publishes nothing: whether they have to
+    /// wait is found out under a lock.
+    locked: AtomicBool,
     queue: FifoQueue,
     low_pri: FifoQueue,
     /// Bytes per second while delayed. Written like `pressure`; a statistic.
@@ -67,6 +71,7 @@ impl StallGate {
         StallGate {
             pressure: AtomicU8::new(Pressure::None as u8),
             behind: AtomicBool::new(false),
+            locked: AtomicBool::new(false),
             queue: FifoQueue::new(SLACK),
             low_pri: FifoQueue::new(LOW_PRI_SLACK),
             rate: AtomicU64::new(0),
@@ -108,8 +113,28 @@ impl StallGate {
             rate: rate.low_pri,
             hopeless: None,
         });
+        let pressure = if self.is_locked() {
+            Pressure::Stopped
+        } else {
+            pressure
+        };
         self.pressure.store(pressure as u8, Ordering::Relaxed);
         self.behind.store(behind, Ordering::Relaxed);
+    }
+
+    /// Says whether the log is locked. The next [`set`](Self::set) says what else there is when
+    /// it no longer is.
+    pub fn lock(&self, locked: bool) {
+        self.locked.store(locked, Ordering::Relaxed);
+        if locked {
+            self.pressure
+                .store(Pressure::Stopped as u8, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the log is locked, or was a moment ago.
+    pub fn is_locked(&self) -> bool {
+        self.locked.load(Ordering::Relaxed)
     }
 
     /// Starts or stops letting every writer through: while the database is closing or

@@ -1,9 +1,10 @@
-//! The log's options: the archive, updates since a number, manual flushes, compression, tracking,
-//! recycling, and what a killed process leaves.
+//! The log's options and its lock: the archive, updates since a number, manual flushes,
+//! compression, tracking, recycling, and what a killed process leaves.
 
 mod archive;
 mod compressed;
 mod ends;
+mod lock;
 mod manual_flush;
 mod options;
 mod tracked;

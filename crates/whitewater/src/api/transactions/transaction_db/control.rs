@@ -35,6 +35,23 @@ impl<T: ThreadMode> TransactionDB<T> {
         self.db.flush_wal(sync)
     }
 
+    /// Makes all writes wait, those of transactions, too, until
+    /// [`unlock_wal`](Self::unlock_wal), as [`DB::lock_wal`](crate::DBCommon::lock_wal) does.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn lock_wal(&self) -> Result<(), Error> {
+        self.db.lock_wal()
+    }
+
+    /// Ends one [`lock_wal`](Self::lock_wal) of this thread.
+    ///
+    /// # Errors
+    /// `Aborted` when this thread has not locked the log, or not as often.
+    pub fn unlock_wal(&self) -> Result<(), Error> {
+        self.db.unlock_wal()
+    }
+
     /// [`flush`](Self::flush) with options.
     ///
     /// # Errors
