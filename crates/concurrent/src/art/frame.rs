@@ -15,10 +15,10 @@ const AHEAD: usize = 8;
 
 /// The number of places in a window. A wide node has a place for its terminal, number 0,
 /// and one for each byte, numbers 1 to 256.
-const WINDOW: usize = 32;
+pub(super) const WINDOW: usize = 32;
 
 /// One past the last place.
-const END: usize = 257;
+pub(super) const END: usize = 257;
 
 /// Where in a node a walk begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -258,13 +258,13 @@ impl Frame {
 }
 
 /// The place of a byte's child.
-fn place_of(byte: u8) -> usize {
+pub(super) fn place_of(byte: u8) -> usize {
     usize::from(byte) + 1
 }
 
 /// The first place of a window. The first window also has the place of the terminal, and
 /// so one place more.
-fn first_place(window: usize) -> usize {
+pub(super) fn first_place(window: usize) -> usize {
     if window == 0 { 0 } else { window * WINDOW + 1 }
 }
 

@@ -20,7 +20,7 @@
 //! * `search`: finding a key; `insert`: adding keys; `batch`: adding many at once
 //! * `prepare`: inserting in two steps; `locate`: finding a key's leaf before the insert
 //! * `cursor`, `frame`, `iter`: walking in order; `flush_iter`: walking for a flush;
-//!   `check`: consistency checks
+//!   `estimate`: about how many keys are before one; `check`: consistency checks
 //!
 //! # Thread safety
 //! Everything may be called from any thread at any time. Readers never wait and never
@@ -39,6 +39,7 @@ mod bytes;
 mod check;
 mod children;
 mod cursor;
+mod estimate;
 mod flush_iter;
 mod frame;
 mod insert;

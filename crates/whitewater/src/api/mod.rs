@@ -5,10 +5,10 @@
 //! handles.
 //!
 //! * `db`: the handle, [`options`]: what it is opened with, `env`: threads it shares;
-//!   `column_family`, `snapshot`, `iterator`, `iterator_handle`, `iter_range`, `wal_iterator`,
-//!   `pinnable`, `wide_columns`, `merge_operands`, `write_batch`, `batch_handler`,
-//!   `write_batch_with_index`, `sst_file_writer`, [`checkpoint`], [`backup`]: what one gets from it
-//!   or gives it.
+//!   `column_family`, `snapshot`, `iterator`, `iterator_handle`, `iter_range`,
+//!   `wal_iterator`, `pinnable`, `wide_columns`, `merge_operands`,
+//!   `write_batch`, `batch_handler`, `write_batch_with_index`, `sst_file_writer`, [`checkpoint`],
+//!   [`backup`]: what one gets from it or gives it.
 //! * [`compaction_filter`], [`compaction_filter_factory`], [`merge_operator`],
 //!   `slice_transform`: user code.
 //! * `transactions`: transactions, and databases with them.
@@ -55,6 +55,7 @@ pub use crate::db::scrub::ScrubProgress;
 pub use crate::entry::columns::{DEFAULT_WIDE_COLUMN_NAME, WideColumn, WideColumns};
 pub use crate::external::exported::{ExportImportFilesMetaData, LiveFileMetaData};
 pub use crate::logger::LogLevel;
+pub use crate::memtable::MemTableStats;
 pub use batch_handler::WriteBatchHandler;
 pub use c_str::CStrLike;
 pub use column_family::{
@@ -65,7 +66,7 @@ pub use compaction_filter::Decision as CompactionDecision;
 pub use db::{
     ColumnFamilyMetaData, DB, DBAccess, DBCommon, DBInner, DBWithThreadMode,
     ImportColumnFamilyOptions, LiveFile, LiveFilesStorageInfoOptions, MultiThreaded, Range,
-    SingleThreaded, ThreadMode,
+    SingleThreaded, SizeApproximationOptions, ThreadMode,
 };
 pub use env::Env;
 pub use iter_range::{IterateBounds, PrefixRange};

@@ -1,7 +1,11 @@
 //! What an open database tells about its tables.
 
 use crate::column_family::ColumnFamilyData;
+use crate::column_family::SuperVersion;
 use crate::db::Engine;
+use crate::memtable::MemTableStats;
+use crate::read::estimate::ErrorMargin;
+use crate::version::Version;
 use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::Result;
@@ -21,28 +25,92 @@ pub(crate) struct LiveTable {
     pub num_deletions: u64,
 }
 
+/// What [`Engine::approximate_sizes`] includes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SizesSpec {
+    pub memtables: bool,
+    pub files: bool,
+    pub blob_files: bool,
+    pub margin: ErrorMargin,
+}
+
+impl Default for SizesSpec {
+    fn default() -> Self {
+        SizesSpec {
+            memtables: false,
+            files: true,
+            blob_files: false,
+            margin: -1.0,
+        }
+    }
+}
+
+/// Bytes of blob files for each byte of tables.
+fn blobs_by_table(version: &Version) -> f64 {
+    let tables = version.levels.iter().flatten();
+    match tables.map(|file| file.meta.size).sum::<u64>() {
+        0 => 0.0,
+        bytes => version.blobs.bytes() as f64 / bytes as f64,
+    }
+}
+
+fn memtable_stats(view: &SuperVersion, start: &[u8], end: &[u8]) -> MemTableStats {
+    let mut all = MemTableStats::default();
+    for mem in std::iter::once(&view.mem).chain(&view.imm) {
+        all += mem.approximate_stats(start, end);
+    }
+    all
+}
+
 impl Engine {
-    /// Returns approximately how many bytes of files hold the keys of each `[start, end)`.
+    /// Returns approximately how many bytes hold the keys of each `[start, end)`, of what `spec`
+    /// includes.
     pub fn approximate_sizes(
         &self,
         cf: &Arc<ColumnFamilyData>,
         ranges: &[(&[u8], &[u8])],
+        spec: &SizesSpec,
     ) -> Vec<u64> {
         let view = cf.pin();
-        ranges
-            .iter()
-            .map(|(start, end)| {
-                let user = &cf.comparator.user;
-                let (start, end) = (user.first_version(start), user.first_version(end));
+        let user = &cf.comparator.user;
+        let blobs_by_table = spec.blob_files.then(|| blobs_by_table(&view.version));
+        let size = |(start, end): &(&[u8], &[u8])| {
+            let (start, end) = (user.first_version(start), user.first_version(end));
+            let tables = || {
                 crate::read::estimate::approximate_size(
                     &view.version,
                     &self.files.tables,
                     &cf.comparator,
-                    &start,
-                    &end,
+                    (&start, &end),
+                    spec.margin,
                 )
-            })
-            .collect()
+            };
+            let in_tables = if spec.files || spec.blob_files {
+                tables()
+            } else {
+                0
+            };
+            let mut size = if spec.files { in_tables } else { 0 };
+            if let Some(by_table) = blobs_by_table {
+                size += (in_tables as f64 * by_table) as u64;
+            }
+            if spec.memtables {
+                size += memtable_stats(&view, &start, &end).size;
+            }
+            size
+        };
+        ranges.iter().map(size).collect()
+    }
+
+    /// Returns about how many entries of memtables are at the keys of `[start, end)`.
+    pub fn approximate_memtable_stats(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        (start, end): (&[u8], &[u8]),
+    ) -> MemTableStats {
+        let user = &cf.comparator.user;
+        let (start, end) = (user.first_version(start), user.first_version(end));
+        memtable_stats(&cf.pin(), &start, &end)
     }
 
     /// Returns the table files in use.

@@ -70,6 +70,16 @@ impl MemtableRep for ArtRep {
             Box::new(FlushForward(self.tree.flush_iter()))
         }
     }
+    fn estimate_between(&self, start: &[u8], end: &[u8], entries: u64) -> Option<u64> {
+        let [start, end] = [start, end].map(|key| self.tree.estimate_share_before(key));
+        // In reverse order the greater key is the first one.
+        let share = if self.reversed {
+            start - end
+        } else {
+            end - start
+        };
+        Some((share.max(0.0) * entries as f64) as u64)
+    }
     fn used_bytes(&self) -> usize {
         self.tree.used_bytes()
     }

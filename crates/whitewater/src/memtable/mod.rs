@@ -5,7 +5,7 @@
 //! and the number of the log that was current when it was made. An [`Inserter`] adds
 //! entries in one phase; entries that were [`located`] beforehand are linked
 //! ([`two_phase`]). A merge may be stored as the value it results in (`fold`); `newest` finds
-//! the newest number of a key. Options
+//! the newest number of a key, `stats` how much is in a range of keys. Options
 //! add a Bloom filter of keys (`filter`) and checksums of entries (`protection`), and
 //! the memory may be charged to a [budget](crate::write_buffer_manager).
 //!
@@ -38,6 +38,7 @@ mod protection;
 mod rep;
 pub(crate) mod sections;
 mod skip_list;
+mod stats;
 #[cfg(test)]
 mod tests;
 mod two_phase;
@@ -47,6 +48,7 @@ use crate::options::memtable_kind::MemtableKind;
 pub(crate) use fold::Fold;
 pub(crate) use inserter::Inserter;
 pub(crate) use located::{DeferredWork, LocatedBatch, LocatedEntries};
+pub use stats::MemTableStats;
 pub(crate) use two_phase::LeafHint;
 
 use crate::entry::get_context::GetContext;

@@ -50,6 +50,11 @@ pub(super) trait MemtableRep: Debug + Send + Sync {
     fn flush_iter(self: Arc<Self>) -> BoxedIterator {
         self.iter()
     }
+    /// About how many of `entries` entries are at user keys from `start` to before `end`, in the
+    /// order of the iterators. `None` if that can only be counted.
+    fn estimate_between(&self, _start: &[u8], _end: &[u8], _entries: u64) -> Option<u64> {
+        None
+    }
     /// Announces that no entries follow once all inserts have returned. A
     /// representation that sorts late then sorts once.
     fn seal(&self) {}

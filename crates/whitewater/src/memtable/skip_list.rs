@@ -53,6 +53,10 @@ impl<O: KeyOrder + Debug> MemtableRep for SkipListRep<O> {
     fn flush_iter(self: Arc<Self>) -> BoxedIterator {
         Box::new(SkipListIter(self.list.flush_iter()))
     }
+    fn estimate_between(&self, start: &[u8], end: &[u8], _: u64) -> Option<u64> {
+        let before = |key| self.list.estimate_count_before(key, u64::MAX) as u64;
+        Some(before(end).saturating_sub(before(start)))
+    }
     fn used_bytes(&self) -> usize {
         self.list.used_bytes()
     }

@@ -63,6 +63,7 @@ mod resume;
 mod row_cache;
 mod secondary;
 mod simulated;
+mod sizes;
 #[path = "../../../concurrent/tests/common/skip.rs"]
 mod skip;
 #[path = "../../../concurrent/tests/common/source_files.rs"]

@@ -1,4 +1,4 @@
-//! Properties, sizes and files.
+//! Properties and files.
 
 use super::{DBCommon, DBInner, ThreadMode};
 use crate::api::c_str::CStrLike;
@@ -20,6 +20,10 @@ impl<'a> Range<'a> {
     /// The keys from `start_key` to before `end_key`, which must not be less.
     pub fn new(start_key: &'a [u8], end_key: &'a [u8]) -> Range<'a> {
         Range { start_key, end_key }
+    }
+
+    pub(super) fn bounds(&self) -> (&'a [u8], &'a [u8]) {
+        (self.start_key, self.end_key)
     }
 }
 
@@ -70,7 +74,7 @@ fn property_name(name: impl CStrLike) -> Result<String, Error> {
     Ok(name.to_owned())
 }
 
-/// Properties, sizes and files.
+/// Properties and files.
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// The value of the property `name` (see [`properties`](crate::properties))
     /// for the default column family; `None` for one that does not exist.
@@ -219,43 +223,6 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// ```
     pub fn latest_sequence_number(&self) -> u64 {
         self.engine().latest_sequence_number()
-    }
-
-    /// About how many bytes of files hold each of `ranges` of the default
-    /// column family.
-    ///
-    /// # Examples
-    /// ```
-    /// # let dir = tempfile::tempdir().unwrap();
-    /// # let db = whitewater::DB::open_default(dir.path())?;
-    /// use whitewater::Range;
-    ///
-    /// for key in 0..1_000 {
-    ///     db.put(format!("{key:04}"), [key as u8; 100])?;
-    /// }
-    /// db.flush()?;
-    /// let ranges = [Range::new(b"0000", b"0500"), Range::new(b"5", b"6")];
-    /// let sizes = db.get_approximate_sizes(&ranges);
-    /// assert!(sizes[0] > 0);
-    /// assert_eq!(sizes[1], 0);
-    /// # Ok::<(), whitewater::Error>(())
-    /// ```
-    pub fn get_approximate_sizes(&self, ranges: &[Range<'_>]) -> Vec<u64> {
-        self.approximate_sizes(self.engine().default_cf(), ranges)
-    }
-
-    /// [`get_approximate_sizes`](Self::get_approximate_sizes) of `cf`.
-    pub fn get_approximate_sizes_cf(
-        &self,
-        cf: &impl AsColumnFamilyRef,
-        ranges: &[Range<'_>],
-    ) -> Vec<u64> {
-        self.approximate_sizes(cf.inner().data(), ranges)
-    }
-
-    fn approximate_sizes(&self, cf: &Arc<ColumnFamilyData>, ranges: &[Range<'_>]) -> Vec<u64> {
-        let ranges: Vec<_> = ranges.iter().map(|r| (r.start_key, r.end_key)).collect();
-        self.engine().approximate_sizes(cf, &ranges)
     }
 
     /// What the files of the default column family amount to.

@@ -4,8 +4,8 @@
 //! `Engine`. Its methods by file: `open` (opening, listing, destroying), `read_only`, `secondary`
 //! and `ttl` (other ways to open), `reads`, `writes`, `entities`, `iterators`, `families` (creating
 //! and dropping column families in both thread modes), `import` (the same with exported tables),
-//! `control` (flushes, compactions), `ingest` (tables from outside), `inspect` (properties, files)
-//! and `listing` (files, for copies).
+//! `control` (flushes, compactions), `ingest` (tables from outside), `inspect` (properties, files),
+//! `sizes` (of ranges of keys) and `listing` (files, for copies).
 //!
 //! Invariant A1: whatever borrows from the database (iterators, snapshots,
 //! pinned values, column family handles) is gone before the engine is closed;
@@ -23,12 +23,14 @@ mod open;
 mod read_only;
 mod reads;
 mod secondary;
+mod sizes;
 mod ttl;
 mod writes;
 
 pub use import::ImportColumnFamilyOptions;
 pub use inspect::{ColumnFamilyMetaData, LiveFile, Range};
 pub use listing::LiveFilesStorageInfoOptions;
+pub use sizes::SizeApproximationOptions;
 
 use super::column_family::{
     AsColumnFamilyRef, BoundColumnFamily, ColumnFamily, ColumnFamilyHandle,
