@@ -6,7 +6,7 @@
 //!
 //! * `db`: the handle, [`options`]: what it is opened with, `env`: threads it shares;
 //!   `column_family`, `snapshot`, `iterator`, `iterator_handle`, `iter_range`,
-//!   `wal_iterator`, `pinnable`, `wide_columns`, `merge_operands`,
+//!   `multi_cf_iterator`, `wal_iterator`, `pinnable`, `wide_columns`, `merge_operands`,
 //!   `write_batch`, `batch_handler`, `write_batch_with_index`, `sst_file_writer`, [`checkpoint`],
 //!   [`backup`]: what one gets from it or gives it.
 //! * [`compaction_filter`], [`compaction_filter_factory`], [`merge_operator`],
@@ -31,6 +31,7 @@ pub(crate) mod iterator_handle;
 mod memory_usage;
 pub(crate) mod merge_operands;
 pub mod merge_operator;
+pub(crate) mod multi_cf_iterator;
 #[doc(hidden)]
 pub mod older_rocksdb;
 pub(crate) mod options;
@@ -76,6 +77,7 @@ pub use iterator::{
 };
 pub use merge_operands::GetMergeOperandsOptions;
 pub use merge_operator::MergeOperands;
+pub use multi_cf_iterator::{AttributeGroupIterator, CoalescingIterator};
 pub use options::{
     BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, BottommostLevelCompaction,
     Cache, ChecksumType, CompactOptions, CompactionOptions, CompactionPri, CuckooTableOptions,

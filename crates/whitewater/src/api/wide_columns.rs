@@ -62,6 +62,11 @@ impl<'a> AttributeGroup<'a> {
         }
     }
 
+    /// The name of the column family.
+    pub fn column_family_name(&self) -> &str {
+        &self.cf.data().name
+    }
+
     /// The columns.
     pub fn columns(&self) -> &[WideColumn<'a>] {
         &self.columns

@@ -45,6 +45,7 @@ mod merges;
 mod metamorphic;
 mod model;
 mod moved;
+mod multi_cf;
 mod options;
 mod paths;
 mod perf;

@@ -5,8 +5,10 @@ use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::iterator::{
     DBIteratorWithThreadMode, DBRawIteratorWithThreadMode, Direction, IteratorMode,
 };
+use crate::api::multi_cf_iterator::{AttributeGroupIterator, CoalescingIterator, Member, Members};
 use crate::api::options::ReadOptions;
 use crate::api::snapshot::SnapshotWithThreadMode;
+use whitewater_storage::Error;
 
 /// Iterators. A failure to make or move one is the iterator's next item, or
 /// the [`status`](DBRawIteratorWithThreadMode::status) of a raw one.
@@ -209,6 +211,129 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         readopts: ReadOptions,
     ) -> DBRawIteratorWithThreadMode<'b, Self> {
         DBRawIteratorWithThreadMode::new_cf(self, cf_handle.inner(), readopts)
+    }
+
+    /// An iterator over the keys of all of `cfs` that shows each key once, with its columns of all
+    /// of them together: of columns of one name, that of the last of `cfs`. It sees the database
+    /// as it was when it was made. RocksDB's `NewCoalescingIterator`, which the `rocksdb` crate
+    /// does not have.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when `cfs` is empty, or the comparators of two of them differ.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.create_missing_column_families(true);
+    /// # let db = whitewater::DB::open_cf(&options, dir.path(), ["names", "places"])?;
+    /// let names = db.cf_handle("names").expect("named at open");
+    /// let places = db.cf_handle("places").expect("named at open");
+    /// use whitewater::WideColumn;
+    ///
+    /// db.put_entity_cf(&names, "7", [("first", "ada"), ("nick", "a")])?;
+    /// db.put_entity_cf(&places, "7", [("home", "london"), ("nick", "l")])?;
+    /// let mut people = db.coalescing_iterator(&[&names, &places])?;
+    /// people.seek_to_first();
+    /// assert_eq!(people.key(), Some(&b"7"[..]));
+    /// let columns = [("first", "ada"), ("home", "london"), ("nick", "l")];
+    /// let columns = columns.map(|(name, value)| WideColumn::new(name, value));
+    /// assert_eq!(people.columns(), Some(columns.to_vec()));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn coalescing_iterator<'a: 'b, 'b>(
+        &'a self,
+        cfs: &[&impl AsColumnFamilyRef],
+    ) -> Result<CoalescingIterator<'b, Self>, Error> {
+        self.coalescing_iterator_opt(cfs, ReadOptions::default())
+    }
+
+    /// [`coalescing_iterator`](Self::coalescing_iterator) with options.
+    ///
+    /// # Errors
+    /// The same; `NotSupported` for a tailing iterator and for one that shows several versions of
+    /// a key.
+    pub fn coalescing_iterator_opt<'a: 'b, 'b>(
+        &'a self,
+        cfs: &[&impl AsColumnFamilyRef],
+        readopts: ReadOptions,
+    ) -> Result<CoalescingIterator<'b, Self>, Error> {
+        Ok(CoalescingIterator::new(self.members(cfs, readopts)?))
+    }
+
+    /// An iterator over the keys of all of `cfs` that shows each key once, with its columns by
+    /// column family. It sees the database as it was when it was made. RocksDB's
+    /// `NewAttributeGroupIterator`, which the `rocksdb` crate does not have.
+    ///
+    /// # Errors
+    /// As [`coalescing_iterator`](Self::coalescing_iterator).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let mut options = whitewater::Options::default();
+    /// # options.create_if_missing(true);
+    /// # options.create_missing_column_families(true);
+    /// # let db = whitewater::DB::open_cf(&options, dir.path(), ["names", "places"])?;
+    /// let names = db.cf_handle("names").expect("named at open");
+    /// let places = db.cf_handle("places").expect("named at open");
+    /// db.put_cf(&names, "7", "ada")?;
+    /// db.put_entity_cf(&places, "7", [("home", "london")])?;
+    /// let mut people = db.attribute_group_iterator(&[&names, &places])?;
+    /// people.seek_to_first();
+    /// let groups = people.attribute_groups().expect("it stands on a key");
+    /// let of: Vec<_> = groups.iter().map(|group| group.column_family_name()).collect();
+    /// assert_eq!(of, ["names", "places"]);
+    /// assert_eq!(groups[1].columns()[0].value, b"london");
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn attribute_group_iterator<'a: 'b, 'b>(
+        &'a self,
+        cfs: &[&impl AsColumnFamilyRef],
+    ) -> Result<AttributeGroupIterator<'b, Self>, Error> {
+        self.attribute_group_iterator_opt(cfs, ReadOptions::default())
+    }
+
+    /// [`attribute_group_iterator`](Self::attribute_group_iterator) with options.
+    ///
+    /// # Errors
+    /// As [`coalescing_iterator_opt`](Self::coalescing_iterator_opt).
+    pub fn attribute_group_iterator_opt<'a: 'b, 'b>(
+        &'a self,
+        cfs: &[&impl AsColumnFamilyRef],
+        readopts: ReadOptions,
+    ) -> Result<AttributeGroupIterator<'b, Self>, Error> {
+        Ok(AttributeGroupIterator::new(self.members(cfs, readopts)?))
+    }
+
+    /// Iterators over `cfs` that see the same.
+    fn members<'a: 'b, 'b>(
+        &'a self,
+        cfs: &[&impl AsColumnFamilyRef],
+        mut readopts: ReadOptions,
+    ) -> Result<Members<'b, Self>, Error> {
+        if readopts.spec.tailing || readopts.spec.iter_start_ts.is_some() {
+            return Err(Error::not_supported(
+                "iterators over several column families that are tailing or show several versions",
+            ));
+        }
+        // A secondary instance has no snapshots; its views stay as they are meanwhile.
+        let one_age = self.engine().views_of_one_age();
+        if readopts.spec.snapshot.is_none() && self.engine().has_snapshots() {
+            readopts.set_snapshot(&self.snapshot());
+        }
+        let member = |cf: &&_| {
+            let cf = AsColumnFamilyRef::inner(*cf);
+            let spec = readopts.spec.clone();
+            Member {
+                cf: cf.clone(),
+                iterator: DBRawIteratorWithThreadMode::new_cf(self, cf, ReadOptions { spec }),
+            }
+        };
+        let members = cfs.iter().map(member).collect();
+        drop(one_age);
+        Members::new(members)
     }
 
     /// Takes a snapshot of all column families.

@@ -389,12 +389,12 @@ impl Engine {
     }
 
     /// Keeps views at the same age while they are pinned (N2).
-    pub(super) fn views_of_one_age(&self) -> Option<RwLockReadGuard<'_, Switch>> {
+    pub(crate) fn views_of_one_age(&self) -> Option<RwLockReadGuard<'_, Switch>> {
         matches!(self.role, Role::Secondary(_)).then(|| self.commit.generations.hold_switches_off())
     }
 
     /// Whether reads at snapshots are possible.
-    pub(super) fn has_snapshots(&self) -> bool {
+    pub(crate) fn has_snapshots(&self) -> bool {
         !matches!(self.role, Role::Secondary(_))
     }
 }
