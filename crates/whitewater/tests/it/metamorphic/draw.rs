@@ -16,7 +16,7 @@ use whitewater::{
     BlockBasedIndexType, BlockBasedOptions, Cache, ChecksumType, CommitProtocol, CompactionPri,
     DBCompactionStyle, DBCompressionType, DBPath, DataBlockIndexType, FifoCompactOptions,
     LruCacheOptions, Options, PrepopulateBlobCache, PrepopulateBlockCache, SliceTransform,
-    UniversalCompactOptions, UniversalCompactionStopStyle, WriteBufferManager,
+    SstFileManager, UniversalCompactOptions, UniversalCompactionStopStyle, WriteBufferManager,
 };
 
 /// Compression types that tables may have.
@@ -167,6 +167,11 @@ pub fn database(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature, fs: &MemF
     match draw.one("row_cache", &["none", "small", "large"]) {
         "small" => o.set_row_cache(&Cache::new_lru_cache(1_000)),
         "large" => o.set_row_cache(&Cache::new_lru_cache(1 << 20)),
+        _ => {}
+    }
+    match draw.one("sst_file_manager", &["none", "none", "fast", "slow"]) {
+        "fast" => o.set_sst_file_manager(&SstFileManager::new()),
+        "slow" => o.set_sst_file_manager(&SstFileManager::with_deletion(1 << 20, 0.5, 4 << 10)),
         _ => {}
     }
     let behind = draw.one("allow_ingest_behind", &[false, false, false, true]);

@@ -39,6 +39,13 @@ pub enum Step {
     /// A table with these changes, one for each key, and how it is ingested.
     Ingest(u8, Vec<Change>, u64),
     Checkpoint(bool),
+    Backup(u64),
+    Export(u8),
+    CompactFiles(u8, u64),
+    /// With a flush before.
+    ListFiles(bool),
+    /// What is done meanwhile.
+    LockWal(u64),
     ReadOnly,
     Secondary,
     Wait(u64),
@@ -212,6 +219,11 @@ pub fn step(rng: &mut StdRng, nature: &Nature) -> Step {
         905..=910 => Step::Secondary,
         911..=915 => Step::Wait(rng.random_range(1..80)),
         916..=917 => Step::Expire,
+        918..=920 => Step::Backup(rng.random()),
+        921..=923 => Step::Export(cf),
+        924..=931 => Step::CompactFiles(cf, rng.random()),
+        932..=934 => Step::ListFiles(rng.random()),
+        935..=937 => Step::LockWal(rng.random()),
         _ => Step::Check(cf, view(rng), rng.random()),
     }
 }

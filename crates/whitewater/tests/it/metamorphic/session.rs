@@ -1,5 +1,6 @@
 //! What each step does to a database and to the model.
 
+mod files;
 mod views;
 
 use super::draw::{CHANGES, DB_CHANGES, Now};
@@ -13,7 +14,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 pub use views::check_all;
-use whitewater::checkpoint::Checkpoint;
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
@@ -90,6 +90,11 @@ impl<'a> Session<'a> {
             Step::PrefixScan(cf, view, key) => self.prefix_scan(*cf, *view, key),
             Step::Ingest(cf, changes, how) => self.ingest(*cf, changes, *how),
             Step::Checkpoint(with_log) => self.checkpoint(*with_log),
+            Step::Backup(how) => self.back_up(*how),
+            Step::Export(cf) => self.export(*cf),
+            Step::CompactFiles(cf, how) => self.compact_files(*cf, *how),
+            Step::ListFiles(flush) => self.list(*flush),
+            Step::LockWal(how) => self.lock_wal(*how),
             Step::ReadOnly => self.read_only(),
             Step::Secondary => self.secondary(),
             // Values expire in a step of their own, all at once.
@@ -305,26 +310,6 @@ impl<'a> Session<'a> {
     fn compare(&self, what: &str, db: &Db, state: &State) -> Outcome {
         let nature = &self.case.nature;
         check_all(db, state, nature).map_err(|e| format!("{what}: {e}"))
-    }
-
-    fn checkpoint(&mut self, with_log: bool) -> Outcome {
-        self.files += 1;
-        let path = format!("/data/copy{}", self.files);
-        let checkpoint = said("checkpoint", Checkpoint::new(self.db))?;
-        let log_size = if with_log { u64::MAX } else { 0 };
-        let done = checkpoint.create_checkpoint_with_log_size(&path, log_size);
-        match done {
-            Err(e) if self.case.nature.paths > 0 && e.kind() == ErrorKind::NotSupported => {
-                return Ok(()); // files are in other directories
-            }
-            done => said("create_checkpoint", done)?,
-        }
-        let mut database = self.opening.database.clone();
-        database.set_wal_dir(&path);
-        database.set_db_paths(&[]);
-        let expiry = self.case.nature.expiry;
-        let copy = (self.opening).open(&database, &path, &self.live(), expiry);
-        self.compare("checkpoint", &said("open checkpoint", copy)?, self.state)
     }
 
     /// Options of a reader that runs while this database deletes tables, so it has to open all of
