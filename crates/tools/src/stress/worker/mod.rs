@@ -9,9 +9,11 @@
 //! * `reads`: operations that read slots
 //! * `second_readers`: read-only and secondary instances
 //! * `families`: transient column families
+//! * `files`: checkpoints, backups and exports; lists of files, a locked log
 //! * `timestamps`: reads of old versions, where keys have timestamps
 
 mod families;
+mod files;
 mod operation;
 mod reads;
 mod second_readers;
@@ -26,7 +28,6 @@ use std::thread;
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
-use whitewater::checkpoint::Checkpoint;
 use whitewater::fs::Fs;
 use whitewater::{BoundColumnFamily, Error, SnapshotWithThreadMode};
 use whitewater_concurrent::system;
@@ -243,6 +244,11 @@ impl<'a> Worker<'a> {
             Operation::TrimHistory => self.trim_history(),
             Operation::SecondReader => Ok(self.read_through_second_instance()?),
             Operation::Checkpoint => Ok(self.checkpoint()?),
+            Operation::Backup => Ok(self.back_up()?),
+            Operation::Export => Ok(self.export()?),
+            Operation::CompactFiles => self.maintain("compaction of files", Self::compact_files),
+            Operation::ListFiles => Ok(self.list_files()?),
+            Operation::LockLog => Ok(self.lock_log()?),
         }
     }
 
@@ -365,46 +371,4 @@ impl<'a> Worker<'a> {
             (context.db).set_options_cf(&family.handle, &[(name, &value)])
         }
     }
-
-    /// Makes a checkpoint and checks that it holds everything acknowledged before it.
-    fn checkpoint(&mut self) -> Result<(), String> {
-        let name = format!("checkpoint-{}", self.thread);
-        let dir = self.context.dir.with_file_name(name);
-        let fs = &self.context.fs;
-        let made = (|| {
-            clear(&**fs, &dir)?;
-            Checkpoint::new(self.context.db)?.create_checkpoint(&dir)?;
-            store::open_to_read(
-                &dir,
-                Arc::clone(fs),
-                self.context.options,
-                self.context.shape,
-            )
-        })();
-        let copy = match made {
-            Ok(copy) => copy,
-            Err(e) => return self.failed("checkpoint", &e),
-        };
-        // Only those transient column families count that existed all the time.
-        let was_there = |family: &&Family<'_>| {
-            family.number < self.context.shape.families
-                || self.context.transient.is_there(family.number)
-        };
-        let families = self.families.iter().filter(was_there);
-        let families = families.map(|family| store::family(&copy, family.number));
-        let families = families.collect::<Result<Vec<_>, _>>()?;
-        let content = store::content(&copy, self.context.shape, &families, &total, &|_| true);
-        self.compare(content, &families, "checkpoint")
-    }
-}
-
-/// Removes the directory of an earlier checkpoint.
-fn clear(fs: &dyn Fs, dir: &Path) -> Result<(), Error> {
-    if !fs.exists(dir)? {
-        return Ok(());
-    }
-    for name in fs.list(dir)? {
-        fs.remove(&dir.join(name))?;
-    }
-    fs.remove_dir(dir)
 }

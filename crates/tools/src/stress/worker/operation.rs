@@ -42,11 +42,21 @@ pub enum Operation {
     SecondReader,
     /// Trim the history of a column family whose keys have timestamps.
     TrimHistory,
+    /// Make a backup, restore and compare it.
+    Backup,
+    /// Export a column family, import it into another database and compare it.
+    Export,
+    /// Compact named tables.
+    CompactFiles,
+    /// Compare a list of files with the directory.
+    ListFiles,
+    /// Lock the log, and check that nothing is written.
+    LockLog,
 }
 
 /// The frequency of each operation, per thousand.
-const SHARES: [(Operation, u32); 18] = [
-    (Operation::Write, 440),
+const SHARES: [(Operation, u32); 23] = [
+    (Operation::Write, 433),
     (Operation::Batch, 150),
     (Operation::DeleteRange, 20),
     (Operation::Ingest, 5),
@@ -64,6 +74,11 @@ const SHARES: [(Operation, u32); 18] = [
     (Operation::Family, 5),
     (Operation::SecondReader, 2),
     (Operation::TrimHistory, 3),
+    (Operation::Backup, 1),
+    (Operation::Export, 1),
+    (Operation::CompactFiles, 2),
+    (Operation::ListFiles, 1),
+    (Operation::LockLog, 2),
 ];
 
 impl Operation {
@@ -76,7 +91,7 @@ impl Operation {
                 Some(less) => rest = less,
             }
         }
-        unreachable!("the shares are 1000 run_threads")
+        unreachable!("the shares are 1000 in all")
     }
 
     /// All operations.
