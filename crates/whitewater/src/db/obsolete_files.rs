@@ -10,7 +10,7 @@ use crate::info_log::event::Event;
 use crate::stats::Ticker;
 use crate::thread_pools::pool::Waiting;
 use crate::version::range::KeyRange;
-use crate::version::set::CfVersion;
+use crate::version::set::{CfVersion, VersionSet};
 use crate::write::wal::Synced;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -50,14 +50,22 @@ impl Deletions {
         *self.disabled.read() == 0
     }
 
-    /// Keeps obsolete files until [`Self::enable`] was called as often as this.
-    fn disable(&self) {
-        *self.disabled.write() += 1;
+    /// Keeps obsolete files, and the manifests of `versions`, until [`Self::enable`] was called as
+    /// often as this.
+    fn disable(&self, versions: &VersionSet) {
+        let mut disabled = self.disabled.write();
+        *disabled += 1;
+        if *disabled == 1 {
+            versions.keep_obsolete_manifests(true);
+        }
     }
 
-    /// Ends one [`Self::disable`], if there is one; returns whether it was the last one.
-    fn enable(&self) -> bool {
+    /// Ends one [`Self::disable`], if there is one; returns whether deletions are enabled now.
+    fn enable(&self, versions: &VersionSet) -> bool {
         let mut disabled = self.disabled.write();
+        if *disabled == 1 {
+            versions.keep_obsolete_manifests(false);
+        }
         *disabled = disabled.saturating_sub(1);
         *disabled == 0
     }
@@ -90,13 +98,13 @@ impl Engine {
     /// Keeps obsolete files until [`Engine::enable_file_deletions`] was called as often as
     /// this.
     pub(crate) fn disable_file_deletions(&self) {
-        self.files.deletions.disable();
+        self.files.deletions.disable(&self.files.versions);
     }
 
     /// Ends one [`Engine::disable_file_deletions`], if there is one. When the last one
     /// ends, deletes what has become obsolete meanwhile.
     pub(crate) fn enable_file_deletions(&self) {
-        if !self.files.deletions.enable() {
+        if !self.files.deletions.enable(&self.files.versions) {
             return;
         }
         let (below, replaced) = self.files.deletions.take_put_off();

@@ -89,6 +89,38 @@ fn a_copy_of_the_listed_files_is_the_database_of_that_moment() {
 }
 
 #[test]
+fn a_replaced_manifest_stays_while_file_deletions_are_disabled() {
+    let fs = MemFs::new();
+    let mut o = tiny_on(fs.clone());
+    // Each write of the manifest begins a new one.
+    o.set_max_manifest_file_size(1);
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    let manifests = || {
+        let mut names = fs.list(Path::new(DIR)).unwrap();
+        names.retain(|name| name.starts_with("MANIFEST-"));
+        names
+    };
+    let flush = |value: &[u8]| {
+        db.put(b"k", value).unwrap();
+        db.flush().unwrap();
+    };
+    flush(b"1");
+    assert_eq!(manifests().len(), 1);
+    db.disable_file_deletions().unwrap();
+    db.disable_file_deletions().unwrap();
+    let (listed, _) = db.get_live_files(true).unwrap();
+    for value in [b"2", b"3"] {
+        flush(value);
+        let missing = |name: &&String| !fs.exists(&Path::new(DIR).join(&name[1..])).unwrap();
+        assert_eq!(listed.iter().find(missing), None);
+        db.enable_file_deletions().unwrap();
+    }
+    assert_eq!(manifests().len(), 1);
+    flush(b"4");
+    assert_eq!(manifests().len(), 1);
+}
+
+#[test]
 fn the_names_of_live_files_are_those_of_the_directory() {
     let fs = MemFs::new();
     let o = tiny_on(fs.clone());

@@ -150,6 +150,10 @@ struct Manifest {
     tracked: TrackedLogs,
     /// Manifests to delete once a newer one is in force (upholds I2).
     stale: Vec<u64>,
+    /// Manifests that were replaced by newer ones, and are not deleted yet.
+    obsolete: Vec<u64>,
+    /// Whether `obsolete` manifests are kept, because file deletions are disabled.
+    keep_obsolete: bool,
     /// Holds of the files that failed writes named (upholds I2).
     quarantine: Vec<FileHold>,
 }
@@ -305,6 +309,8 @@ impl VersionSet {
                 db_id: replay.db_id,
                 tracked: replay.tracked,
                 stale: Vec::new(),
+                obsolete: Vec::new(),
+                keep_obsolete: false,
                 quarantine: Vec::new(),
             }),
         };
@@ -537,14 +543,33 @@ impl VersionSet {
         manifest
             .stale
             .push(self.manifest_number.swap(number, Relaxed));
-        // A manifest that cannot be deleted now is tried again at the next rollover.
-        let left = |number: &u64| {
-            let path = filename::manifest(&self.dir, *number);
-            matches!(self.fs.remove(&path), Err(e) if !e.is_missing_file())
-        };
-        manifest.stale.retain(left);
+        // `CURRENT` durably names the new one, so none of them is needed again.
+        let stale = std::mem::take(&mut manifest.stale);
+        manifest.obsolete.extend(stale);
+        if !manifest.keep_obsolete {
+            self.remove_obsolete(manifest);
+        }
         manifest.quarantine.clear();
         Ok(())
+    }
+
+    /// Deletes obsolete manifests. One that cannot be deleted now is tried again at the next
+    /// rollover.
+    fn remove_obsolete(&self, manifest: &mut Manifest) {
+        manifest.obsolete.retain(|number| {
+            let path = filename::manifest(&self.dir, *number);
+            matches!(self.fs.remove(&path), Err(e) if !e.is_missing_file())
+        });
+    }
+
+    /// Sets whether obsolete manifests are kept. None is being deleted once this has returned with
+    /// `true`; with `false` those that were kept are deleted.
+    pub fn keep_obsolete_manifests(&self, keep: bool) {
+        let mut manifest = self.manifest.lock();
+        manifest.keep_obsolete = keep;
+        if !keep {
+            self.remove_obsolete(&mut manifest);
+        }
     }
 
     fn write_manifest(
