@@ -143,9 +143,41 @@ pub fn last_u64(s: &[u8]) -> Option<u64> {
     s.last_chunk::<8>().map(|c| u64::from_le_bytes(*c))
 }
 
+/// Length of the longest common prefix, eight bytes at a time.
+#[inline]
+pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    let n = a.len().min(b.len());
+    let mut at = 0;
+    for (x, y) in a[..n].chunks_exact(8).zip(b[..n].chunks_exact(8)) {
+        let x = u64::from_le_bytes(x.try_into().expect("8 bytes"));
+        let y = u64::from_le_bytes(y.try_into().expect("8 bytes"));
+        if x != y {
+            return at + ((x ^ y).trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while at < n && a[at] == b[at] {
+        at += 1;
+    }
+    at
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn prefixes_are_exact() {
+        let a = b"0123456789abcdefghij";
+        for n in 0..=a.len() {
+            let mut b = a.to_vec();
+            if n < b.len() {
+                b[n] ^= 0x40;
+            }
+            assert_eq!(common_prefix(a, &b), n);
+            assert_eq!(common_prefix(a, &a[..n]), n);
+        }
+    }
 
     #[test]
     fn varints_round_trip_and_report_their_length() {

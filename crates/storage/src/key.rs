@@ -226,6 +226,12 @@ impl UserComparator {
         }
     }
 
+    /// Whether it is the default order, that of the keys' bytes.
+    #[inline]
+    pub fn is_bytewise(&self) -> bool {
+        matches!(self, UserComparator::Bytewise)
+    }
+
     /// Whether it is a built-in order. In these, only equal bytes are equal keys.
     #[inline]
     pub fn is_builtin(&self) -> bool {

@@ -1,6 +1,7 @@
 //! Fuzz targets below a whole table; see [`crate::fuzzing`].
 
 use crate::fuzzing::{InMemory, reader_options};
+use crate::key::{InternalComparator, TAG_SIZE};
 use crate::sst::compress::decompress;
 use crate::sst::filter::Filter;
 use crate::sst::format::block::{Block, Cursor, EntryLayout};
@@ -80,6 +81,17 @@ pub fn block(data: &[u8]) {
         cursor.seek(&block, |k| k.cmp(key));
         if sane {
             assert!(cursor.valid() && cursor.key(&block) == key);
+        }
+    }
+    let order = InternalComparator::default();
+    let internal = entries.iter().all(|(key, _)| key.len() >= TAG_SIZE)
+        && entries.is_sorted_by(|a, b| order.compare(&a.0, &b.0).is_lt());
+    for (key, _) in entries.iter().step_by(1 + entries.len() / 32) {
+        if key.len() >= TAG_SIZE && layout == EntryLayout::Values {
+            cursor.seek_bytewise(&block, 0..block.num_restarts(), key);
+            if sane && internal {
+                assert!(cursor.valid() && cursor.key(&block) == key);
+            }
         }
     }
 }

@@ -76,10 +76,14 @@ impl Table {
             let handle = index.handle();
             let block = self.read_data_block(handle, read_options, &mut ReadAhead::default())?;
             let timer = perf::timer(PerfMetric::BlockSeekNanos);
-            if self.comparator.user.is_builtin() {
-                cursor.seek_user_key(&block, user, |k| self.compare(k, lookup));
+            let candidates = if self.comparator.user.is_builtin() {
+                cursor.candidates(&block, user, |k| self.compare(k, lookup))
             } else {
-                cursor.seek(&block, |k| self.compare(k, lookup));
+                Some(0..block.num_restarts())
+            };
+            match candidates {
+                Some(candidates) => self.seek_between(cursor, &block, candidates, lookup),
+                None => cursor.clear(),
             }
             timer.stop();
             while cursor.valid() {

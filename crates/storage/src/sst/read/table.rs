@@ -14,7 +14,7 @@ use crate::perf::{self, PerfMetric};
 use crate::rangedel::RangeTombstone;
 use crate::sst::compress::Dictionary;
 use crate::sst::events::{BlockKind, BlockStep, timed};
-use crate::sst::format::block::Block;
+use crate::sst::format::block::{Block, Cursor};
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::format::index_format::IndexFormat;
 use crate::sst::format::properties::TableProperties;
@@ -29,6 +29,7 @@ use bytes::Bytes;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::ops::Range;
 
 /// An open table. Shared by many readers.
 pub struct Table {
@@ -183,6 +184,24 @@ impl Table {
         self.comparator
             .compare_user(user_key(stored), user_key(target))
             .then_with(|| tag(target).cmp(&self.effective_tag(tag(stored))))
+    }
+
+    /// Moves `cursor` to the first entry of a data block that is not less than the internal key
+    /// `target`, for a caller that knows that the keys at the restart points before `candidates`
+    /// are less, and those after them are not.
+    #[inline]
+    pub(crate) fn seek_between(
+        &self,
+        cursor: &mut Cursor,
+        block: &Block,
+        candidates: Range<usize>,
+        target: &[u8],
+    ) {
+        if self.global_seqno.is_none() && self.comparator.user.is_bytewise() {
+            cursor.seek_bytewise(block, candidates, target);
+        } else {
+            cursor.seek_between(block, candidates, |k| self.compare(k, target));
+        }
     }
 
     /// Orders a separator of the index against the internal key `target`.

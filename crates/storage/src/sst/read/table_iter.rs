@@ -148,7 +148,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
             it.index.seek(&it.table, target)?;
             let seek = |c: &mut Cursor, b: &Block, t: &Table| {
                 let _timer = perf::timer(PerfMetric::BlockSeekNanos);
-                c.seek(b, |k| t.compare(k, target));
+                t.seek_between(c, b, 0..b.num_restarts(), target);
             };
             if it.load()? && !it.within(seek)? {
                 it.forward()?;

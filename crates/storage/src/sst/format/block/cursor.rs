@@ -6,6 +6,8 @@
 //! * I2: every step forward moves the position by at least two bytes, so that every walk ends.
 //! * I3: moving and seeking allocate only to let a buffer grow to the longest key met, and a chunk.
 
+mod bytewise;
+
 use super::{Block, EntryLayout, Header, header};
 use crate::coding::get_length_prefixed;
 use crate::error::{Error, Result};
@@ -183,22 +185,23 @@ impl Cursor {
         self.seek_between(block, 0..block.num_restarts, compare);
     }
 
-    /// [`Cursor::seek`] in a block of internal keys, for a caller that wants only entries of
-    /// `user_key`. Uses the block's hash table, if it has one. The cursor is not valid if the
-    /// block holds no such entry.
+    /// The restart points between which a block of internal keys may have an entry of `user_key`,
+    /// by the block's hash table, if it has one; for [`Cursor::seek_between`]. `None` if the block
+    /// has no such entry. `compare` orders a stored key against the target.
     #[inline]
-    pub(crate) fn seek_user_key(
-        &mut self,
+    pub(crate) fn candidates(
+        &self,
         block: &Block,
         user_key: &[u8],
         mut compare: impl FnMut(&[u8]) -> Ordering,
-    ) {
+    ) -> Option<Range<usize>> {
+        let all = 0..block.num_restarts;
         let restart = match data_block_hash_index::find(block.buckets(), user_key) {
-            Found::Unknown => return self.seek(block, compare),
+            Found::Unknown => return Some(all),
             Found::After(restart) if restart < block.num_restarts => restart,
             // The restart point does not exist: the table is damaged.
-            Found::After(_) => return self.seek(block, compare),
-            Found::Nowhere => return self.clear(),
+            Found::After(_) => return Some(all),
+            Found::Nowhere => return None,
         };
         let next = restart + 1;
         if next < block.num_restarts
@@ -207,12 +210,9 @@ impl Cursor {
             && compare(key) == Ordering::Less
         {
             // Another key shares the bucket.
-            return self.clear();
+            return None;
         }
-        self.seek_between(block, restart..next, compare);
-        if self.valid && crate::key::user_key(self.key(block)) != user_key {
-            self.clear();
-        }
+        Some(restart..next)
     }
 
     /// [`Cursor::seek`] for a caller that knows that the keys at the restart points before

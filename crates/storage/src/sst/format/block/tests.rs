@@ -1,4 +1,5 @@
 use super::*;
+use crate::key::{InternalComparator, TAG_SIZE};
 use crate::sst::format::block_builder::BlockBuilder;
 use crate::sst::format::handle::{BlockHandle, TRAILER_LEN, encode_delta};
 use proptest::prelude::*;
@@ -107,6 +108,63 @@ proptest! {
             c.seek(&block, |k| k.cmp(&[1, 2]));
             if c.valid() {
                 c.prev(&block);
+            }
+        }
+    }
+}
+
+/// Internal keys, few user keys of which are alike in many bytes, with several versions of some.
+fn internal_keys() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let user = prop_oneof![
+        proptest::collection::vec(0u8..3, 0..6),
+        proptest::collection::vec(0u8..2, 7..20),
+        Just(b"a key longer than the others, by far".to_vec()),
+    ];
+    let tag = prop_oneof![0u64..5, Just(u64::MAX), 0x0101_0101..0x0101_0110u64];
+    proptest::collection::vec((user, tag), 0..60).prop_map(|keys| {
+        let keys = keys.into_iter().map(|(mut key, tag)| {
+            key.extend_from_slice(&tag.to_le_bytes());
+            key
+        });
+        let mut keys: Vec<Vec<u8>> = keys.collect();
+        keys.sort_by(|a, b| InternalComparator::default().compare(a, b));
+        keys.dedup();
+        keys
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn the_bytewise_search_finds_what_the_search_by_whole_keys_finds(
+        stored in internal_keys(), interval in 1usize..20, targets in internal_keys(),
+    ) {
+        let order = InternalComparator::default();
+        let mut b = BlockBuilder::new(interval);
+        for (i, key) in stored.iter().enumerate() {
+            b.add(key, &i.to_le_bytes()[..i % 9]);
+        }
+        let block = Block::new(Bytes::copy_from_slice(b.finish())).expect("valid");
+        let all = 0..block.num_restarts();
+        let mut found = Cursor::new(EntryLayout::Values, TAG_SIZE);
+        let mut wanted = Cursor::new(EntryLayout::Values, TAG_SIZE);
+        for target in targets.iter().chain(&stored) {
+            found.seek_bytewise(&block, all.clone(), target);
+            wanted.seek(&block, |key| order.compare(key, target));
+            prop_assert_eq!(current(&found, &block), current(&wanted, &block));
+            // The cursor can move on from there.
+            while wanted.valid() {
+                wanted.next(&block);
+                found.next(&block);
+                prop_assert_eq!(current(&found, &block), current(&wanted, &block));
+            }
+            found.seek_bytewise(&block, all.clone(), target);
+            wanted.seek(&block, |key| order.compare(key, target));
+            if wanted.valid() {
+                wanted.prev(&block);
+                found.prev(&block);
+                prop_assert_eq!(current(&found, &block), current(&wanted, &block));
             }
         }
     }
