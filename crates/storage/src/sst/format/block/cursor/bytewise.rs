@@ -128,6 +128,12 @@ fn compare(key: &[u8], target: &[u8]) -> Ordering {
 fn order(own: &[u8], shared: usize, target: &[u8], wanted: &[u8]) -> (Ordering, usize) {
     let (own, own_tag) = own.split_at(own.len() - TAG_SIZE);
     let wanted = &wanted[shared..];
+    // What differs usually does so in its first byte.
+    if let (Some(own), Some(wanted)) = (own.first(), wanted.first())
+        && own != wanted
+    {
+        return (own.cmp(wanted), shared);
+    }
     let same = common_prefix(own, wanted);
     let order = match (own.get(same), wanted.get(same)) {
         (None, None) => tag(target).cmp(&tag(own_tag)),
