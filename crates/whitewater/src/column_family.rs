@@ -1,5 +1,6 @@
 //! Column families of an open database, and the super versions that readers pin.
 
+use crate::empty_ranges::EmptyRanges;
 use crate::memtable::Memtable;
 use crate::options::CfOptions;
 use crate::snapshots::ReadPoint;
@@ -28,6 +29,8 @@ pub(crate) struct SuperVersion {
     pub version: Arc<Version>,
     /// The options at the time of installation.
     pub options: Arc<CfOptions>,
+    /// What iterators of the database know to be empty.
+    pub empty_ranges: Arc<EmptyRanges>,
     pub number: u64,
 }
 
@@ -40,6 +43,7 @@ pub(crate) struct ColumnFamilyData {
     /// Where its files are.
     pub paths: DataPaths,
     super_version: ArcSwap<SuperVersion>,
+    empty_ranges: Arc<EmptyRanges>,
     /// Whether the column family was dropped.
     /// Written by: drop, under the database mutex. Read by: writers and jobs (relaxed; the memtable
     /// map decides). Publishes nothing.
@@ -70,6 +74,7 @@ impl ColumnFamilyData {
         options: Arc<CfOptions>,
         mem: Arc<Memtable>,
         version: Arc<Version>,
+        empty_ranges: Arc<EmptyRanges>,
     ) -> Arc<Self> {
         let comparator = InternalComparator::new(options.comparator.clone());
         let paths = version.open_with.paths.clone();
@@ -78,6 +83,7 @@ impl ColumnFamilyData {
             imm: Vec::new(),
             version,
             options,
+            empty_ranges: empty_ranges.clone(),
             number: 1,
         };
         Arc::new(ColumnFamilyData {
@@ -86,6 +92,7 @@ impl ColumnFamilyData {
             comparator,
             paths,
             super_version: ArcSwap::from_pointee(first),
+            empty_ranges,
             dropped: AtomicBool::new(false),
             rolled_back: ArcSwapOption::empty(),
             publications: AtomicU64::new(1),
@@ -123,6 +130,7 @@ impl ColumnFamilyData {
             imm,
             version: version.clone(),
             options: options.clone(),
+            empty_ranges: self.empty_ranges.clone(),
             number,
         }));
     }

@@ -121,6 +121,7 @@ mod clock;
 mod column_family;
 mod compact;
 mod db;
+mod empty_ranges;
 mod entry;
 mod event_queue;
 mod external;

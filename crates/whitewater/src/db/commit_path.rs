@@ -16,6 +16,7 @@
 use super::generations::Generations;
 use super::two_phase::OutstandingSections;
 use super::validation::Validation;
+use crate::empty_ranges::EmptyRanges;
 use crate::options::DbOptions;
 use crate::options::commit_protocol::CommitProtocol;
 use crate::write::env::{LargeBatchTurn, PrefixTurn};
@@ -67,6 +68,8 @@ pub(crate) struct CommitPath {
     /// Where writes meet transactions that commit, in a database with optimistic ones. Set
     /// before the first write.
     pub(super) validation: OnceLock<Arc<Validation>>,
+    /// What iterators know to be empty, until writers put something there (E1).
+    pub(super) empty_ranges: Arc<EmptyRanges>,
     /// Something needs a writer's attention: a full memtable, a failure, too much log.
     /// Written by: any thread, by read-modify-writes (Release), and the thread that attends
     /// to it (Acquire). Read by: writers (relaxed). Publishes: the cause, which happened
@@ -91,8 +94,8 @@ impl CommitPath {
         options: &DbOptions,
         budget_client: Option<Arc<BudgetClient>>,
         wal: Wal,
-        first: Generation,
-        last: SequenceNumber,
+        (first, last): (Generation, SequenceNumber),
+        empty_ranges: Arc<EmptyRanges>,
     ) -> Self {
         let policy = YieldPolicy {
             max_yield: if options.enable_write_thread_adaptive_yield {
@@ -122,6 +125,7 @@ impl CommitPath {
             // No limit until all column families exist.
             log_limit: AtomicU64::new(u64::MAX),
             unlogged: AtomicBool::new(false),
+            empty_ranges,
         }
     }
 

@@ -360,6 +360,8 @@ impl Engine {
             ..VersionEdit::default()
         };
         let last = self.latest_sequence_number();
+        // Tombstones go, and what they hide may not (E3 of `empty_ranges`).
+        let _suspended = self.commit.empty_ranges.suspend();
         let mut install = |changed: &[CfVersion]| {
             // Declared before the guard, so it is dropped after the mutex is free.
             let mut old = Vec::new();

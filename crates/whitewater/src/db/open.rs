@@ -391,6 +391,7 @@ impl Opening<'_> {
                 options,
                 mem.clone(),
                 cf.current.clone(),
+                state.empty_ranges.clone(),
             );
             state
                 .cfs
@@ -573,7 +574,13 @@ impl Opening<'_> {
             lock,
         });
         let first = Generation::new(state.memtable_map(), first_log, end.offset, end);
-        let commit = CommitPath::new(o, self.budget_client, wal, first, end.last);
+        let commit = CommitPath::new(
+            o,
+            self.budget_client,
+            wal,
+            (first, end.last),
+            state.empty_ranges.clone(),
+        );
         let stats = DbStats::new(Figures::at_open(end.last, o.statistics.as_deref()));
         Arc::new(Engine {
             role,

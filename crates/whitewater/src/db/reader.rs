@@ -137,7 +137,14 @@ impl Opening<'_> {
         let active = memtables.pop();
         let active = active.unwrap_or_else(|| empty_memtable(&cf.name, &options));
         let (version, name) = (cf.current.clone(), cf.name.clone());
-        let data = ColumnFamilyData::new(cf.id, name, options, active.clone(), version.clone());
+        let data = ColumnFamilyData::new(
+            cf.id,
+            name,
+            options,
+            active.clone(),
+            version.clone(),
+            Arc::default(), // not used where writes are not seen
+        );
         let mut state = CfState::new(data, active, version);
         state.imm = memtables;
         state.publish();

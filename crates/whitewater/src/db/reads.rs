@@ -1,19 +1,22 @@
 //! Reading: single keys, many keys at one moment, iterators, snapshots.
 
 use super::Engine;
+use super::reader::Role;
 use super::ttl::{TIMESTAMP, unstamped};
 use crate::column_family::{ColumnFamilyData, SuperVersion, check_timestamp, no_timestamp};
+use crate::empty_ranges::List;
 use crate::entry::answer::Answer;
 use crate::entry::get_context::GetContext;
 use crate::memtable::Memtable;
 use crate::options::CfOptions;
+use crate::options::commit_protocol::CommitProtocol;
 use crate::options::read::{ReadSpec, ReadTier};
 use crate::panics::{Guarded, caught};
 use crate::perf_context::{self, PerfMetric};
 use crate::read::all_prefixes::AllPrefixes;
 use crate::read::blob::{BorrowedBlobs, OwnedBlobs};
 use crate::read::cover::HeldTombstones;
-use crate::read::db_iter::{DbIter, DbIterParts, PrefixMode, VersionRange};
+use crate::read::db_iter::{DbIter, DbIterParts, EmptyRangesView, PrefixMode, VersionRange};
 use crate::read::level_iter::Bounds;
 use crate::read::merging::{failed_iterator, merging_memtables};
 use crate::read::{estimate, level};
@@ -355,27 +358,33 @@ impl Engine {
     /// Makes an iterator. Failures to make it are reported at its first use.
     pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> DbIter {
         self.tick(Ticker::NoIteratorCreated, 1);
+        // Before the super version is pinned (E3 of `empty_ranges`).
+        let reserved = || self.commit.generations.load().reserved();
+        let empty_ranges = self.commit.empty_ranges.begin(reserved);
         let (view, point) = self.view::<Arc<_>>(cf, spec);
         if !runs_user_code(&view) {
-            return self.iter_over(cf, (view, point), spec, Ok(()));
+            return self.iter_over(cf, (view, point), spec, Ok(empty_ranges));
         }
         let made = caught(Guarded::Comparator("a read"), || {
-            Ok(self.iter_over(cf, (view.clone(), point.clone()), spec, Ok(())))
+            Ok(self.iter_over(cf, (view.clone(), point.clone()), spec, Ok(None)))
         });
         made.unwrap_or_else(|e| self.iter_over(cf, (view, point), spec, Err(e)))
     }
 
     /// Makes an iterator over a view at a point, or a failed iterator if `begun` is an error.
+    /// Otherwise `begun` has the ranges that are known to be empty.
     fn iter_over(
         &self,
         cf: &Arc<ColumnFamilyData>,
         (view, point): (Arc<SuperVersion>, ReadPoint),
         spec: &ReadSpec,
-        begun: Result<()>,
+        begun: Result<Option<Arc<List>>>,
     ) -> DbIter {
         let options = &view.options;
-        let gathered = begun.and_then(|()| {
+        let mut empty_ranges = None;
+        let gathered = begun.and_then(|begun_with| {
             self.check_iteration(cf, &view, spec)?;
+            empty_ranges = self.empty_ranges_of(cf, &view, spec, begun_with);
             self.gather(cf, &view, spec)
         });
         let only_memtable = matches!(&gathered, Ok(sources) if sources.all.len() == 1);
@@ -400,7 +409,11 @@ impl Engine {
             tables: self.files.tables.clone(),
             reads: spec.blobs(),
         };
-        let mut pins: Vec<Arc<dyn Any + Send + Sync>> = vec![view.clone()];
+        let family = view.mem.family_owned();
+        let mut pins: Vec<Arc<dyn Any + Send + Sync>> = Vec::new();
+        if empty_ranges.is_none() {
+            pins.push(view.clone());
+        }
         if let Some(snapshot) = &spec.snapshot {
             pins.push(snapshot.clone());
         }
@@ -410,7 +423,7 @@ impl Engine {
             tombstones,
             comparator: cf.comparator.user.clone(),
             merge_operator: options.merge_operator.clone(),
-            family: view.mem.family_owned(),
+            family,
             blobs: Arc::new(blobs),
             point,
             versions,
@@ -421,12 +434,35 @@ impl Engine {
             max_skippable_internal_keys: spec.max_skippable_internal_keys,
             limits: spec.limits(),
             statistics: self.options.statistics.clone(),
+            empty_ranges,
             pins,
         });
         if values_have_times {
             iter.hide_suffix(TIMESTAMP);
         }
         iter
+    }
+
+    /// What an iterator may pass over, if it looks at all keys, in an order that writers can use.
+    fn empty_ranges_of(
+        &self,
+        cf: &ColumnFamilyData,
+        view: &Arc<SuperVersion>,
+        spec: &ReadSpec,
+        begun_with: Option<Arc<List>>,
+    ) -> Option<EmptyRangesView> {
+        let usable = matches!(self.role, Role::Primary)
+            // A point of this protocol may get more entries.
+            && self.commit.protocol != CommitProtocol::Unordered
+            && view.options.comparator.is_builtin()
+            && spec.tier == ReadTier::All
+            && !spec.ignore_range_deletions
+            && prefix_mode(&view.options, spec) == PrefixMode::Never;
+        usable.then(|| EmptyRangesView {
+            view: view.clone(),
+            cf: cf.id,
+            begun_with,
+        })
     }
 
     /// Collects what an iterator over `view` is made from.

@@ -5,6 +5,7 @@ use super::internal_stats::CfStats;
 use super::stalls::{CfStall, DbStall};
 use crate::column_family::ColumnFamilyData;
 use crate::compact::pick::{self, CompactCursor, Compaction, LevelState, Moment};
+use crate::empty_ranges::EmptyRanges;
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
 use crate::version::Version;
@@ -19,6 +20,8 @@ use std::sync::{Arc, Weak};
 #[derive(Debug, Default)]
 pub(crate) struct DbState {
     pub cfs: BTreeMap<u32, CfState>,
+    /// What iterators know to be empty.
+    pub empty_ranges: Arc<EmptyRanges>,
     /// The current options of the database.
     pub options: Arc<DbOptions>,
     pub failure: Failure,

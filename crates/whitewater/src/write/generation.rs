@@ -90,8 +90,9 @@ pub(crate) struct Generation {
     /// Numbers handed out (low bits) and the end of the log (high bits), or
     /// [`CLOSED`].
     /// Written by: writers and the switch, by read-modify-writes. Read by: the same.
-    /// Publishes nothing (relaxed): what a reservation gives access to was published
-    /// with the generation, and what is written there is published by the publication.
+    /// What a reservation gives access to was published with the generation, and what is
+    /// written there is published by the publication. Publishes what a caller of
+    /// [`Generation::reserved`] has seen.
     tail: CachePadded<AtomicU64>,
     /// Where it ended, once it is closed. Written by: the thread that closes it. Read by:
     /// a resumption, if no successor was installed.
@@ -137,7 +138,8 @@ impl Generation {
             let next = (end << COUNT_BITS) | (taken + count);
             match self
                 .tail
-                .compare_exchange_weak(tail, next, Ordering::Relaxed, Ordering::Relaxed)
+                // Acquire: pairs with `reserved`.
+                .compare_exchange_weak(tail, next, Ordering::Acquire, Ordering::Relaxed)
             {
                 Ok(_) => {
                     let first = self.base + taken + 1;
@@ -156,8 +158,17 @@ impl Generation {
     /// Refuses all later reservations. Returns `None` if it was closed before.
     pub fn close(&self) -> Option<End> {
         // Upholds T2 and T3: a reservation precedes the swap or is refused.
-        let end = self.decode(self.tail.swap(CLOSED, Ordering::Relaxed))?;
+        // Acquire: pairs with `reserved`, for the writers of the next generation.
+        let end = self.decode(self.tail.swap(CLOSED, Ordering::Acquire))?;
         Some(*self.ended.get_or_init(|| end))
+    }
+
+    /// The last number handed out at present; `None` if it is closed. Whoever is given a larger
+    /// number later, in this generation or in a later one, has seen all that the caller has.
+    pub fn reserved(&self) -> Option<SequenceNumber> {
+        // Release: pairs with `reserve` and `close`, which read this or what follows it.
+        let tail = self.tail.fetch_or(0, Ordering::Release);
+        self.decode(tail).map(|end| end.last)
     }
 
     /// Where it ended, if it is closed.

@@ -53,6 +53,7 @@ mod planted;
 mod power_cut;
 mod prefix;
 mod properties;
+mod queues;
 mod races;
 mod range_deletions;
 mod rate_limit;

@@ -398,6 +398,14 @@ const FINDERS: &[(Bug, &str)] = &[
         "versions::versions_above_a_snapshot_are_passed",
     ),
     (
+        Bug::EmptyRangeOutlivesPut,
+        "queues::a_key_that_is_put_back_is_found",
+    ),
+    (
+        Bug::EmptyRangeKnownUnwatched,
+        "queues::a_put_that_was_under_way_is_found",
+    ),
+    (
         Bug::PrevSkipsKey,
         "versions::iterators_turn_around_anywhere",
     ),

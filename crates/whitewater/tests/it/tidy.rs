@@ -48,6 +48,7 @@ const FLOORS: &[&[&str]] = &[
     &["stats"],
     &[
         "clock",
+        "empty_ranges",
         "malloc",
         "panics",
         "session_id",

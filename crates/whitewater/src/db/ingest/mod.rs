@@ -114,7 +114,10 @@ impl Engine {
         let outside = candidates.iter().map(|c| (&*c.path, c));
         let incoming = Incoming::bring(self, cf.paths.first(), outside, spec.move_files)?;
         let mut obsolete_logs = None;
+        // Numbers of 0 or of the last write's may make keys visible (E3 of `empty_ranges`).
+        let suspended = self.commit.empty_ranges.suspend();
         let outcome = self.let_in(cf, incoming, spec, &mut obsolete_logs);
+        drop(suspended);
         // This must not be done while writers are kept out.
         if let Some(below) = obsolete_logs {
             self.purge_obsolete_logs(below);

@@ -23,6 +23,7 @@ use std::sync::Arc;
 use whitewater_concurrent::publish::Publication;
 use whitewater_concurrent::system::Mutex;
 use whitewater_concurrent::undecided::Undecided;
+use whitewater_storage::batch::{Batch, Op};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted;
 use whitewater_storage::wal::CompressedRecord;
@@ -302,6 +303,9 @@ impl Engine {
         if write.flags.disable_wal {
             self.commit.note_unlogged();
         }
+        if self.commit.empty_ranges.any() {
+            self.end_empty_ranges(write);
+        }
         let memtable_of = |cf| inserted_into(generation, write, cf);
         let entries = match located {
             Some(LocatedBatch::Single(entry)) => {
@@ -315,6 +319,27 @@ impl Engine {
             None => LocatedEntries::default(),
         };
         self.insert_many(generation, write, entries, first)
+    }
+
+    /// Ends the ranges known to be empty that `write` puts something into (E1 of `empty_ranges`).
+    #[cold]
+    #[inline(never)]
+    fn end_empty_ranges(&self, write: &Write<'_>) {
+        let ranges = &self.commit.empty_ranges;
+        let note = |batch: &Batch| {
+            for op in batch.ops() {
+                match op {
+                    Ok(Op::Entry { cf, ty, key, .. }) => ranges.note(cf, ty, key),
+                    Ok(_) => {}
+                    Err(_) => ranges.end_all(),
+                }
+            }
+        };
+        match &write.operations {
+            Operations::Batch(batch) => note(batch),
+            Operations::Single(op) => ranges.note(op.cf, op.ty, op.key),
+            Operations::Section(section) => section.inserted().for_each(note),
+        }
     }
 
     // Not inlined: the inserter is large, and a single entry needs none.

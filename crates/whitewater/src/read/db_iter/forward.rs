@@ -1,5 +1,6 @@
 //! Moving forward: a key's entries are met newest first.
 
+use super::empty::Pass;
 use super::versions::Visibility;
 use super::{
     DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, is_past, out_of_order, set_key, set_target,
@@ -42,7 +43,16 @@ impl DbIter {
     fn find_forward(&mut self, mut run: Run) -> Result<Position> {
         let mut passed = 0;
         let mut sought = false;
+        let may_pass = self.may_pass();
+        self.begin_walk();
         while self.source.valid() {
+            if may_pass {
+                match self.pass_empty_range(true, run != Run::None)? {
+                    Pass::None => {}
+                    Pass::Moved => continue,
+                    Pass::ToTheBound => return Ok(self.nowhere_forward()),
+                }
+            }
             let covered_below = if self.cover.is_empty() {
                 0
             } else {
@@ -57,7 +67,7 @@ impl DbIter {
                 self.upper_bound.as_deref(),
                 entry.user_key,
             ) {
-                return Ok(Position::Nowhere);
+                return Ok(self.nowhere_forward());
             }
             if self.prefix.excludes(entry.user_key) {
                 return Ok(Position::Nowhere);
@@ -96,8 +106,10 @@ impl DbIter {
                     self.show_from_here(seq, ty, covered_below)?
                 };
                 if position != Position::Nowhere {
+                    self.end_walk();
                     return Ok(position);
                 }
+                self.note_passed();
                 perf_context::count(PerfMetric::InternalDeleteSkippedCount, u64::from(!covered));
                 run = Run::Older;
                 passed = 0;
@@ -111,7 +123,16 @@ impl DbIter {
             sought = true; // upholds I1
             self.skip_by_seek(run, visibility);
         }
-        self.source_ended()
+        let ended = self.source_ended()?;
+        self.end_walk();
+        Ok(ended)
+    }
+
+    /// The outcome of a walk that has come to the upper bound.
+    #[inline]
+    fn nowhere_forward(&mut self) -> Position {
+        self.end_walk();
+        Position::Nowhere
     }
 
     /// Moves the source on from a hidden entry of `self.key`, by a seek where there may be many

@@ -15,11 +15,12 @@
 //! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside it, and sources
 //!   are asked to keep to the prefix only while the iterator does.
 //!
-//! `jump` skips what range tombstones delete; `versions` handles keys with timestamps; `wide` shows
-//! wide columns; `measure` counts and times what calls do; `beneath` serves iterators that show
-//! more than the database.
+//! `jump` skips what range tombstones delete; `empty` skips what earlier walks have found empty;
+//! `versions` handles keys with timestamps; `wide` shows wide columns; `measure` counts and times
+//! what calls do; `beneath` serves iterators that show more than the database.
 
 mod beneath;
+mod empty;
 mod forward;
 mod jump;
 mod measure;
@@ -31,6 +32,7 @@ mod versions;
 mod wide;
 
 pub(crate) use beneath::Manner;
+pub(crate) use empty::EmptyRangesView;
 pub(crate) use prefix::PrefixMode;
 pub(crate) use versions::VersionRange;
 
@@ -42,6 +44,7 @@ use crate::panics::{Guarded, caught};
 use crate::perf_context::{self, PerfMetric};
 use crate::snapshots::ReadPoint;
 use crate::stats::{Statistics, Ticker};
+use empty::Walked;
 use prefix::PrefixLimit;
 use std::any::Any;
 use std::ops::Range;
@@ -88,6 +91,8 @@ pub(crate) struct DbIterParts {
     pub limits: ReadLimits,
     /// The database's statistics, if they are on.
     pub statistics: Option<Arc<Statistics>>,
+    /// What the iterator may pass over at once.
+    pub empty_ranges: Option<EmptyRangesView>,
     /// Keeps memtables, tables and the snapshot alive.
     pub pins: Vec<Arc<dyn Any + Send + Sync>>,
 }
@@ -162,6 +167,8 @@ pub(crate) struct DbIter {
     /// The number of bytes at the end of each value that are not shown.
     hidden_suffix: usize,
     only_memtable: bool,
+    empty_ranges: Option<EmptyRangesView>,
+    walked: Walked,
     statistics: Option<Arc<Statistics>>,
     /// Declared after the source, so that what the source reads from outlives it.
     _pins: Vec<Arc<dyn Any + Send + Sync>>,
@@ -217,6 +224,8 @@ impl DbIter {
             error: None,
             hidden_suffix: 0,
             only_memtable: parts.only_memtable,
+            empty_ranges: parts.empty_ranges,
+            walked: Walked::default(),
             statistics: parts.statistics,
             _pins: parts.pins,
         }

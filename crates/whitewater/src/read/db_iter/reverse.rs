@@ -1,6 +1,7 @@
 //! Moving backward: a key's entries are met oldest first, so all visible ones are read before
 //! the key can be shown. This is not needed for sources that go by key.
 
+use super::empty::Pass;
 use super::versions::Visibility;
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
 use crate::entry::payload::{Payload, payload};
@@ -47,12 +48,21 @@ impl DbIter {
         if self.source.by_key().is_some() {
             return self.find_prev_by_key();
         }
+        let may_pass = self.may_pass();
+        self.begin_walk();
         while self.source.valid() {
+            if may_pass {
+                match self.pass_empty_range(false, false)? {
+                    Pass::None => {}
+                    Pass::Moved => continue,
+                    Pass::ToTheBound => return Ok(self.nowhere_backward()),
+                }
+            }
             let entry = parse_internal_key(self.source.key())?;
             self.key.clear();
             self.key.extend_from_slice(entry.user_key);
             if self.below_lower(&self.key) || self.prefix.excludes(&self.key) {
-                return Ok(Position::Nowhere);
+                return Ok(self.nowhere_backward());
             }
             let seq = entry.seq;
             let covered_below = self.cover.at(&self.key)?;
@@ -62,22 +72,44 @@ impl DbIter {
             }
             // Leaves the source before the key: upholds I1.
             if self.read_key_backward(covered_below)? {
+                self.end_walk_backward();
                 return Ok(Position::BeforeKey);
             }
+            self.note_passed_backward();
             planted!(PrevSkipsKey => if self.source.valid() { self.source.prev() });
             perf_context::count(
                 PerfMetric::InternalDeleteSkippedCount,
                 u64::from(covered_below == 0),
             );
         }
-        self.source_ended()
+        let ended = self.source_ended()?;
+        self.end_walk_backward();
+        Ok(ended)
+    }
+
+    /// The outcome of a walk backward that has come to the lower bound, or to the end.
+    fn nowhere_backward(&mut self) -> Position {
+        self.end_walk_backward();
+        Position::Nowhere
     }
 
     /// The same as [`DbIter::find_prev`] for a source that goes by key: moves from the newest
     /// visible entry of a key to that of the key before.
     fn find_prev_by_key(&mut self) -> Result<Position> {
         let upto = pack_tag(self.sequence, SEEK_TYPE);
-        while let Some(source) = valid_by_key(&mut self.source) {
+        let may_pass = self.may_pass();
+        self.begin_walk();
+        while self.source.valid() {
+            if may_pass {
+                match self.pass_empty_range(false, false)? {
+                    Pass::None => {}
+                    Pass::Moved => continue,
+                    Pass::ToTheBound => return Ok(self.nowhere_backward()),
+                }
+            }
+            let Some(source) = self.source.by_key() else {
+                break;
+            };
             let mut visible = source.newest(upto);
             if self.undecided.is_some() {
                 visible = visible && self.pass_over_undecided()?;
@@ -86,7 +118,7 @@ impl DbIter {
             self.key.clear();
             self.key.extend_from_slice(entry.user_key);
             if self.below_lower(&self.key) || self.prefix.excludes(&self.key) {
-                return Ok(Position::Nowhere);
+                return Ok(self.nowhere_backward());
             }
             let covered_below = self.cover.at(&self.key)?;
             let covered = entry.seq < covered_below;
@@ -99,8 +131,10 @@ impl DbIter {
                 let (seq, ty) = (entry.seq, entry.ty);
                 let position = self.show_from_here(seq, ty, covered_below)?;
                 if position != Position::Nowhere {
+                    self.end_walk_backward();
                     return Ok(position);
                 }
+                self.note_passed_backward();
                 perf_context::count(PerfMetric::InternalDeleteSkippedCount, u64::from(!covered));
             } else {
                 perf_context::count(PerfMetric::InternalRecentSkippedCount, 1);
@@ -109,7 +143,9 @@ impl DbIter {
                 source.prev_key();
             }
         }
-        self.source_ended()
+        let ended = self.source_ended()?;
+        self.end_walk_backward();
+        Ok(ended)
     }
 
     /// Moves, within the user key, from an entry to the newest one that was not undecided, if the

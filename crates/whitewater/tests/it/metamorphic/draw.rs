@@ -171,7 +171,8 @@ pub fn database(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature, fs: &MemF
     }
     match draw.one("sst_file_manager", &["none", "none", "fast", "slow"]) {
         "fast" => o.set_sst_file_manager(&SstFileManager::new()),
-        "slow" => o.set_sst_file_manager(&SstFileManager::with_deletion(1 << 20, 0.5, 4 << 10)),
+        // As a whole: read-only and secondary instances have files open that become obsolete.
+        "slow" => o.set_sst_file_manager(&SstFileManager::with_deletion(1 << 20, 0.5, 0)),
         _ => {}
     }
     let behind = draw.one("allow_ingest_behind", &[false, false, false, true]);

@@ -35,6 +35,7 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         max_skippable_internal_keys: 0,
         limits: Default::default(),
         versions: None,
+        empty_ranges: None,
         pins: Vec::new(),
     }
 }

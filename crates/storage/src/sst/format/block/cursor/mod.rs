@@ -1,4 +1,4 @@
-//! The cursor over the entries of a block.
+//! The cursor over the entries of a block. `bytewise` has a faster search for the default order.
 //!
 //! Invariants:
 //! * I1: no byte is trusted. Every length is checked against the bytes left. A contradiction ends

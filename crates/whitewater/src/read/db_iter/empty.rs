@@ -1,0 +1,176 @@
+//! Passing over ranges of keys that are known to be empty, and telling of long walks
+//! ([`crate::empty_ranges`]).
+
+use super::{DbIter, is_past, out_of_order, set_key, set_target};
+use crate::column_family::SuperVersion;
+use crate::empty_ranges::{LONG_WALK, List, Walk};
+use std::sync::Arc;
+use whitewater_storage::Result;
+use whitewater_storage::key::{MAX_SEQUENCE, SEEK_TYPE, parse_internal_key};
+
+/// The ranges that an iterator may use, and what it has walked over in the present call. For
+/// iterators that look at all keys, in a built-in order and without timestamps.
+pub(crate) struct EmptyRangesView {
+    /// Has the ranges of the database.
+    pub view: Arc<SuperVersion>,
+    pub cf: u32,
+    /// Those that there were when the iterator began.
+    pub begun_with: Option<Arc<List>>,
+}
+
+/// What an iterator has walked over in one call: deleted keys, and ranges known to be empty.
+#[derive(Default)]
+pub(super) struct Walked {
+    /// Whether `first` and `last` are set.
+    begun: bool,
+    /// The key that was passed first, or the end of the first range in the direction of the walk.
+    first: Vec<u8>,
+    /// Going backward, the key that was passed last.
+    last: Vec<u8>,
+    /// The number of keys that were passed one by one.
+    keys: u64,
+}
+
+/// What is done about the range that the source stands in.
+pub(super) enum Pass {
+    /// It stands in none.
+    None,
+    /// The source has moved past it.
+    Moved,
+    /// The rest of what the iterator may show is in it.
+    ToTheBound,
+}
+
+impl DbIter {
+    /// Begins a walk.
+    #[inline]
+    pub(super) fn begin_walk(&mut self) {
+        self.walked.begun = false;
+        self.walked.keys = 0;
+    }
+
+    /// Whether there are ranges to look for.
+    #[inline]
+    pub(super) fn may_pass(&self) -> bool {
+        (self.empty_ranges.as_ref()).is_some_and(|ranges| ranges.begun_with.is_some())
+    }
+
+    /// Notes that `self.key` was passed, going forward, because it is deleted.
+    #[inline]
+    pub(super) fn note_passed(&mut self) {
+        if !self.walked.begun {
+            self.walked.begun = true;
+            set_key(&mut self.walked.first, &self.key);
+        }
+        self.walked.keys += 1;
+    }
+
+    /// The same, going backward.
+    #[inline]
+    pub(super) fn note_passed_backward(&mut self) {
+        self.note_passed();
+        set_key(&mut self.walked.last, &self.key);
+    }
+
+    /// Ends a walk, forward, before `self.key`, which is the key found or the last one passed.
+    #[inline]
+    pub(super) fn end_walk(&mut self) {
+        if self.walked.begun && (self.walked.keys >= LONG_WALK || self.may_pass()) {
+            self.tell_of_walk(true);
+        }
+    }
+
+    /// The same, backward, after the key that was passed last.
+    #[inline]
+    pub(super) fn end_walk_backward(&mut self) {
+        if self.walked.begun && (self.walked.keys >= LONG_WALK || self.may_pass()) {
+            self.tell_of_walk(false);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn tell_of_walk(&self, forward: bool) {
+        let (Some(ranges), None) = (&self.empty_ranges, &self.undecided) else {
+            return;
+        };
+        let (start, end) = if forward {
+            (&self.walked.first, &self.key)
+        } else {
+            (&self.walked.last, &self.walked.first)
+        };
+        let walk = Walk {
+            cf: ranges.cf,
+            comparator: &self.comparator,
+            start,
+            end,
+            passed: self.walked.keys,
+            point: self.sequence,
+        };
+        let begun_with = ranges.begun_with.as_deref().map_or(&[][..], |list| list);
+        ranges.view.empty_ranges.walked(&walk, begun_with);
+    }
+
+    /// Moves the source past the range that it stands in, if it does in one. `passing`: the walk
+    /// has already passed `self.key`.
+    #[inline(never)]
+    pub(super) fn pass_empty_range(&mut self, forward: bool, passing: bool) -> Result<Pass> {
+        let entry = parse_internal_key(self.source.key())?;
+        let user_key = entry.user_key;
+        let list = self
+            .empty_ranges
+            .as_ref()
+            .and_then(|e| e.begun_with.as_ref());
+        let cf = self.empty_ranges.as_ref().map_or(0, |e| e.cf);
+        let in_range = list
+            .into_iter()
+            .flat_map(|list| list.iter())
+            .rev()
+            .find(|range| {
+                range.is_of(cf) && range.is_empty_at(self.sequence) && range.holds(user_key)
+            });
+        let Some(range) = in_range.cloned() else {
+            return Ok(Pass::None);
+        };
+        // A seek may lead back to where the walk has been: upholds I1.
+        let order = self.order(user_key, &self.key);
+        if passing
+            && if forward {
+                order.is_lt()
+            } else {
+                order.is_gt()
+            }
+        {
+            return Err(out_of_order());
+        }
+        let (ahead, behind) = if forward {
+            (&range.end, &range.start)
+        } else {
+            (&range.start, &range.end)
+        };
+        if !self.walked.begun {
+            self.walked.begun = true;
+            set_key(&mut self.walked.first, behind);
+        }
+        self.skips.pass()?;
+        let past_bound = if forward {
+            is_past(&self.comparator, self.upper_bound.as_deref(), ahead)
+        } else {
+            set_key(&mut self.walked.last, ahead);
+            self.below_lower(ahead)
+        };
+        if past_bound {
+            return Ok(Pass::ToTheBound);
+        }
+        set_target(&mut self.target, ahead, &[], MAX_SEQUENCE, SEEK_TYPE);
+        if forward {
+            self.source.seek(&self.target);
+        } else {
+            self.source.seek_for_prev(&self.target);
+        }
+        if self.source.valid() && range.holds(parse_internal_key(self.source.key())?.user_key) {
+            return Err(out_of_order());
+        }
+        Ok(Pass::Moved)
+    }
+}
