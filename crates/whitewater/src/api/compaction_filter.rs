@@ -64,6 +64,8 @@
 //! be at once; with the same filter it will fail again as soon as the entries are
 //! compacted.
 
+#[doc(hidden)]
+pub use crate::operators::compaction_filter::OwnedDecision;
 pub use crate::operators::compaction_filter::{Decision, EntityDecision};
 
 use crate::operators::compaction_filter::{
@@ -89,6 +91,13 @@ pub trait CompactionFilter {
         _columns: &[WideColumn<'_>],
     ) -> EntityDecision {
         EntityDecision::Keep
+    }
+
+    /// Decides about a value as [`filter`](Self::filter) does, which is then not asked, with a
+    /// new value that is given away. For interfaces to other languages.
+    #[doc(hidden)]
+    fn filter_owned(&mut self, _level: u32, _key: &[u8], _value: &[u8]) -> Option<OwnedDecision> {
+        None
     }
 
     /// The filter's name.

@@ -93,7 +93,10 @@ struct Made<C>(C);
 
 impl<C: CompactionFilter> EntryFilter for Made<C> {
     fn filter(&mut self, level: u32, key: &[u8], value: &[u8]) -> Verdict {
-        self.0.filter(level, key, value).into()
+        match self.0.filter_owned(level, key, value) {
+            Some(decision) => decision.into(),
+            None => self.0.filter(level, key, value).into(),
+        }
     }
     fn filter_entity(
         &mut self,

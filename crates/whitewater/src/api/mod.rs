@@ -14,6 +14,7 @@
 //! * `transactions`: transactions, and databases with them.
 //! * [`properties`], [`statistics`], [`perf`], `memory_usage`: figures.
 //! * `c_str`, `prop_name`: texts as arguments.
+//! * `foreign`: what an interface to another language needs beyond this API.
 //! * `older_rocksdb`: the API as it was before 0.25, where it was another one.
 
 pub mod backup;
@@ -25,6 +26,7 @@ pub mod compaction_filter;
 pub mod compaction_filter_factory;
 pub(crate) mod db;
 pub(crate) mod env;
+mod foreign;
 pub(crate) mod iter_range;
 pub(crate) mod iterator;
 pub(crate) mod iterator_handle;

@@ -60,10 +60,10 @@ const DEFAULT_CF: u32 = 0;
 /// batch, if one of them still lives.
 #[derive(Debug, Clone)]
 pub struct WriteBatchWithIndex {
-    inner: IndexedBatch,
+    pub(super) inner: IndexedBatch,
     overwrite_key: bool,
     /// Of the default column family, for calls without a handle.
-    comparator: UserComparator,
+    pub(super) comparator: UserComparator,
     /// Why an operation was refused.
     refused: Option<Error>,
 }
@@ -123,7 +123,7 @@ impl WriteBatchWithIndex {
     }
 
     /// Refuses everything after an operation was refused.
-    fn check(&self) -> Result<()> {
+    pub(super) fn check(&self) -> Result<()> {
         self.refused.clone().map_or(Ok(()), Err)
     }
 

@@ -34,6 +34,19 @@ pub enum Decision {
     Change(&'static [u8]),
 }
 
+/// What to do with an entry, with a new value that is given away. For interfaces to other
+/// languages.
+#[doc(hidden)]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum OwnedDecision {
+    /// Keep the value.
+    Keep,
+    /// Remove the key.
+    Remove,
+    /// Replace the value.
+    Change(Vec<u8>),
+}
+
 /// What to do with a wide-column entity.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EntityDecision {
@@ -64,6 +77,16 @@ impl From<Decision> for Verdict {
             Decision::Keep => Verdict::Keep,
             Decision::Remove => Verdict::Remove,
             Decision::Change(value) => Verdict::Change(Cow::Borrowed(value)),
+        }
+    }
+}
+
+impl From<OwnedDecision> for Verdict {
+    fn from(decision: OwnedDecision) -> Self {
+        match decision {
+            OwnedDecision::Keep => Verdict::Keep,
+            OwnedDecision::Remove => Verdict::Remove,
+            OwnedDecision::Change(value) => Verdict::Change(Cow::Owned(value)),
         }
     }
 }

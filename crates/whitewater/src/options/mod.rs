@@ -789,7 +789,7 @@ impl CfOptions {
     /// Whether reads run a comparator or a prefix extractor supplied by the user.
     pub fn runs_user_code(&self) -> bool {
         matches!(self.comparator, UserComparator::Custom(_))
-            || matches!(self.prefix_extractor, Some(PrefixExtractor::Custom(_)))
+            || (self.prefix_extractor.as_ref()).is_some_and(PrefixExtractor::runs_user_code)
     }
 
     /// The source of compaction filters, if there is one.

@@ -15,6 +15,16 @@ use whitewater_storage::sst::PrefixTransform;
 pub(crate) type TransformFn = for<'a> fn(&'a [u8]) -> &'a [u8];
 /// Says whether a key has a prefix.
 pub(crate) type InDomainFn = fn(&[u8]) -> bool;
+/// A function of the user with state that returns the length of a key's prefix, or `None` if the
+/// key has no prefix.
+pub(crate) type PrefixLengthFn = dyn Fn(&[u8]) -> Option<usize> + Send + Sync;
+
+impl PrefixExtractor {
+    /// Whether this runs functions of the user.
+    pub fn runs_user_code(&self) -> bool {
+        matches!(self, Self::Custom(_) | Self::Counted(_))
+    }
+}
 
 /// How the prefix of a key is determined.
 #[derive(Clone)]
@@ -27,6 +37,14 @@ pub(crate) enum PrefixExtractor {
     Noop,
     /// Computed by functions that the user supplies.
     Custom(Arc<CustomPrefix>),
+    /// Computed by a function with state that the user supplies.
+    Counted(Arc<CountedPrefix>),
+}
+
+/// A prefix extractor with state.
+pub(crate) struct CountedPrefix {
+    pub name: String,
+    pub length: Box<PrefixLengthFn>,
 }
 
 /// A prefix extractor supplied by the user.
@@ -52,6 +70,7 @@ impl PrefixExtractor {
             PrefixExtractor::Capped(len) => Some(&user_key[..user_key.len().min(*len)]),
             PrefixExtractor::Noop => Some(user_key),
             PrefixExtractor::Custom(custom) => custom.prefix(user_key),
+            PrefixExtractor::Counted(counted) => user_key.get(..(counted.length)(user_key)?),
         }
     }
 
@@ -68,6 +87,7 @@ impl PrefixExtractor {
             | (PrefixExtractor::Capped(a), PrefixExtractor::Capped(b)) => a == b,
             (PrefixExtractor::Noop, PrefixExtractor::Noop) => true,
             (PrefixExtractor::Custom(a), PrefixExtractor::Custom(b)) => a.name == b.name,
+            (PrefixExtractor::Counted(a), PrefixExtractor::Counted(b)) => a.name == b.name,
             _ => false,
         }
     }
@@ -80,6 +100,7 @@ impl PrefixExtractor {
             PrefixExtractor::Capped(len) => format!("{CAPPED}.{len}"),
             PrefixExtractor::Noop => NOOP.to_owned(),
             PrefixExtractor::Custom(custom) => custom.name.clone(),
+            PrefixExtractor::Counted(counted) => counted.name.clone(),
         }
     }
 

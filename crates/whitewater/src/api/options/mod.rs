@@ -170,6 +170,33 @@ impl Options {
         self.refused.retain(|(refused, _)| refused != option);
     }
 
+    /// Sets the option `name` from its text form.
+    pub(super) fn assign_text(&mut self, name: &str, value: &str) -> Result<()> {
+        self.set_text(name, value)
+    }
+
+    /// Has open refuse `option` with `error`, until the option gets another value.
+    #[doc(hidden)]
+    pub fn refuse_by_name(&mut self, option: &str, error: Error) {
+        self.refuse(option, error);
+    }
+
+    /// Takes a refusal of `option` back.
+    pub(super) fn accept_named(&mut self, option: &str) {
+        self.accept(option);
+    }
+
+    /// Options by name, in RocksDB's text form.
+    pub(super) fn texts(&self) -> impl Iterator<Item = (&'static str, String)> {
+        self.db.to_text().into_iter().chain(self.cf.to_text())
+    }
+
+    /// Takes away the compaction filter and the factory of filters.
+    #[doc(hidden)]
+    pub fn clear_compaction_filters(&mut self) {
+        (self.cf.compaction_filter, self.cf.compaction_filter_factory) = (None, None);
+    }
+
     /// The text of a name given to the option `option`; refused when it has a
     /// NUL byte inside or is not UTF-8.
     fn name(&mut self, option: &str, name: impl CStrLike) -> Option<String> {

@@ -78,6 +78,12 @@ impl BlockBasedOptions {
         self.table.filter_policy = Some(FilterPolicy::Bloom { bits_per_key });
     }
 
+    /// Takes the filter away.
+    #[doc(hidden)]
+    pub fn clear_filter(&mut self) {
+        self.table.filter_policy = None;
+    }
+
     /// Adds a Ribbon filter to each table that a compaction writes, and a
     /// Bloom filter to those of flushes: the same as
     /// [`set_hybrid_ribbon_filter`](Self::set_hybrid_ribbon_filter) with

@@ -195,7 +195,7 @@ impl DbIter {
                 parts.versions.as_ref().map(|range| range.upto.clone()),
             ),
             runs_user_code: matches!(parts.comparator, UserComparator::Custom(_))
-                || matches!(parts.prefix_extractor, Some(PrefixExtractor::Custom(_))),
+                || (parts.prefix_extractor.as_ref()).is_some_and(PrefixExtractor::runs_user_code),
             panicked: None,
             comparator: parts.comparator,
             operator: parts.merge_operator,

@@ -7,7 +7,7 @@ use crate::panics::{Guarded, caught};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 use std::sync::Arc;
-use whitewater_storage::batch::{self, Batch, Mark, has_value};
+use whitewater_storage::batch::{self, Batch, Mark, Op, has_value};
 use whitewater_storage::coding::varint_len;
 use whitewater_storage::key::{UserComparator, ValueType};
 use whitewater_storage::{Error, Result, planted};
@@ -37,6 +37,15 @@ pub(super) struct Family {
     id: u32,
     pub comparator: UserComparator,
     pub sorted: Sorted,
+}
+
+fn is_same(a: &UserComparator, b: &UserComparator) -> bool {
+    match (a, b) {
+        (UserComparator::Custom(a), UserComparator::Custom(b)) => {
+            Arc::ptr_eq(a, b) || a.name() == b.name()
+        }
+        (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
+    }
 }
 
 /// The operations of an indexed batch. Iterators share them: who changes them while an iterator
@@ -102,13 +111,7 @@ impl Contents {
             return Ok(None);
         };
         let sorted_by = &self.families[at].comparator;
-        let same = match (sorted_by, comparator) {
-            (UserComparator::Custom(a), UserComparator::Custom(b)) => {
-                Arc::ptr_eq(a, b) || a.name() == b.name()
-            }
-            (a, b) => std::mem::discriminant(a) == std::mem::discriminant(b),
-        };
-        if !same {
+        if !is_same(sorted_by, comparator) {
             return Err(Error::invalid(format_args!(
                 "the batch sorts the keys of column family {id} by {}, the database by {}",
                 sorted_by.name(),
@@ -116,6 +119,36 @@ impl Contents {
             )));
         }
         Ok(Some(at))
+    }
+
+    /// A copy that sorts the keys of the column family `id` by `comparator`, unless this does.
+    ///
+    /// # Errors
+    /// `Aborted` if the user's comparator panics.
+    pub fn resorted(&self, id: u32, comparator: &UserComparator) -> Result<Option<Contents>> {
+        let sorted_by = |id| {
+            self.families
+                .iter()
+                .find(|f| f.id == id)
+                .map(|f| &f.comparator)
+        };
+        if sorted_by(id).is_none_or(|sorted_by| is_same(sorted_by, comparator)) {
+            return Ok(None);
+        }
+        let mut copy = self.empty_like();
+        for op in batch::ops(self.batch.bytes()) {
+            let Op::Entry { cf, ty, key, value } = op? else {
+                continue;
+            };
+            let sorted_by = if cf == id {
+                Some(comparator)
+            } else {
+                sorted_by(cf)
+            };
+            let sorted_by = sorted_by.unwrap_or(&UserComparator::Bytewise);
+            copy.push((cf, sorted_by), ty, key, value, true)?;
+        }
+        Ok(Some(copy))
     }
 
     /// Where `key` is in the family at `at`.

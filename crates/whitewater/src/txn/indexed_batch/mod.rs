@@ -166,6 +166,21 @@ impl IndexedBatch {
         self.contents_mut().push(family, ty, key, value, indexed)
     }
 
+    /// A copy that sorts the keys of the column family `id` by `comparator`, unless this does. It
+    /// has no savepoints.
+    ///
+    /// # Errors
+    /// `Aborted` if the user's comparator panics.
+    pub fn resorted(&self, id: u32, comparator: &UserComparator) -> Result<Option<Self>> {
+        self.check()?;
+        let contents = self.contents.resorted(id, comparator)?;
+        Ok(contents.map(|contents| IndexedBatch {
+            contents: Arc::new(contents),
+            savepoints: Vec::new(),
+            ..self.clone()
+        }))
+    }
+
     /// Adds bytes that go to the log only.
     pub fn put_log_data(&mut self, blob: &[u8]) {
         self.contents_mut().batch.push_log_data(blob);

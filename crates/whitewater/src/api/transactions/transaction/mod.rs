@@ -70,6 +70,15 @@ impl<DB> Transaction<'_, DB> {
     /// family no longer exists or a merge is for one without merge operator; otherwise as
     /// [`DB::write`](crate::DBWithThreadMode::write). Nothing was written then.
     pub fn commit(self) -> Result<(), Error> {
+        self.commit_kept()
+    }
+
+    /// [`commit`](Self::commit) of a transaction that is kept.
+    ///
+    /// # Errors
+    /// The same.
+    #[doc(hidden)]
+    pub fn commit_kept(&self) -> Result<(), Error> {
         self.core.commit()
     }
 

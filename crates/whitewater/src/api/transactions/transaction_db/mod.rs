@@ -64,7 +64,7 @@ pub struct TransactionDB<T: ThreadMode = DefaultThreadMode> {
 
 /// An engine and what its transactions share.
 #[derive(Debug)]
-pub(crate) struct TransactionDBInner {
+pub struct TransactionDBInner {
     engine: EngineHandle,
     shared: Arc<TransactionDb>,
 }
@@ -93,6 +93,12 @@ impl<T: ThreadMode> fmt::Debug for TransactionDB<T> {
 impl<T: ThreadMode> TransactionDB<T> {
     pub(crate) fn engine(&self) -> &Arc<Engine> {
         self.db.engine()
+    }
+
+    /// The database without its transactions: what is written to it takes no locks.
+    #[doc(hidden)]
+    pub fn base(&self) -> &DBCommon<T, TransactionDBInner> {
+        &self.db
     }
 
     fn shared(&self) -> &Arc<TransactionDb> {
