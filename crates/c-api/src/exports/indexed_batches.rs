@@ -1,0 +1,124 @@
+//! Write batches with an index.
+
+use super::batches::batch_functions;
+use super::iterator;
+use super::reads::read_options;
+use super::writes::write_options;
+use crate::border::{Bytes, ErrPtr, List, Out, exports, given, joined, lent, optional};
+use crate::callbacks::{Deleted, Put, State, Visit};
+use crate::db::{on_db, open, rocksdb_t};
+use crate::families::{family, rocksdb_column_family_handle_t};
+use crate::iterator::rocksdb_iterator_t;
+use crate::options::{rocksdb_options_t, rocksdb_readoptions_t, rocksdb_writeoptions_t};
+use libc::c_char;
+use whitewater::WriteBatchWithIndex;
+
+/// Writes that happen together, and can be read before.
+pub struct rocksdb_writebatch_wi_t(pub(crate) WriteBatchWithIndex);
+
+type Batch<'a> = Option<&'a mut rocksdb_writebatch_wi_t>;
+type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
+
+batch_functions!(Batch, rocksdb_writebatch_wi_t {
+    rocksdb_writebatch_wi_put rocksdb_writebatch_wi_put_cf
+    rocksdb_writebatch_wi_putv rocksdb_writebatch_wi_putv_cf
+    rocksdb_writebatch_wi_merge rocksdb_writebatch_wi_merge_cf
+    rocksdb_writebatch_wi_mergev rocksdb_writebatch_wi_mergev_cf
+    rocksdb_writebatch_wi_delete rocksdb_writebatch_wi_delete_cf
+    rocksdb_writebatch_wi_deletev rocksdb_writebatch_wi_deletev_cf
+    rocksdb_writebatch_wi_singledelete rocksdb_writebatch_wi_singledelete_cf
+    rocksdb_writebatch_wi_put_log_data rocksdb_writebatch_wi_clear rocksdb_writebatch_wi_destroy
+    rocksdb_writebatch_wi_set_save_point rocksdb_writebatch_wi_rollback_to_save_point
+});
+
+exports! {
+    fn rocksdb_writebatch_wi_create(
+        reserved: usize, overwrite_keys: u8,
+    ) -> Option<Box<rocksdb_writebatch_wi_t>> {
+        let batch = WriteBatchWithIndex::new(reserved, overwrite_keys != 0);
+        Some(Box::new(rocksdb_writebatch_wi_t(batch)))
+    }
+    fn rocksdb_writebatch_wi_count(batch: Option<&rocksdb_writebatch_wi_t>) -> i32 {
+        batch.map_or(0, |batch| i32::try_from(batch.0.count()).unwrap_or(i32::MAX))
+    }
+    fn rocksdb_writebatch_wi_data(
+        batch: Option<&rocksdb_writebatch_wi_t>, len: Out<usize>,
+    ) -> *const c_char {
+        lent(batch.map(|batch| batch.0.data()), len)
+    }
+    fn rocksdb_writebatch_wi_iterate(
+        batch: Option<&rocksdb_writebatch_wi_t>, state: State, put: Put, deleted: Deleted,
+    ) {
+        if let Some(batch) = batch {
+            batch.0.to_write_batch().iterate(&mut Visit { state, put, deleted });
+        }
+    }
+    fn rocksdb_writebatch_wi_get_from_batch(
+        batch: Option<&rocksdb_writebatch_wi_t>, _options: Option<&rocksdb_options_t>, key: Bytes,
+        keylen: usize, len: Out<usize>, errptr: ErrPtr,
+    ) -> *mut c_char {
+        len.set(0);
+        errptr.run(|| Ok(optional(given(batch)?.0.get_from_batch(key.of(keylen))?, len)))
+    }
+    fn rocksdb_writebatch_wi_get_from_batch_cf(
+        batch: Option<&rocksdb_writebatch_wi_t>, _options: Option<&rocksdb_options_t>,
+        handle: Handle<'_>, key: Bytes, keylen: usize, len: Out<usize>, errptr: ErrPtr,
+    ) -> *mut c_char {
+        len.set(0);
+        errptr.run(|| {
+            let (batch, family) = (given(batch)?, family(handle)?);
+            Ok(optional(batch.0.get_from_batch_cf(family, key.of(keylen))?, len))
+        })
+    }
+    fn rocksdb_writebatch_wi_get_from_batch_and_db(
+        batch: Option<&rocksdb_writebatch_wi_t>, db: Option<&rocksdb_t>,
+        options: Option<&rocksdb_readoptions_t>, key: Bytes, keylen: usize, len: Out<usize>,
+        errptr: ErrPtr,
+    ) -> *mut c_char {
+        len.set(0);
+        errptr.run(|| {
+            let (batch, db, options) = (given(batch)?, open(db)?, read_options(options)?);
+            let key = key.of(keylen);
+            Ok(optional(on_db!(db, db => {
+                batch.0.sorted_for(db)?.get_from_batch_and_db(db, options, key)
+            })?, len))
+        })
+    }
+    fn rocksdb_writebatch_wi_get_from_batch_and_db_cf(
+        batch: Option<&rocksdb_writebatch_wi_t>, db: Option<&rocksdb_t>,
+        options: Option<&rocksdb_readoptions_t>, handle: Handle<'_>, key: Bytes, keylen: usize,
+        len: Out<usize>, errptr: ErrPtr,
+    ) -> *mut c_char {
+        len.set(0);
+        errptr.run(|| {
+            let (batch, db, options) = (given(batch)?, open(db)?, read_options(options)?);
+            let (key, family) = (key.of(keylen), family(handle)?);
+            let value = on_db!(db, db => {
+                batch.0.sorted_for(db)?.get_from_batch_and_db_cf(db, options, family, key)
+            });
+            Ok(optional(value?, len))
+        })
+    }
+    fn rocksdb_write_writebatch_wi(
+        db: Option<&rocksdb_t>, options: Option<&rocksdb_writeoptions_t>,
+        batch: Option<&rocksdb_writebatch_wi_t>, errptr: ErrPtr,
+    ) {
+        errptr.run(|| {
+            let (db, options, batch) = (open(db)?, write_options(options)?, given(batch)?);
+            on_db!(db, db => db.write_indexed_batch(&batch.0, options))
+        });
+    }
+    fn rocksdb_writebatch_wi_create_iterator_with_base(
+        batch: Option<&rocksdb_writebatch_wi_t>, base: Option<Box<rocksdb_iterator_t>>,
+    ) -> Option<Box<rocksdb_iterator_t>> {
+        let (batch, base) = (batch?, base?);
+        Some(iterator(base.0.map(|base| base.with_batch(&batch.0))))
+    }
+    // The base is an iterator over the column family.
+    fn rocksdb_writebatch_wi_create_iterator_with_base_cf(
+        batch: Option<&rocksdb_writebatch_wi_t>, base: Option<Box<rocksdb_iterator_t>>,
+        _handle: Handle<'_>,
+    ) -> Option<Box<rocksdb_iterator_t>> {
+        rocksdb_writebatch_wi_create_iterator_with_base(batch, base)
+    }
+}

@@ -1,0 +1,43 @@
+//! The exported functions that do not set options.
+//!
+//! * `open`, `families`: databases and column families; `reads`, `writes`; `batches`,
+//!   `indexed_batches`; `iterators`, `snapshots`; `control`: flushes and compactions; `inspect`:
+//!   properties and files; `logs`: the write-ahead log.
+//! * `backups`, `checkpoints`, `sst_files`.
+//! * `transactions`, `optimistic`, `transaction_db`: transactions and databases with them.
+//! * `newer`: other forms of functions above.
+//! * `memory`, `perf`: what is used and measured; `refused`: what is not built.
+
+mod backups;
+mod batches;
+mod checkpoints;
+mod control;
+mod families;
+mod indexed_batches;
+mod inspect;
+mod iterators;
+mod logs;
+mod memory;
+mod newer;
+mod open;
+mod optimistic;
+mod perf;
+mod reads;
+mod refused;
+mod snapshots;
+mod sst_files;
+mod transaction_db;
+mod transactions;
+mod writes;
+
+pub(crate) use iterators::iterator;
+pub(crate) use open::{family_list, put_handles};
+
+/// What tests call.
+#[cfg(test)]
+pub(crate) mod testing {
+    pub(crate) use super::iterators::*;
+    pub(crate) use super::open::*;
+    pub(crate) use super::writes::*;
+    pub(crate) use crate::callbacks::*;
+}

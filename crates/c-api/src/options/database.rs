@@ -1,0 +1,314 @@
+//! Options of databases and column families that are more than one value.
+
+use super::{
+    rocksdb_block_based_table_options_t, rocksdb_cache_t, rocksdb_cuckoo_table_options_t,
+    rocksdb_dbpath_t, rocksdb_env_t, rocksdb_fifo_compaction_options_t, rocksdb_options_t,
+    rocksdb_universal_compaction_options_t,
+};
+use crate::border::{ErrPtr, List, Out, Text, exports, given, optional};
+use crate::callbacks::{
+    rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t, rocksdb_comparator_t,
+    rocksdb_mergeoperator_t, rocksdb_slicetransform_t,
+};
+use crate::options::tables::FIXED;
+use crate::options::values::{COMPRESSION, Form};
+use libc::c_char;
+use whitewater::{
+    Error, KeyEncodingType, MemtableFactory, MergeOperands, Options, PlainTableFactoryOptions,
+};
+
+/// A rate limiter: its rate and period, and its fairness. What it does is the database's.
+pub struct rocksdb_ratelimiter_t(i64, i64, i32);
+
+/// Calls `set` with the options.
+pub(super) fn with(options: Option<&mut rocksdb_options_t>, set: impl FnOnce(&mut Options)) {
+    if let Some(options) = options {
+        set(&mut options.options);
+    }
+}
+
+/// Numbers of 64 bits, little-endian, that are added up, as in RocksDB's `UInt64AddOperator`.
+fn add(_: &[u8], existing: Option<&[u8]>, operands: &MergeOperands<'_>) -> Option<Vec<u8>> {
+    let number = |bytes: &[u8]| bytes.try_into().map_or(0, u64::from_le_bytes);
+    let first = existing.map_or(0, number);
+    let sum = operands
+        .iter()
+        .fold(first, |sum, next| sum.wrapping_add(number(next)));
+    Some(sum.to_le_bytes().to_vec())
+}
+
+fn numbers(values: &[i32]) -> String {
+    values
+        .iter()
+        .map(i32::to_string)
+        .collect::<Vec<_>>()
+        .join(":")
+}
+
+exports! {
+    fn rocksdb_options_create() -> Option<Box<rocksdb_options_t>> {
+        Some(Box::default())
+    }
+    fn rocksdb_options_destroy(_options: Option<Box<rocksdb_options_t>>) {}
+    fn rocksdb_options_create_copy(
+        options: Option<&rocksdb_options_t>,
+    ) -> Option<Box<rocksdb_options_t>> {
+        options.cloned().map(Box::new)
+    }
+    fn rocksdb_options_set_comparator(
+        options: Option<&mut rocksdb_options_t>, comparator: Option<&rocksdb_comparator_t>,
+    ) {
+        with(options, |options| match comparator {
+            Some(comparator) => comparator.set(options),
+            None => options.set_by_name("comparator", "leveldb.BytewiseComparator"),
+        });
+    }
+    fn rocksdb_options_set_merge_operator(
+        options: Option<&mut rocksdb_options_t>, operator: Option<Box<rocksdb_mergeoperator_t>>,
+    ) {
+        if let Some(operator) = operator {
+            with(options, |options| operator.set(options));
+        }
+    }
+    fn rocksdb_options_set_uint64add_merge_operator(options: Option<&mut rocksdb_options_t>) {
+        with(options, |options| {
+            options.set_merge_operator_associative("UInt64AddOperator", add);
+        });
+    }
+    fn rocksdb_options_set_compaction_filter(
+        options: Option<&mut rocksdb_options_t>, filter: Option<&rocksdb_compactionfilter_t>,
+    ) {
+        with(options, |options| match filter {
+            Some(filter) => options.set_compaction_filter_factory(filter.clone()),
+            None => options.clear_compaction_filters(),
+        });
+    }
+    fn rocksdb_options_set_compaction_filter_factory(
+        options: Option<&mut rocksdb_options_t>,
+        factory: Option<Box<rocksdb_compactionfilterfactory_t>>,
+    ) {
+        with(options, |options| match factory {
+            Some(factory) => options.set_compaction_filter_factory(*factory),
+            None => options.clear_compaction_filters(),
+        });
+    }
+    fn rocksdb_options_set_prefix_extractor(
+        options: Option<&mut rocksdb_options_t>, transform: Option<Box<rocksdb_slicetransform_t>>,
+    ) {
+        with(options, |options| match transform {
+            Some(transform) => transform.set(options),
+            None => options.set_by_name("prefix_extractor", "nullptr"),
+        });
+    }
+    fn rocksdb_options_set_env(
+        options: Option<&mut rocksdb_options_t>, env: Option<&rocksdb_env_t>,
+    ) {
+        if let Some(env) = env {
+            with(options, |options| options.set_env(&env.options));
+        }
+    }
+    // A logger that is not null cannot be made yet.
+    fn rocksdb_options_set_info_log(
+        _options: Option<&mut rocksdb_options_t>, _logger: Option<&rocksdb_env_t>,
+    ) {}
+    fn rocksdb_options_set_db_log_dir(options: Option<&mut rocksdb_options_t>, dir: Text) {
+        with(options, |options| options.set_db_log_dir(dir.path()));
+    }
+    fn rocksdb_options_set_wal_dir(options: Option<&mut rocksdb_options_t>, dir: Text) {
+        with(options, |options| options.set_wal_dir(dir.path()));
+    }
+    fn rocksdb_options_set_db_paths(
+        options: Option<&mut rocksdb_options_t>, paths: List<Option<&'static rocksdb_dbpath_t>>,
+        len: usize,
+    ) {
+        let paths: Vec<_> = paths.of(len).iter().flatten().map(|path| path.0.clone()).collect();
+        with(options, |options| options.set_db_paths(&paths));
+    }
+    fn rocksdb_options_set_row_cache(
+        options: Option<&mut rocksdb_options_t>, cache: Option<&rocksdb_cache_t>,
+    ) {
+        if let Some(cache) = cache {
+            with(options, |options| options.set_row_cache(&cache.options));
+        }
+    }
+    fn rocksdb_options_set_blob_cache(
+        options: Option<&mut rocksdb_options_t>, cache: Option<&rocksdb_cache_t>,
+    ) {
+        if let Some(cache) = cache {
+            with(options, |options| options.set_blob_cache(&cache.options));
+        }
+    }
+    fn rocksdb_options_set_block_based_table_factory(
+        options: Option<&mut rocksdb_options_t>,
+        table: Option<&rocksdb_block_based_table_options_t>,
+    ) {
+        if let Some(table) = table {
+            with(options, |options| {
+                options.set_block_based_table_factory(&table.options);
+                for (name, default) in FIXED {
+                    if table.kept(name, default) != default {
+                        let refusal = Error::not_supported(format_args!("option {name}"));
+                        options.refuse_by_name(name, refusal);
+                    }
+                }
+            });
+        }
+    }
+    fn rocksdb_options_set_cuckoo_table_factory(
+        options: Option<&mut rocksdb_options_t>, table: Option<&rocksdb_cuckoo_table_options_t>,
+    ) {
+        if let Some(table) = table {
+            with(options, |options| options.set_cuckoo_table_factory(&table.options));
+        }
+    }
+    fn rocksdb_options_set_plain_table_factory(
+        options: Option<&mut rocksdb_options_t>, user_key_length: u32, bloom_bits_per_key: i32,
+        hash_table_ratio: f64, index_sparseness: usize,
+    ) {
+        with(options, |options| options.set_plain_table_factory(&PlainTableFactoryOptions {
+            user_key_length,
+            bloom_bits_per_key,
+            hash_table_ratio,
+            index_sparseness,
+            huge_page_tlb_size: 0,
+            encoding_type: KeyEncodingType::Plain,
+            full_scan_mode: false,
+            store_index_in_file: false,
+        }));
+    }
+    fn rocksdb_options_set_memtable_vector_rep(options: Option<&mut rocksdb_options_t>) {
+        with(options, |options| options.set_memtable_factory(MemtableFactory::Vector));
+    }
+    fn rocksdb_options_set_hash_skip_list_rep(
+        options: Option<&mut rocksdb_options_t>, bucket_count: usize, height: i32,
+        branching_factor: i32,
+    ) {
+        let kind = MemtableFactory::HashSkipList { bucket_count, height, branching_factor };
+        with(options, |options| options.set_memtable_factory(kind));
+    }
+    fn rocksdb_options_set_hash_link_list_rep(
+        options: Option<&mut rocksdb_options_t>, bucket_count: usize,
+    ) {
+        let kind = MemtableFactory::HashLinkList { bucket_count };
+        with(options, |options| options.set_memtable_factory(kind));
+    }
+    fn rocksdb_options_set_min_level_to_compress(
+        options: Option<&mut rocksdb_options_t>, level: i32,
+    ) {
+        with(options, |options| options.set_min_level_to_compress(level));
+    }
+    fn rocksdb_options_set_compression_per_level(
+        options: Option<&mut rocksdb_options_t>, levels: List<i32>, len: usize,
+    ) {
+        let names = levels.of(len).iter().map(|level| Form::Enum(COMPRESSION).print(*level));
+        let text = names.collect::<Vec<_>>().join(":");
+        with(options, |options| options.set_by_name("compression_per_level", &text));
+    }
+    fn rocksdb_options_set_max_bytes_for_level_multiplier_additional(
+        options: Option<&mut rocksdb_options_t>, values: List<i32>, len: usize,
+    ) {
+        let text = numbers(values.of(len));
+        let name = "max_bytes_for_level_multiplier_additional";
+        with(options, |options| options.set_by_name(name, &text));
+    }
+    fn rocksdb_options_set_compression_options(
+        options: Option<&mut rocksdb_options_t>, window_bits: i32, level: i32, strategy: i32,
+        max_dict_bytes: i32,
+    ) {
+        with(options, |options| {
+            options.set_compression_options(window_bits, level, strategy, max_dict_bytes);
+        });
+    }
+    fn rocksdb_options_set_bottommost_compression_options(
+        options: Option<&mut rocksdb_options_t>, window_bits: i32, level: i32, strategy: i32,
+        max_dict_bytes: i32, enabled: u8,
+    ) {
+        with(options, |options| options.set_bottommost_compression_options(
+            window_bits, level, strategy, max_dict_bytes, enabled != 0,
+        ));
+    }
+    fn rocksdb_options_set_bottommost_compression_options_zstd_max_train_bytes(
+        options: Option<&mut rocksdb_options_t>, bytes: i32, enabled: u8,
+    ) {
+        with(options, |options| {
+            options.set_bottommost_zstd_max_train_bytes(bytes, enabled != 0);
+        });
+    }
+    fn rocksdb_options_set_bottommost_compression_options_use_zstd_dict_trainer(
+        options: Option<&mut rocksdb_options_t>, trainer: u8, enabled: u8,
+    ) {
+        if let Some(options) = options {
+            let name = "bottommost_compression_opts.use_zstd_dict_trainer";
+            options.set(name, Form::Flag.print(trainer));
+            options.set("bottommost_compression_opts.enabled", Form::Flag.print(enabled));
+        }
+    }
+    fn rocksdb_options_get_bottommost_compression_options_use_zstd_dict_trainer(
+        options: Option<&rocksdb_options_t>,
+    ) -> u8 {
+        let name = "bottommost_compression_opts.use_zstd_dict_trainer";
+        let text = options.and_then(|options| options.get(name));
+        text.is_none_or(|text| text == "true").into()
+    }
+    fn rocksdb_options_set_bottommost_compression_options_max_dict_buffer_bytes(
+        options: Option<&mut rocksdb_options_t>, bytes: u64, enabled: u8,
+    ) {
+        if let Some(options) = options {
+            options.set("bottommost_compression_opts.max_dict_buffer_bytes", bytes.to_string());
+            options.set("bottommost_compression_opts.enabled", Form::Flag.print(enabled));
+        }
+    }
+    fn rocksdb_options_set_universal_compaction_options(
+        options: Option<&mut rocksdb_options_t>,
+        universal: Option<&rocksdb_universal_compaction_options_t>,
+    ) {
+        if let Some(universal) = universal {
+            with(options, |options| options.set_universal_compaction_options(&universal.options));
+        }
+    }
+    fn rocksdb_options_set_fifo_compaction_options(
+        options: Option<&mut rocksdb_options_t>, fifo: Option<&rocksdb_fifo_compaction_options_t>,
+    ) {
+        if let Some(fifo) = fifo {
+            with(options, |options| options.set_fifo_compaction_options(&fifo.options));
+        }
+    }
+    fn rocksdb_ratelimiter_create(
+        rate: i64, period_us: i64, fairness: i32,
+    ) -> Option<Box<rocksdb_ratelimiter_t>> {
+        Some(Box::new(rocksdb_ratelimiter_t(rate, period_us, fairness)))
+    }
+    fn rocksdb_ratelimiter_destroy(_limiter: Option<Box<rocksdb_ratelimiter_t>>) {}
+    fn rocksdb_options_set_ratelimiter(
+        options: Option<&mut rocksdb_options_t>, limiter: Option<&rocksdb_ratelimiter_t>,
+    ) {
+        if let Some(rocksdb_ratelimiter_t(rate, period_us, fairness)) = limiter {
+            with(options, |options| options.set_ratelimiter(*rate, *period_us, *fairness));
+        }
+    }
+    fn rocksdb_options_add_compact_on_deletion_collector_factory(
+        options: Option<&mut rocksdb_options_t>, window: usize, deletions: usize,
+    ) {
+        with(options, |options| {
+            options.add_compact_on_deletion_collector_factory(window, deletions, 0.0);
+        });
+    }
+    fn rocksdb_options_enable_statistics(options: Option<&mut rocksdb_options_t>) {
+        with(options, Options::enable_statistics);
+    }
+    fn rocksdb_options_statistics_get_string(options: Option<&rocksdb_options_t>) -> *mut c_char {
+        let text = options.and_then(|options| options.options.get_statistics());
+        optional(text, Out::none())
+    }
+    fn rocksdb_get_options_from_string(
+        base: Option<&rocksdb_options_t>, text: Text, new: Option<&mut rocksdb_options_t>,
+        errptr: ErrPtr,
+    ) {
+        errptr.run(|| {
+            let mut base = base.cloned().unwrap_or_default().options;
+            let options = base.get_options_from_string(text.lossy())?;
+            *given(new)? = rocksdb_options_t::new(options);
+            Ok(())
+        });
+    }
+}
