@@ -281,9 +281,13 @@ pub(super) fn check_options(
         if let Some(existing) = &family.comparator
             && existing != given
         {
+            // RocksDB's text, by which its users may know it; it does not tell which one is meant.
+            let which = match id {
+                0 => String::new(), // the default one
+                _ => format!(" of column family {}", family.name),
+            };
             return Err(Error::invalid(format_args!(
-                "{given}: does not match existing comparator {existing} of column family {}",
-                family.name
+                "{given}: does not match existing comparator {existing}{which}"
             )));
         }
     }
