@@ -34,6 +34,11 @@ impl Bytes {
         Some(unsafe { std::slice::from_raw_parts(self.0, len) })
     }
 
+    /// What a struct of C points to.
+    pub(crate) fn at(bytes: *const c_char) -> Self {
+        Bytes(bytes.cast())
+    }
+
     /// The same for a callback, to which bytes of this library are passed.
     pub(crate) fn to_c(bytes: &[u8]) -> *const c_char {
         bytes.as_ptr().cast()
@@ -147,11 +152,11 @@ impl<T> Out<T> {
     }
 }
 
-impl Out<u8> {
+impl Out<c_char> {
     /// Writes bytes, for which there is room.
     pub(crate) fn set_all(self, bytes: &[u8]) {
         for (at, byte) in bytes.iter().enumerate() {
-            self.set_at(at, *byte);
+            self.set_at(at, *byte as c_char);
         }
     }
 }
@@ -208,6 +213,11 @@ impl Malloced {
 pub struct OwnedList<T>(*mut T);
 
 impl<T> OwnedList<T> {
+    /// Frees the array alone.
+    pub(crate) fn free(self) {
+        Malloced(self.0.cast()).free();
+    }
+
     /// Frees the array and returns its `len` elements.
     pub(crate) fn take(self, len: usize) -> Vec<T> {
         if self.0.is_null() {
@@ -297,6 +307,11 @@ impl ErrPtr {
         }
     }
 
+    /// A place of this library, which holds null or a text from `malloc`.
+    pub(crate) fn to(place: &mut *mut c_char) -> Self {
+        ErrPtr(place)
+    }
+
     /// Leaves `error` in the place, and frees what was left there before.
     pub(crate) fn save(self, error: &Error) {
         if self.0.is_null() {
@@ -374,7 +389,7 @@ pub(crate) mod testing {
     }
 
     impl<T> Out<T> {
-        pub(crate) fn testing(place: &'static mut T) -> Self {
+        pub(crate) fn testing(place: &mut T) -> Self {
             Out(place)
         }
     }

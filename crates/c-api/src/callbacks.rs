@@ -14,7 +14,7 @@ use whitewater::{
     WriteBatchIteratorCf,
 };
 
-type Destructor = Option<extern "C" fn(State)>;
+pub(crate) type Destructor = Option<extern "C" fn(State)>;
 type Name = Option<extern "C" fn(State) -> Text>;
 
 /// What C passes to its functions.
@@ -29,7 +29,7 @@ unsafe impl Send for State {}
 unsafe impl Sync for State {}
 
 /// The state of a set of functions. Its destructor runs once, when nothing calls them any longer.
-struct Owned {
+pub(crate) struct Owned {
     state: State,
     destructor: Destructor,
 }
@@ -43,8 +43,12 @@ impl Drop for Owned {
 }
 
 impl Owned {
-    fn new(state: State, destructor: Destructor) -> Self {
+    pub(crate) fn new(state: State, destructor: Destructor) -> Self {
         Owned { state, destructor }
+    }
+
+    pub(crate) fn state(&self) -> State {
+        self.state
     }
 
     fn name(&self, name: Name) -> CString {

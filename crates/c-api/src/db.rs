@@ -1,9 +1,10 @@
 //! Databases.
 
 use crate::border::{Result, error, given};
+use crate::options::rocksdb_options_t;
 use arc_swap::{ArcSwapOption, Guard};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use whitewater::{
     DBWithThreadMode, ErrorKind, MultiThreaded, OptimisticTransactionDB, Options, TransactionDB,
@@ -38,17 +39,21 @@ pub(crate) use on_db;
 
 /// What is behind the handles of a database.
 pub(crate) struct Slot {
-    /// Written when the database is closed, read by every call; the swap publishes nothing else.
+    /// Written when the database was opened and when it is closed, read by every call, also of
+    /// listeners, for which it is closed until it was opened.
     db: ArcSwapOption<Db>,
     /// How often manual compactions were disabled and not enabled since. Callers' threads write
     /// and read it; it publishes nothing.
     manual_off: AtomicUsize,
+    /// Whether the handle is among those that are kept. Threads that close it write and read it; it
+    /// publishes nothing.
+    kept: AtomicBool,
     /// Whether it was opened to update values in place.
     pub(crate) updates_in_place: bool,
 }
 
-/// A database, plain or with transactions. Its memory stays after it was closed, so that later uses
-/// find out.
+/// A database, plain or with transactions. Its memory stays after it was closed, about a hundred
+/// bytes, so that later uses find out.
 pub struct rocksdb_t {
     pub(crate) slot: Arc<Slot>,
 }
@@ -56,7 +61,8 @@ pub struct rocksdb_t {
 pub type rocksdb_transactiondb_t = rocksdb_t;
 pub type rocksdb_optimistictransactiondb_t = rocksdb_t;
 
-/// The handles of databases that were closed.
+/// The handles of databases that were closed. They are kept for ever: a handle of which the memory
+/// were used again would be that of another database.
 static CLOSED: Mutex<Vec<&'static rocksdb_t>> = Mutex::new(Vec::new());
 
 /// A database that is not closed during a call.
@@ -79,6 +85,11 @@ impl Slot {
         Ok(Open(db))
     }
 
+    /// Closes the database, unless it is closed. What was made of it keeps it open.
+    pub(crate) fn close(&self) {
+        drop(self.db.swap(None));
+    }
+
     pub(crate) fn disable_manual_compaction(&self) {
         self.manual_off.fetch_add(1, Ordering::Relaxed);
     }
@@ -96,40 +107,52 @@ impl Slot {
     }
 }
 
-impl rocksdb_t {
-    pub(crate) fn new(db: Db) -> Box<Self> {
-        Self::with(db, false)
-    }
+/// A database that is being opened.
+pub(crate) struct Opening {
+    pub(crate) options: Options,
+    slot: Arc<Slot>,
+}
 
-    /// A database that was opened with these options.
-    pub(crate) fn opened(db: Db, options: &Options) -> Box<Self> {
+impl Opening {
+    /// Begins to open a database with these options.
+    pub(crate) fn new(given_options: Option<&rocksdb_options_t>) -> Result<Self> {
+        let built = given(given_options)?;
+        let mut options = built.options.clone();
         let in_place = options.get_by_name("inplace_update_support");
-        Self::with(db, in_place.is_some_and(|text| text == "true"))
+        let slot = Arc::new(Slot {
+            db: ArcSwapOption::empty(),
+            manual_off: AtomicUsize::new(0),
+            kept: AtomicBool::new(false),
+            updates_in_place: in_place.is_some_and(|text| text == "true"),
+        });
+        for listener in built.listeners() {
+            options.add_event_listener(listener.bound(&slot));
+        }
+        Ok(Opening { options, slot })
     }
 
-    fn with(db: Db, updates_in_place: bool) -> Box<Self> {
-        let slot = Arc::new(Slot {
-            db: ArcSwapOption::from_pointee(db),
-            manual_off: AtomicUsize::new(0),
-            updates_in_place,
-        });
+    /// The handle of the database.
+    pub(crate) fn opened(self, db: Db) -> Box<rocksdb_t> {
+        let slot = self.slot;
+        slot.db.store(Some(Arc::new(db)));
         Box::new(rocksdb_t { slot })
     }
+}
 
+impl rocksdb_t {
     /// Another handle of the same database.
     pub(crate) fn again(&self) -> Box<Self> {
         let slot = self.slot.clone();
         Box::new(rocksdb_t { slot })
     }
 
-    /// Closes the database, unless it is closed. What was made of it keeps it open.
+    /// Closes the database, unless it is closed, and keeps the memory of the handle.
     pub(crate) fn close(&'static self) {
-        let Some(db) = self.slot.db.swap(None) else {
-            return;
-        };
-        drop(db);
-        let mut closed = CLOSED.lock().unwrap_or_else(PoisonError::into_inner);
-        closed.push(self);
+        self.slot.close();
+        if !self.slot.kept.swap(true, Ordering::Relaxed) {
+            let mut closed = CLOSED.lock().unwrap_or_else(PoisonError::into_inner);
+            closed.push(self);
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! Write batches.
 
+use super::refused::refuse_aloud;
 use crate::border::{Bytes, ErrPtr, List, Out, exports, given, joined, lent};
 use crate::callbacks::{Deleted, Put, Visit};
 use crate::families::rocksdb_column_family_handle_t;
@@ -234,6 +235,23 @@ exports! {
     ) {
         if let Some(batch) = batch {
             batch.0.iterate(&mut Visit { state, put, deleted });
+        }
+    }
+    // There is no limit to set; others than none are refused by name.
+    fn rocksdb_writebatch_create_with_params(
+        reserved: usize, max_bytes: usize, protection: usize, ts_size: usize,
+    ) -> Option<Box<rocksdb_writebatch_t>> {
+        let name = "rocksdb_writebatch_create_with_params";
+        if max_bytes != 0 || ts_size != 0 {
+            refuse_aloud(&format!("{name}: max_bytes {max_bytes}, timestamps of {ts_size} bytes"));
+            return None;
+        }
+        match WriteBatch::with_protection(reserved, protection) {
+            Ok(batch) => Some(Box::new(rocksdb_writebatch_t(batch))),
+            Err(e) => {
+                refuse_aloud(&format!("{name}: {e}"));
+                None
+            }
         }
     }
 }

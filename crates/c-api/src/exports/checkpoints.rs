@@ -1,12 +1,14 @@
 //! Checkpoints.
 
 use crate::border::{ErrPtr, Text, exports, given};
-use crate::db::{Slot, on_db, rocksdb_t};
+use crate::db::{
+    Slot, on_db, rocksdb_optimistictransactiondb_t, rocksdb_t, rocksdb_transactiondb_t,
+};
 use std::sync::Arc;
 use whitewater::checkpoint::Checkpoint;
 
 /// Makes checkpoints of a database, until that is closed.
-pub struct rocksdb_checkpoint_t(Arc<Slot>);
+pub struct rocksdb_checkpoint_t(pub(super) Arc<Slot>);
 
 exports! {
     fn rocksdb_checkpoint_object_create(
@@ -19,12 +21,12 @@ exports! {
         })
     }
     fn rocksdb_transactiondb_checkpoint_object_create(
-        db: Option<&rocksdb_t>, errptr: ErrPtr,
+        db: Option<&rocksdb_transactiondb_t>, errptr: ErrPtr,
     ) -> Option<Box<rocksdb_checkpoint_t>> {
         rocksdb_checkpoint_object_create(db, errptr)
     }
     fn rocksdb_optimistictransactiondb_checkpoint_object_create(
-        db: Option<&rocksdb_t>, errptr: ErrPtr,
+        db: Option<&rocksdb_optimistictransactiondb_t>, errptr: ErrPtr,
     ) -> Option<Box<rocksdb_checkpoint_t>> {
         rocksdb_checkpoint_object_create(db, errptr)
     }

@@ -1,15 +1,16 @@
 //! Flushes, compactions and what else can be asked of an open database.
 
 use crate::border::{Bytes, ErrPtr, List, Result, Text, count, exports, given};
-use crate::db::{on_db, open, rocksdb_t};
+use crate::db::{on_db, open, rocksdb_t, rocksdb_transactiondb_t};
 use crate::families::{family, rocksdb_column_family_handle_t};
 use crate::options::{
     rocksdb_compactoptions_t, rocksdb_flushoptions_t, rocksdb_ingestexternalfileoptions_t,
 };
 use std::path::PathBuf;
-use whitewater::{CompactOptions, ErrorKind};
+use whitewater::{CompactOptions, Error, ErrorKind, IngestExternalFileOptions};
 
 type Db<'a> = Option<&'a rocksdb_t>;
+type Locking<'a> = Option<&'a rocksdb_transactiondb_t>;
 type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
 type Bounds<'a> = (Option<&'a [u8]>, Option<&'a [u8]>);
 
@@ -46,6 +47,16 @@ fn borrowed(pairs: &[(String, String)]) -> Vec<(&str, &str)> {
 
 fn paths(list: List<Text>, len: usize) -> Vec<PathBuf> {
     list.of(len).iter().map(|path| path.path()).collect()
+}
+
+fn ingestion(
+    options: Option<&rocksdb_ingestexternalfileoptions_t>,
+) -> Result<&IngestExternalFileOptions> {
+    let options = given(options)?;
+    match options.kept("fail_if_not_bottommost_level", 0u8) {
+        0 => Ok(&options.options),
+        _ => Err(Error::not_supported("option fail_if_not_bottommost_level")),
+    }
 }
 
 exports! {
@@ -132,16 +143,17 @@ exports! {
         });
     }
     fn rocksdb_transactiondb_flush(
-        db: Db<'_>, options: Option<&rocksdb_flushoptions_t>, errptr: ErrPtr,
+        db: Locking<'_>, options: Option<&rocksdb_flushoptions_t>, errptr: ErrPtr,
     ) {
         rocksdb_flush(db, options, errptr);
     }
     fn rocksdb_transactiondb_flush_cf(
-        db: Db<'_>, options: Option<&rocksdb_flushoptions_t>, handle: Handle<'_>, errptr: ErrPtr,
+        db: Locking<'_>, options: Option<&rocksdb_flushoptions_t>, handle: Handle<'_>,
+        errptr: ErrPtr,
     ) {
         rocksdb_flush_cf(db, options, handle, errptr);
     }
-    fn rocksdb_transactiondb_flush_wal(db: Db<'_>, sync: u8, errptr: ErrPtr) {
+    fn rocksdb_transactiondb_flush_wal(db: Locking<'_>, sync: u8, errptr: ErrPtr) {
         rocksdb_flush_wal(db, sync, errptr);
     }
     fn rocksdb_disable_file_deletions(db: Db<'_>, errptr: ErrPtr) {
@@ -206,7 +218,7 @@ exports! {
         options: Option<&rocksdb_ingestexternalfileoptions_t>, errptr: ErrPtr,
     ) {
         errptr.run(|| {
-            let (db, options) = (open(db)?, &given(options)?.options);
+            let (db, options) = (open(db)?, ingestion(options)?);
             on_db!(db, db => db.ingest_external_file_opts(options, paths(files, len)))
         });
     }
@@ -215,7 +227,7 @@ exports! {
         options: Option<&rocksdb_ingestexternalfileoptions_t>, errptr: ErrPtr,
     ) {
         errptr.run(|| {
-            let (db, options, family) = (open(db)?, &given(options)?.options, family(handle)?);
+            let (db, options, family) = (open(db)?, ingestion(options)?, family(handle)?);
             on_db!(db, db => {
                 db.ingest_external_file_cf_opts(family, options, paths(files, len))
             })
@@ -238,5 +250,11 @@ exports! {
             let ts = on_db!(db, db => db.get_full_history_ts_low(family))?;
             Ok(crate::border::optional(Some(ts), len))
         })
+    }
+    fn rocksdb_transactiondb_flush_cfs(
+        db: Locking<'_>, options: Option<&rocksdb_flushoptions_t>, handles: List<Handle<'static>>,
+        len: i32, errptr: ErrPtr,
+    ) {
+        rocksdb_flush_cfs(db, options, handles, len, errptr);
     }
 }

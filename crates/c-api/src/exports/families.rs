@@ -1,7 +1,7 @@
 //! Creating and dropping column families; their handles.
 
 use crate::border::{ErrPtr, Out, Text, exports, given, optional};
-use crate::db::{on_db, open, rocksdb_t};
+use crate::db::{on_db, open, rocksdb_t, rocksdb_transactiondb_t};
 use crate::families::{family, named, rocksdb_column_family_handle_t};
 use crate::options::rocksdb_options_t;
 use libc::c_char;
@@ -17,7 +17,8 @@ exports! {
         })
     }
     fn rocksdb_transactiondb_create_column_family(
-        db: Option<&rocksdb_t>, options: Option<&rocksdb_options_t>, name: Text, errptr: ErrPtr,
+        db: Option<&rocksdb_transactiondb_t>, options: Option<&rocksdb_options_t>, name: Text,
+        errptr: ErrPtr,
     ) -> Option<Box<rocksdb_column_family_handle_t>> {
         rocksdb_create_column_family(db, options, name, errptr)
     }

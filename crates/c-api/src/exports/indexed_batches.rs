@@ -2,10 +2,11 @@
 
 use super::batches::batch_functions;
 use super::iterator;
-use super::reads::read_options;
+use super::reads::{read_options, rocksdb_pinnableslice_t};
+use super::refused::refuse_aloud;
 use super::writes::write_options;
 use crate::border::{Bytes, ErrPtr, List, Out, exports, given, joined, lent, optional};
-use crate::callbacks::{Deleted, Put, State, Visit};
+use crate::callbacks::{Deleted, Put, State, Visit, rocksdb_comparator_t};
 use crate::db::{on_db, open, rocksdb_t};
 use crate::families::{family, rocksdb_column_family_handle_t};
 use crate::iterator::rocksdb_iterator_t;
@@ -120,5 +121,63 @@ exports! {
         _handle: Handle<'_>,
     ) -> Option<Box<rocksdb_iterator_t>> {
         rocksdb_writebatch_wi_create_iterator_with_base(batch, base)
+    }
+    // The comparator of the database that the batch is written to takes the place of `_comparator`.
+    fn rocksdb_writebatch_wi_create_with_params(
+        _comparator: Option<&rocksdb_comparator_t>, reserved: usize, overwrite_keys: u8,
+        max_bytes: usize, protection: usize,
+    ) -> Option<Box<rocksdb_writebatch_wi_t>> {
+        let name = "rocksdb_writebatch_wi_create_with_params";
+        if max_bytes != 0 {
+            refuse_aloud(&format!("{name}: max_bytes {max_bytes}"));
+            return None;
+        }
+        match WriteBatchWithIndex::with_protection(reserved, overwrite_keys != 0, protection) {
+            Ok(batch) => Some(Box::new(rocksdb_writebatch_wi_t(batch))),
+            Err(e) => {
+                refuse_aloud(&format!("{name}: {e}"));
+                None
+            }
+        }
+    }
+    // The bounds of the base are those of its own options.
+    fn rocksdb_writebatch_wi_create_iterator_with_base_readopts(
+        batch: Option<&rocksdb_writebatch_wi_t>, base: Option<Box<rocksdb_iterator_t>>,
+        _options: Option<&rocksdb_readoptions_t>,
+    ) -> Option<Box<rocksdb_iterator_t>> {
+        rocksdb_writebatch_wi_create_iterator_with_base(batch, base)
+    }
+    fn rocksdb_writebatch_wi_create_iterator_with_base_cf_readopts(
+        batch: Option<&rocksdb_writebatch_wi_t>, base: Option<Box<rocksdb_iterator_t>>,
+        _handle: Handle<'_>, _options: Option<&rocksdb_readoptions_t>,
+    ) -> Option<Box<rocksdb_iterator_t>> {
+        rocksdb_writebatch_wi_create_iterator_with_base(batch, base)
+    }
+    fn rocksdb_writebatch_wi_get_pinned_from_batch_and_db(
+        batch: Option<&rocksdb_writebatch_wi_t>, db: Option<&rocksdb_t>,
+        options: Option<&rocksdb_readoptions_t>, key: Bytes, keylen: usize, errptr: ErrPtr,
+    ) -> Option<Box<rocksdb_pinnableslice_t>> {
+        errptr.run(|| {
+            let (batch, db, options) = (given(batch)?, open(db)?, read_options(options)?);
+            let key = key.of(keylen);
+            let value = on_db!(db, db => {
+                batch.0.sorted_for(db)?.get_from_batch_and_db(db, options, key)
+            })?;
+            Ok(value.map(|value| Box::new(rocksdb_pinnableslice_t::copied(value))))
+        })
+    }
+    fn rocksdb_writebatch_wi_get_pinned_from_batch_and_db_cf(
+        batch: Option<&rocksdb_writebatch_wi_t>, db: Option<&rocksdb_t>,
+        options: Option<&rocksdb_readoptions_t>, handle: Handle<'_>, key: Bytes, keylen: usize,
+        errptr: ErrPtr,
+    ) -> Option<Box<rocksdb_pinnableslice_t>> {
+        errptr.run(|| {
+            let (batch, db, options) = (given(batch)?, open(db)?, read_options(options)?);
+            let (key, family) = (key.of(keylen), family(handle)?);
+            let value = on_db!(db, db => {
+                batch.0.sorted_for(db)?.get_from_batch_and_db_cf(db, options, family, key)
+            })?;
+            Ok(value.map(|value| Box::new(rocksdb_pinnableslice_t::copied(value))))
+        })
     }
 }

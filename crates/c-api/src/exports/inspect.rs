@@ -1,21 +1,19 @@
 //! Properties, sizes and files.
 
-use crate::border::{
-    Bytes, ErrPtr, List, Out, Text, copied, count, exports, lent, optional, strings,
+use crate::border::{Bytes, ErrPtr, List, Out, Text, copied, count, exports, optional, strings};
+use crate::db::{
+    on_db, open, rocksdb_optimistictransactiondb_t, rocksdb_t, rocksdb_transactiondb_t,
 };
-use crate::db::{on_db, open, rocksdb_t};
 use crate::families::{family, rocksdb_column_family_handle_t};
 use libc::c_char;
 use std::collections::BTreeMap;
-use std::ffi::CString;
 use std::ptr;
-use whitewater::{LiveFile, Range};
+use whitewater::{LiveFile, Range, SizeApproximationOptions};
 
 type Db<'a> = Option<&'a rocksdb_t>;
+type Locking<'a> = Option<&'a rocksdb_transactiondb_t>;
+type Validating<'a> = Option<&'a rocksdb_optimistictransactiondb_t>;
 type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
-
-/// Files, as C looks at them.
-pub struct rocksdb_livefiles_t(Vec<(LiveFile, CString, CString)>);
 
 /// The files of a column family by level.
 pub struct rocksdb_column_family_metadata_t {
@@ -69,21 +67,25 @@ fn property_int(db: Db<'_>, handle: Option<Handle<'_>>, name: Text, out: Out<u64
 fn sizes(
     db: Db<'_>,
     handle: Option<Handle<'_>>,
-    ranges: &[Range<'_>],
+    (ranges, options): (&[Range<'_>], &SizeApproximationOptions),
     sizes: Out<u64>,
     errptr: ErrPtr,
 ) {
     errptr.run(|| {
         let db = open(db)?;
         let found = on_db!(db, db => match handle {
-            None => db.get_approximate_sizes(ranges),
-            Some(handle) => db.get_approximate_sizes_cf(family(handle)?, ranges),
+            None => db.get_approximate_sizes_opt(options, ranges)?,
+            Some(handle) => db.get_approximate_sizes_cf_opt(family(handle)?, options, ranges)?,
         });
         for (at, size) in found.into_iter().enumerate() {
             sizes.set_at(at, size);
         }
         Ok(())
     });
+}
+
+fn files_only() -> SizeApproximationOptions {
+    SizeApproximationOptions::default()
 }
 
 fn metadata(
@@ -115,14 +117,6 @@ fn metadata(
     Some(Box::new(rocksdb_column_family_metadata_t { name, levels }))
 }
 
-fn file_at(files: Option<&rocksdb_livefiles_t>, at: i32) -> Option<&(LiveFile, CString, CString)> {
-    files?.0.get(usize::try_from(at).ok()?)
-}
-
-fn c_text(text: &str) -> CString {
-    CString::new(text).unwrap_or_default()
-}
-
 exports! {
     fn rocksdb_property_value(db: Db<'_>, name: Text) -> *mut c_char {
         optional(property(db, None, name), Out::none())
@@ -138,17 +132,19 @@ exports! {
     ) -> i32 {
         property_int(db, Some(handle), name, out)
     }
-    fn rocksdb_transactiondb_property_value(db: Db<'_>, name: Text) -> *mut c_char {
+    fn rocksdb_transactiondb_property_value(db: Locking<'_>, name: Text) -> *mut c_char {
         rocksdb_property_value(db, name)
     }
-    fn rocksdb_transactiondb_property_int(db: Db<'_>, name: Text, out: Out<u64>) -> i32 {
+    fn rocksdb_transactiondb_property_int(db: Locking<'_>, name: Text, out: Out<u64>) -> i32 {
         rocksdb_property_int(db, name, out)
     }
-    fn rocksdb_optimistictransactiondb_property_value(db: Db<'_>, name: Text) -> *mut c_char {
+    fn rocksdb_optimistictransactiondb_property_value(
+        db: Validating<'_>, name: Text,
+    ) -> *mut c_char {
         rocksdb_property_value(db, name)
     }
     fn rocksdb_optimistictransactiondb_property_int(
-        db: Db<'_>, name: Text, out: Out<u64>,
+        db: Validating<'_>, name: Text, out: Out<u64>,
     ) -> i32 {
         rocksdb_property_int(db, name, out)
     }
@@ -159,7 +155,7 @@ exports! {
         let (num, starts) = (count(num), strings(starts, start_lengths, count(num)));
         let ranges = starts.zip(strings(ends, end_lengths, num));
         let ranges: Vec<_> = ranges.map(|(start, end)| Range::new(start, end)).collect();
-        sizes(db, None, &ranges, out, errptr);
+        sizes(db, None, (&ranges, &files_only()), out, errptr);
     }
     fn rocksdb_approximate_sizes_cf(
         db: Db<'_>, handle: Handle<'_>, num: i32, starts: List<Bytes>, start_lengths: List<usize>,
@@ -168,52 +164,21 @@ exports! {
         let (num, starts) = (count(num), strings(starts, start_lengths, count(num)));
         let ranges = starts.zip(strings(ends, end_lengths, num));
         let ranges: Vec<_> = ranges.map(|(start, end)| Range::new(start, end)).collect();
-        sizes(db, Some(handle), &ranges, out, errptr);
+        sizes(db, Some(handle), (&ranges, &files_only()), out, errptr);
     }
-    fn rocksdb_livefiles(db: Db<'_>) -> Option<Box<rocksdb_livefiles_t>> {
-        let db = open(db).ok()?;
-        let files = on_db!(db, db => db.live_files()).ok()?;
-        let files = files.into_iter().map(|file| {
-            let (name, family) = (c_text(&file.name), c_text(&file.column_family_name));
-            (file, name, family)
-        });
-        Some(Box::new(rocksdb_livefiles_t(files.collect())))
+    // The flags: 1 for memtables, 2 for files.
+    fn rocksdb_approximate_sizes_cf_with_flags(
+        db: Db<'_>, handle: Handle<'_>, num: i32, starts: List<Bytes>, start_lengths: List<usize>,
+        ends: List<Bytes>, end_lengths: List<usize>, flags: u8, out: Out<u64>, errptr: ErrPtr,
+    ) {
+        let mut options = SizeApproximationOptions::default();
+        options.set_include_memtables(flags & 1 != 0);
+        options.set_include_files(flags & 2 != 0);
+        let (num, starts) = (count(num), strings(starts, start_lengths, count(num)));
+        let ranges = starts.zip(strings(ends, end_lengths, num));
+        let ranges: Vec<_> = ranges.map(|(start, end)| Range::new(start, end)).collect();
+        sizes(db, Some(handle), (&ranges, &options), out, errptr);
     }
-    fn rocksdb_livefiles_destroy(_files: Option<Box<rocksdb_livefiles_t>>) {}
-    fn rocksdb_livefiles_count(files: Option<&rocksdb_livefiles_t>) -> i32 {
-        files.map_or(0, |files| i32::try_from(files.0.len()).unwrap_or(i32::MAX))
-    }
-    fn rocksdb_livefiles_name(files: Option<&rocksdb_livefiles_t>, at: i32) -> *const c_char {
-        file_at(files, at).map_or(ptr::null(), |(_, name, _)| name.as_ptr())
-    }
-    fn rocksdb_livefiles_column_family_name(
-        files: Option<&rocksdb_livefiles_t>, at: i32,
-    ) -> *const c_char {
-        file_at(files, at).map_or(ptr::null(), |(_, _, family)| family.as_ptr())
-    }
-    fn rocksdb_livefiles_level(files: Option<&rocksdb_livefiles_t>, at: i32) -> i32 {
-        file_at(files, at).map_or(0, |(file, ..)| file.level)
-    }
-    fn rocksdb_livefiles_size(files: Option<&rocksdb_livefiles_t>, at: i32) -> usize {
-        file_at(files, at).map_or(0, |(file, ..)| file.size)
-    }
-    fn rocksdb_livefiles_entries(files: Option<&rocksdb_livefiles_t>, at: i32) -> u64 {
-        file_at(files, at).map_or(0, |(file, ..)| file.num_entries)
-    }
-    fn rocksdb_livefiles_deletions(files: Option<&rocksdb_livefiles_t>, at: i32) -> u64 {
-        file_at(files, at).map_or(0, |(file, ..)| file.num_deletions)
-    }
-    fn rocksdb_livefiles_smallestkey(
-        files: Option<&rocksdb_livefiles_t>, at: i32, len: Out<usize>,
-    ) -> *const c_char {
-        lent(file_at(files, at).and_then(|(file, ..)| file.start_key.as_deref()), len)
-    }
-    fn rocksdb_livefiles_largestkey(
-        files: Option<&rocksdb_livefiles_t>, at: i32, len: Out<usize>,
-    ) -> *const c_char {
-        lent(file_at(files, at).and_then(|(file, ..)| file.end_key.as_deref()), len)
-    }
-
     fn rocksdb_get_column_family_metadata(
         db: Db<'_>,
     ) -> Option<Box<rocksdb_column_family_metadata_t>> {

@@ -2,20 +2,23 @@
 //!
 //! * `open`, `families`: databases and column families; `reads`, `writes`; `batches`,
 //!   `indexed_batches`; `iterators`, `snapshots`; `control`: flushes and compactions; `inspect`:
-//!   properties and files; `logs`: the write-ahead log.
-//! * `backups`, `checkpoints`, `sst_files`.
+//!   properties and files; `live_files`; `logs`: the write-ahead log.
+//! * `backups`, `checkpoints`, `exported`, `sst_files`.
 //! * `transactions`, `optimistic`, `transaction_db`: transactions and databases with them.
 //! * `newer`: other forms of functions above.
-//! * `memory`, `perf`: what is used and measured; `refused`: what is not built.
+//! * `memory`, `perf`: what is used and measured; `refused`: what is not built; `remote`:
+//!   compactions in other processes, refused too.
 
 mod backups;
 mod batches;
 mod checkpoints;
 mod control;
+mod exported;
 mod families;
 mod indexed_batches;
 mod inspect;
 mod iterators;
+mod live_files;
 mod logs;
 mod memory;
 mod newer;
@@ -24,6 +27,7 @@ mod optimistic;
 mod perf;
 mod reads;
 mod refused;
+mod remote;
 mod snapshots;
 mod sst_files;
 mod transaction_db;
@@ -36,8 +40,14 @@ pub(crate) use open::{family_list, put_handles};
 /// What tests call.
 #[cfg(test)]
 pub(crate) mod testing {
+    pub(crate) use super::control::*;
     pub(crate) use super::iterators::*;
+    pub(crate) use super::newer::*;
     pub(crate) use super::open::*;
+    pub(crate) use super::reads::*;
+    pub(crate) use super::snapshots::*;
+    pub(crate) use super::transaction_db::*;
+    pub(crate) use super::transactions::*;
     pub(crate) use super::writes::*;
     pub(crate) use crate::callbacks::*;
 }

@@ -1,15 +1,19 @@
 //! Functions that RocksDB has got after 7.8 and that are another form of older ones.
 
 use super::batches::rocksdb_writebatch_t;
+use super::families::rocksdb_create_column_family;
 use super::reads::rocksdb_pinnableslice_t;
 use super::reads::{rocksdb_get_pinned, rocksdb_get_pinned_cf};
-use crate::border::{Bytes, ErrPtr, Nothing, Out, exports, given, lent, optional};
+use crate::border::{
+    Bytes, ErrPtr, List, Nothing, Out, OwnedList, Text, array, count, exports, given, lent,
+    optional,
+};
 use crate::callbacks::{DeletedCf, PutCf, State, VisitCf};
 use crate::db::{on_db, open, rocksdb_t};
 use crate::families::rocksdb_column_family_handle_t;
 use crate::iterator::rocksdb_iterator_t;
-use crate::options::rocksdb_readoptions_t;
 use crate::options::values::{Built, fields, made};
+use crate::options::{rocksdb_options_t, rocksdb_readoptions_t};
 use libc::c_char;
 use std::ptr;
 use whitewater::WaitForCompactOptions;
@@ -44,7 +48,7 @@ fn slice(bytes: Option<&[u8]>) -> rocksdb_slice_t {
 /// Copies a value into a buffer, if it fits.
 fn into_buffer(
     value: Option<Box<rocksdb_pinnableslice_t>>,
-    buffer: Out<u8>,
+    buffer: Out<c_char>,
     size: usize,
     len: Out<usize>,
     found: Out<u8>,
@@ -54,7 +58,7 @@ fn into_buffer(
         len.set(0);
         return 0;
     };
-    let bytes: &[u8] = value.0.get();
+    let bytes = value.bytes();
     len.set(bytes.len());
     if bytes.len() > size {
         return 0;
@@ -75,6 +79,9 @@ fields! { rocksdb_wait_for_compact_options_t {
     "flush": u8 = 0, |o, v| o.set_flush(v != 0),
         set rocksdb_wait_for_compact_options_set_flush,
         get rocksdb_wait_for_compact_options_get_flush;
+    "close_db": u8 = 0, |_o, _v| (),
+        set rocksdb_wait_for_compact_options_set_close_db,
+        get rocksdb_wait_for_compact_options_get_close_db;
     "timeout": u64 = 0, |o, v| o.set_timeout(v),
         set rocksdb_wait_for_compact_options_set_timeout,
         get rocksdb_wait_for_compact_options_get_timeout;
@@ -85,8 +92,15 @@ exports! {
         db: Db<'_>, options: Option<&rocksdb_wait_for_compact_options_t>, errptr: ErrPtr,
     ) {
         errptr.run(|| {
-            let (db, options) = (open(db)?, &given(options)?.options);
-            on_db!(db, db => db.wait_for_compact(options))
+            let built = given(options)?;
+            {
+                let db = open(db)?;
+                on_db!(db, db => db.wait_for_compact(&built.options))?;
+            }
+            if built.kept("close_db", 0u8) != 0 {
+                given(db)?.slot.close();
+            }
+            Ok(())
         });
     }
     fn rocksdb_get_db_identity(db: Db<'_>, len: Out<usize>) -> *mut c_char {
@@ -116,11 +130,11 @@ exports! {
     fn rocksdb_pinnable_handle_get_value(
         handle: Option<&rocksdb_pinnable_handle_t>, len: Out<usize>,
     ) -> *const c_char {
-        lent(handle.map(|handle| &**handle.0.get()), len)
+        lent(handle.map(rocksdb_pinnableslice_t::bytes), len)
     }
     fn rocksdb_pinnable_handle_destroy(_handle: Option<Box<rocksdb_pinnable_handle_t>>) {}
     fn rocksdb_get_into_buffer(
-        db: Db<'_>, options: Reads<'_>, key: Bytes, keylen: usize, buffer: Out<u8>, size: usize,
+        db: Db<'_>, options: Reads<'_>, key: Bytes, keylen: usize, buffer: Out<c_char>, size: usize,
         len: Out<usize>, found: Out<u8>, errptr: ErrPtr,
     ) -> u8 {
         let value = rocksdb_get_pinned(db, options, key, keylen, errptr);
@@ -128,7 +142,7 @@ exports! {
     }
     fn rocksdb_get_into_buffer_cf(
         db: Db<'_>, options: Reads<'_>, handle: Handle<'_>, key: Bytes, keylen: usize,
-        buffer: Out<u8>, size: usize, len: Out<usize>, found: Out<u8>, errptr: ErrPtr,
+        buffer: Out<c_char>, size: usize, len: Out<usize>, found: Out<u8>, errptr: ErrPtr,
     ) -> u8 {
         let value = rocksdb_get_pinned_cf(db, options, handle, key, keylen, errptr);
         into_buffer(value, buffer, size, len, found)
@@ -140,5 +154,38 @@ exports! {
         if let Some(batch) = batch {
             batch.0.iterate_cf(&mut VisitCf { state, put, deleted, merge });
         }
+    }
+    fn rocksdb_batched_multi_get_cf_slice(
+        db: Db<'_>, options: Reads<'_>, handle: Handle<'_>, num: usize,
+        keys: List<rocksdb_slice_t>, values: Out<Option<Box<rocksdb_pinnableslice_t>>>,
+        errs: Out<*mut c_char>, _sorted: bool,
+    ) {
+        for (at, key) in keys.of(num).iter().enumerate() {
+            let (key, keylen) = (Bytes::at(key.data), key.size);
+            let mut err = std::ptr::null_mut();
+            let found = rocksdb_get_pinned_cf(db, options, handle, key, keylen, ErrPtr::to(&mut err));
+            values.set_at(at, found);
+            errs.set_at(at, err);
+        }
+    }
+    fn rocksdb_create_column_families(
+        db: Db<'_>, options: Option<&rocksdb_options_t>, num: i32, names: List<Text>,
+        len: Out<usize>, errptr: ErrPtr,
+    ) -> *mut Option<Box<rocksdb_column_family_handle_t>> {
+        let mut made = Vec::new();
+        for name in names.of(count(num)) {
+            match rocksdb_create_column_family(db, options, *name, errptr) {
+                Some(handle) => made.push(Some(handle)),
+                None => break,
+            }
+        }
+        len.set(made.len());
+        array(made)
+    }
+    // The list alone: its handles are the caller's.
+    fn rocksdb_create_column_families_destroy(
+        list: OwnedList<Option<Box<rocksdb_column_family_handle_t>>>,
+    ) {
+        list.free();
     }
 }

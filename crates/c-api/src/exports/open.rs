@@ -3,7 +3,7 @@
 use crate::border::{
     ErrPtr, List, Malloced, Out, OwnedList, Result, Text, array, copied, count, exports, given,
 };
-use crate::db::{Db, Plain, rocksdb_t};
+use crate::db::{Db, Opening, Plain, rocksdb_t};
 use crate::families::{named, rocksdb_column_family_handle_t};
 use crate::options::rocksdb_options_t;
 use libc::c_char;
@@ -37,16 +37,17 @@ pub(crate) fn put_handles(
     Ok(())
 }
 
-fn opened(db: Plain) -> Result<Option<Box<rocksdb_t>>> {
-    Ok(Some(rocksdb_t::new(Db::Plain(db))))
+fn opened(opening: Opening, db: Plain) -> Result<Option<Box<rocksdb_t>>> {
+    Ok(Some(opening.opened(Db::Plain(db))))
 }
 
 fn opened_with(
+    opening: Opening,
     db: Plain,
     families: Families,
     handles: Out<Option<Box<rocksdb_column_family_handle_t>>>,
 ) -> Result<Option<Box<rocksdb_t>>> {
-    let db = rocksdb_t::new(Db::Plain(db));
+    let db = opening.opened(Db::Plain(db));
     put_handles(&*db.slot.open()?, families, handles)?;
     Ok(Some(db))
 }
@@ -61,17 +62,18 @@ exports! {
         options: Option<&rocksdb_options_t>, name: Text, errptr: ErrPtr,
     ) -> Option<Box<rocksdb_t>> {
         errptr.run(|| {
-            let options = &given(options)?.options;
-            let db = Db::Plain(Plain::open(options, name.path())?);
-            Ok(Some(rocksdb_t::opened(db, options)))
+            let opening = Opening::new(options)?;
+            let db = Plain::open(&opening.options, name.path())?;
+            opened(opening, db)
         })
     }
     fn rocksdb_open_with_ttl(
         options: Option<&rocksdb_options_t>, name: Text, seconds: i32, errptr: ErrPtr,
     ) -> Option<Box<rocksdb_t>> {
         errptr.run(|| {
-            let options = &given(options)?.options;
-            opened(Plain::open_with_ttl(options, name.path(), ttl(seconds))?)
+            let opening = Opening::new(options)?;
+            let db = Plain::open_with_ttl(&opening.options, name.path(), ttl(seconds))?;
+            opened(opening, db)
         })
     }
     fn rocksdb_open_for_read_only(
@@ -79,16 +81,18 @@ exports! {
         errptr: ErrPtr,
     ) -> Option<Box<rocksdb_t>> {
         errptr.run(|| {
-            let (options, refuse_logs) = (&given(options)?.options, error_if_wal_file_exists != 0);
-            opened(Plain::open_for_read_only(options, name.path(), refuse_logs)?)
+            let (opening, refuse_logs) = (Opening::new(options)?, error_if_wal_file_exists != 0);
+            let db = Plain::open_for_read_only(&opening.options, name.path(), refuse_logs)?;
+            opened(opening, db)
         })
     }
     fn rocksdb_open_as_secondary(
         options: Option<&rocksdb_options_t>, name: Text, secondary: Text, errptr: ErrPtr,
     ) -> Option<Box<rocksdb_t>> {
         errptr.run(|| {
-            let options = &given(options)?.options;
-            opened(Plain::open_as_secondary(options, name.path(), secondary.path())?)
+            let opening = Opening::new(options)?;
+            let db = Plain::open_as_secondary(&opening.options, name.path(), secondary.path())?;
+            opened(opening, db)
         })
     }
     fn rocksdb_open_column_families(
@@ -97,10 +101,11 @@ exports! {
         handles: Out<Option<Box<rocksdb_column_family_handle_t>>>, errptr: ErrPtr,
     ) -> Option<Box<rocksdb_t>> {
         errptr.run(|| {
-            let (options, families) = (&given(options)?.options, (len, names, family_options));
+            let (opening, families) = (Opening::new(options)?, (len, names, family_options));
+            let options = &opening.options;
             let list = family_list(families)?;
             let db = Plain::open_cf_descriptors(options, name.path(), list)?;
-            opened_with(db, families, handles)
+            opened_with(opening, db, families, handles)
         })
     }
     fn rocksdb_open_column_families_with_ttl(
@@ -110,13 +115,14 @@ exports! {
         errptr: ErrPtr,
     ) -> Option<Box<rocksdb_t>> {
         errptr.run(|| {
-            let (options, families) = (&given(options)?.options, (len, names, family_options));
+            let (opening, families) = (Opening::new(options)?, (len, names, family_options));
+            let options = &opening.options;
             let mut list = family_list(families)?;
             for (family, seconds) in list.iter_mut().zip(ttls.of(count(len))) {
                 family.set_ttl(ColumnFamilyTtl::Duration(ttl(*seconds)));
             }
             let db = Plain::open_cf_descriptors_with_ttl(options, name.path(), list, ttl(0))?;
-            opened_with(db, families, handles)
+            opened_with(opening, db, families, handles)
         })
     }
     fn rocksdb_open_for_read_only_column_families(
@@ -126,10 +132,11 @@ exports! {
         errptr: ErrPtr,
     ) -> Option<Box<rocksdb_t>> {
         errptr.run(|| {
-            let (options, families) = (&given(options)?.options, (len, names, family_options));
+            let (opening, families) = (Opening::new(options)?, (len, names, family_options));
+            let options = &opening.options;
             let (list, refuse_logs) = (family_list(families)?, error_if_wal_file_exists != 0);
             let db = Plain::open_cf_descriptors_read_only(options, name.path(), list, refuse_logs)?;
-            opened_with(db, families, handles)
+            opened_with(opening, db, families, handles)
         })
     }
     fn rocksdb_open_as_secondary_column_families(
@@ -138,11 +145,12 @@ exports! {
         handles: Out<Option<Box<rocksdb_column_family_handle_t>>>, errptr: ErrPtr,
     ) -> Option<Box<rocksdb_t>> {
         errptr.run(|| {
-            let (options, families) = (&given(options)?.options, (len, names, family_options));
+            let (opening, families) = (Opening::new(options)?, (len, names, family_options));
+            let options = &opening.options;
             let (list, name) = (family_list(families)?, name.path());
             let secondary = secondary.path();
             let db = Plain::open_cf_descriptors_as_secondary(options, name, secondary, list)?;
-            opened_with(db, families, handles)
+            opened_with(opening, db, families, handles)
         })
     }
     fn rocksdb_close(db: Option<&'static rocksdb_t>) {

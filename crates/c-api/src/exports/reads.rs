@@ -11,8 +11,26 @@ use libc::c_char;
 use std::sync::Arc;
 use whitewater::{DBPinnableSlice, ReadOptions};
 
-/// A value. It keeps its database open.
-pub struct rocksdb_pinnableslice_t(pub(crate) Held<DBPinnableSlice<'static>>);
+/// A value. One that was read from a database keeps that open.
+pub struct rocksdb_pinnableslice_t(Value);
+
+enum Value {
+    Pinned(Held<DBPinnableSlice<'static>>),
+    Copied(Vec<u8>),
+}
+
+impl rocksdb_pinnableslice_t {
+    pub(crate) fn copied(value: Vec<u8>) -> Self {
+        rocksdb_pinnableslice_t(Value::Copied(value))
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        match &self.0 {
+            Value::Pinned(value) => value.get(),
+            Value::Copied(value) => value,
+        }
+    }
+}
 
 type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
 type Options<'a> = Option<&'a rocksdb_readoptions_t>;
@@ -32,7 +50,9 @@ pub(crate) fn pinned<O: std::any::Any>(
         Err(e) => Err(Some(e)),
     });
     match found {
-        Ok(value) => Ok(Some(Box::new(rocksdb_pinnableslice_t(value)))),
+        Ok(value) => Ok(Some(Box::new(rocksdb_pinnableslice_t(Value::Pinned(
+            value,
+        ))))),
         Err(None) => Ok(None),
         Err(Some(e)) => Err(e),
     }
@@ -145,7 +165,7 @@ exports! {
     fn rocksdb_pinnableslice_value(
         value: Option<&rocksdb_pinnableslice_t>, len: Out<usize>,
     ) -> *const c_char {
-        lent(value.map(|value| &**value.0.get()), len)
+        lent(value.map(rocksdb_pinnableslice_t::bytes), len)
     }
     fn rocksdb_multi_get(
         db: Option<&rocksdb_t>, options: Options<'_>, num: usize, keys: List<Bytes>,

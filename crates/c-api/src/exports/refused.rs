@@ -4,10 +4,17 @@
 use super::batches::rocksdb_writebatch_t;
 use super::indexed_batches::rocksdb_writebatch_wi_t;
 use crate::border::{Bytes, ErrPtr, List, Nothing, Out, Text, error, exports};
+use crate::callbacks::{Deleted, DeletedCf, Put, PutCf, State};
 use crate::db::rocksdb_t;
 use crate::families::rocksdb_column_family_handle_t;
+use crate::listeners::{
+    rocksdb_compactionjobinfo_t, rocksdb_memtableinfo_t, rocksdb_status_ptr_t,
+    rocksdb_subcompactionjobinfo_t,
+};
 use crate::options::{
-    rocksdb_lru_cache_options_t, rocksdb_options_t, rocksdb_readoptions_t, rocksdb_writeoptions_t,
+    rocksdb_cache_t, rocksdb_hyper_clock_cache_options_t, rocksdb_lru_cache_options_t,
+    rocksdb_options_t, rocksdb_readoptions_t, rocksdb_write_buffer_manager_t,
+    rocksdb_writeoptions_t,
 };
 use crate::transaction::rocksdb_transaction_t;
 use libc::c_char;
@@ -16,6 +23,7 @@ use whitewater::{Error, ErrorKind};
 /// An allocator; there are none to choose.
 pub struct rocksdb_memory_allocator_t(());
 
+type TimestampSize = extern "C" fn(State, u32) -> usize;
 type Db<'a> = Option<&'a rocksdb_t>;
 type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
 type Reads<'a> = Option<&'a rocksdb_readoptions_t>;
@@ -25,12 +33,12 @@ fn refusal(function: &str) -> Error {
     error(ErrorKind::NotSupported, function)
 }
 
-fn refuse<R: Nothing>(function: &str, errptr: ErrPtr) -> R {
+pub(super) fn refuse<R: Nothing>(function: &str, errptr: ErrPtr) -> R {
     errptr.run(|| Err(refusal(function)))
 }
 
 /// Refuses where C is told of no errors: on standard error, as there is no other place.
-fn refuse_aloud(function: &str) {
+pub(super) fn refuse_aloud(function: &str) {
     eprintln!("{}", refusal(function));
 }
 
@@ -41,7 +49,64 @@ fn refuse_each(function: &str, len: usize, errs: Out<*mut c_char>, values: Out<*
     }
 }
 
+/// Declares functions that refuse aloud.
+macro_rules! refused {
+    ($($name:ident($($arg:ident: $ty:ty),*) $(-> $ret:ty)?;)*) => {
+        $crate::border::exports! {$(
+            fn $name($($arg: $ty),*) $(-> $ret)? {
+                $crate::exports::refused::refuse_aloud(stringify!($name));
+                $crate::border::Nothing::nothing()
+            }
+        )*}
+    };
+}
+pub(super) use refused;
+
+refused! {
+    rocksdb_cache_get_occupancy_count(_cache: Option<&rocksdb_cache_t>) -> usize;
+    rocksdb_cache_get_table_address_count(_cache: Option<&rocksdb_cache_t>) -> usize;
+    rocksdb_hyper_clock_cache_options_set_memory_allocator(
+        _options: Option<&rocksdb_hyper_clock_cache_options_t>,
+        _allocator: Option<&rocksdb_memory_allocator_t>
+    );
+    rocksdb_memtableinfo_earliest_seqno(_info: Option<&rocksdb_memtableinfo_t>) -> u64;
+    rocksdb_memtableinfo_first_seqno(_info: Option<&rocksdb_memtableinfo_t>) -> u64;
+    rocksdb_compactionjobinfo_num_input_files_at_output_level(
+        _info: Option<&rocksdb_compactionjobinfo_t>
+    ) -> usize;
+    rocksdb_subcompactionjobinfo_thread_id(
+        _info: Option<&rocksdb_subcompactionjobinfo_t>
+    ) -> u64;
+    rocksdb_reset_status(_status: Option<&rocksdb_status_ptr_t>);
+    rocksdb_write_buffer_manager_dummy_entries_in_cache_usage(
+        _manager: Option<&rocksdb_write_buffer_manager_t>
+    ) -> usize;
+    rocksdb_write_buffer_manager_mutable_memtable_memory_usage(
+        _manager: Option<&rocksdb_write_buffer_manager_t>
+    ) -> usize;
+    rocksdb_writebatch_iterate_ld(
+        _batch: Option<&rocksdb_writebatch_t>, _state: State, _put: Put, _deleted: Deleted,
+        _log_data: Deleted
+    );
+    rocksdb_writebatch_iterate_cf_ld(
+        _batch: Option<&rocksdb_writebatch_t>, _state: State, _put: PutCf, _deleted: DeletedCf,
+        _merge: PutCf, _log_data: Deleted
+    );
+}
+
 exports! {
+    fn rocksdb_writebatch_update_timestamps(
+        _batch: Option<&rocksdb_writebatch_t>, _ts: Bytes, _tslen: usize, _state: State,
+        _size_of: TimestampSize, errptr: ErrPtr,
+    ) {
+        refuse("rocksdb_writebatch_update_timestamps", errptr)
+    }
+    fn rocksdb_writebatch_wi_update_timestamps(
+        _batch: Option<&rocksdb_writebatch_wi_t>, _ts: Bytes, _tslen: usize, _state: State,
+        _size_of: TimestampSize, errptr: ErrPtr,
+    ) {
+        refuse("rocksdb_writebatch_wi_update_timestamps", errptr)
+    }
     fn rocksdb_jemalloc_nodump_allocator_create(
         errptr: ErrPtr,
     ) -> Option<Box<rocksdb_memory_allocator_t>> {

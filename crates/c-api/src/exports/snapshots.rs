@@ -1,7 +1,7 @@
 //! Snapshots.
 
 use crate::border::exports;
-use crate::db::{Db, on_db, open, rocksdb_t};
+use crate::db::{Db, on_db, open, rocksdb_t, rocksdb_transactiondb_t};
 use crate::held::Held;
 use crate::snapshot::{Moment, rocksdb_snapshot_t};
 
@@ -21,12 +21,12 @@ exports! {
         _db: Option<&rocksdb_t>, _snapshot: Option<Box<rocksdb_snapshot_t>>,
     ) {}
     fn rocksdb_transactiondb_create_snapshot(
-        db: Option<&rocksdb_t>,
+        db: Option<&rocksdb_transactiondb_t>,
     ) -> Option<Box<rocksdb_snapshot_t>> {
         rocksdb_create_snapshot(db)
     }
     fn rocksdb_transactiondb_release_snapshot(
-        _db: Option<&rocksdb_t>, _snapshot: Option<Box<rocksdb_snapshot_t>>,
+        _db: Option<&rocksdb_transactiondb_t>, _snapshot: Option<Box<rocksdb_snapshot_t>>,
     ) {}
     fn rocksdb_snapshot_get_sequence_number(snapshot: Option<&rocksdb_snapshot_t>) -> u64 {
         let snapshot = snapshot.and_then(|snapshot| snapshot.0.as_ref());

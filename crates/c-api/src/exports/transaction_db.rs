@@ -10,7 +10,7 @@ use super::{family_list, put_handles};
 use crate::border::{
     Bytes, ErrPtr, List, Out, Result, Text, array, error, exports, given, optional, strings,
 };
-use crate::db::{Db, Open, Pessimistic, open, rocksdb_t};
+use crate::db::{Db, Open, Opening, Pessimistic, open, rocksdb_t, rocksdb_transactiondb_t};
 use crate::families::{family, rocksdb_column_family_handle_t};
 use crate::held::Held;
 use crate::iterator::{Cursor, rocksdb_iterator_t};
@@ -24,7 +24,7 @@ use whitewater::{ErrorKind, TransactionDBOptions, TransactionOptions, WriteBatch
 pub type rocksdb_transactiondb_options_t = Built<TransactionDBOptions>;
 pub type rocksdb_transaction_options_t = Built<TransactionOptions>;
 
-type Database<'a> = Option<&'a rocksdb_t>;
+type Database<'a> = Option<&'a rocksdb_transactiondb_t>;
 type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
 type Reads<'a> = Option<&'a rocksdb_readoptions_t>;
 type Writes<'a> = Option<&'a rocksdb_writeoptions_t>;
@@ -113,11 +113,11 @@ exports! {
     fn rocksdb_transactiondb_open(
         options: Option<&rocksdb_options_t>,
         txn_options: Option<&rocksdb_transactiondb_options_t>, name: Text, errptr: ErrPtr,
-    ) -> Option<Box<rocksdb_t>> {
+    ) -> Option<Box<rocksdb_transactiondb_t>> {
         errptr.run(|| {
-            let (options, txn_options) = (&given(options)?.options, &given(txn_options)?.options);
-            let db = Pessimistic::open(options, txn_options, name.path())?;
-            Ok(Some(rocksdb_t::new(Db::Pessimistic(db))))
+            let (opening, txn_options) = (Opening::new(options)?, &given(txn_options)?.options);
+            let db = Pessimistic::open(&opening.options, txn_options, name.path())?;
+            Ok(Some(opening.opened(Db::Pessimistic(db))))
         })
     }
     fn rocksdb_transactiondb_open_column_families(
@@ -125,18 +125,19 @@ exports! {
         txn_options: Option<&rocksdb_transactiondb_options_t>, name: Text, len: i32,
         names: List<Text>, family_options: List<Option<&'static rocksdb_options_t>>,
         handles: Out<Option<Box<rocksdb_column_family_handle_t>>>, errptr: ErrPtr,
-    ) -> Option<Box<rocksdb_t>> {
+    ) -> Option<Box<rocksdb_transactiondb_t>> {
         errptr.run(|| {
-            let (options, txn_options) = (&given(options)?.options, &given(txn_options)?.options);
+            let (opening, txn_options) = (Opening::new(options)?, &given(txn_options)?.options);
+            let options = &opening.options;
             let families = (len, names, family_options);
             let (path, list) = (name.path(), family_list(families)?);
             let db = Pessimistic::open_cf_descriptors(options, txn_options, path, list)?;
-            let db = rocksdb_t::new(Db::Pessimistic(db));
+            let db = opening.opened(Db::Pessimistic(db));
             put_handles(&*db.slot.open()?, families, handles)?;
             Ok(Some(db))
         })
     }
-    fn rocksdb_transactiondb_close(db: Option<&'static rocksdb_t>) {
+    fn rocksdb_transactiondb_close(db: Option<&'static rocksdb_transactiondb_t>) {
         if let Some(db) = db {
             db.close();
         }

@@ -269,4 +269,33 @@ exports! {
     ) -> Option<Box<rocksdb_iterator_t>> {
         create(txn, options, Some(handle)).ok().flatten()
     }
+    fn rocksdb_transaction_multi_get_for_update(
+        txn: Transaction<'_>, options: Options<'_>, num: usize, keys: List<Bytes>,
+        lengths: List<usize>, values: Out<*mut c_char>, value_lengths: Out<usize>,
+        errs: Out<*mut c_char>,
+    ) {
+        let get = || {
+            let (options, keys) = (read_options(options)?, strings(keys, lengths, num));
+            Ok(on_txn!(of(txn)?, txn => {
+                keys.map(|key| txn.get_for_update_opt(key, true, options)).collect()
+            }))
+        };
+        let found = get().unwrap_or_else(|e| all_fail(num, &e));
+        put_values(found, values, value_lengths, errs);
+    }
+    fn rocksdb_transaction_multi_get_for_update_cf(
+        txn: Transaction<'_>, options: Options<'_>, families: List<Handle<'static>>, num: usize,
+        keys: List<Bytes>, lengths: List<usize>, values: Out<*mut c_char>,
+        value_lengths: Out<usize>, errs: Out<*mut c_char>,
+    ) {
+        let get = || {
+            let keys = with_families(families, strings(keys, lengths, num))?.into_iter();
+            let options = read_options(options)?;
+            Ok(on_txn!(of(txn)?, txn => {
+                keys.map(|(cf, key)| txn.get_for_update_cf_opt(cf, key, true, options)).collect()
+            }))
+        };
+        let found = get().unwrap_or_else(|e| all_fail(num, &e));
+        put_values(found, values, value_lengths, errs);
+    }
 }

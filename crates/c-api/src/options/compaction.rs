@@ -41,7 +41,23 @@ fields! { rocksdb_universal_compaction_options_t {
         get rocksdb_universal_compaction_options_get_stop_style;
 }}
 
+/// Options of FIFO compaction that are not built: `open` refuses others than 0 by name.
+pub(super) const FIFO_OFF: [&str; 3] = [
+    "allow_compaction",
+    "max_data_files_size",
+    "use_kv_ratio_compaction",
+];
+
 fields! { rocksdb_fifo_compaction_options_t {
+    "allow_compaction": u8 = 0, |_o, _v| (),
+        set rocksdb_fifo_compaction_options_set_allow_compaction,
+        get rocksdb_fifo_compaction_options_get_allow_compaction;
+    "max_data_files_size": u64 = 0, |_o, _v| (),
+        set rocksdb_fifo_compaction_options_set_max_data_files_size,
+        get rocksdb_fifo_compaction_options_get_max_data_files_size;
+    "use_kv_ratio_compaction": u8 = 0, |_o, _v| (),
+        set rocksdb_fifo_compaction_options_set_use_kv_ratio_compaction,
+        get rocksdb_fifo_compaction_options_get_use_kv_ratio_compaction;
     "max_table_files_size": u64 = 1 << 30, |o, v| o.set_max_table_files_size(v),
         set rocksdb_fifo_compaction_options_set_max_table_files_size,
         get rocksdb_fifo_compaction_options_get_max_table_files_size;

@@ -5,20 +5,46 @@ use super::{
     rocksdb_dbpath_t, rocksdb_env_t, rocksdb_fifo_compaction_options_t, rocksdb_options_t,
     rocksdb_universal_compaction_options_t,
 };
-use crate::border::{ErrPtr, List, Out, Text, exports, given, optional};
+use crate::border::{ErrPtr, List, Text, exports, given};
 use crate::callbacks::{
     rocksdb_compactionfilter_t, rocksdb_compactionfilterfactory_t, rocksdb_comparator_t,
     rocksdb_mergeoperator_t, rocksdb_slicetransform_t,
 };
+use crate::options::compaction::FIFO_OFF;
 use crate::options::tables::FIXED;
 use crate::options::values::{COMPRESSION, Form};
-use libc::c_char;
 use whitewater::{
-    Error, KeyEncodingType, MemtableFactory, MergeOperands, Options, PlainTableFactoryOptions,
+    Error, FileChecksum, KeyEncodingType, MemtableFactory, MergeOperands, Options,
+    PlainTableFactoryOptions,
 };
 
-/// A rate limiter: its rate and period, and its fairness. What it does is the database's.
-pub struct rocksdb_ratelimiter_t(i64, i64, i32);
+/// A rate limiter. What it does is the database's.
+pub struct rocksdb_ratelimiter_t {
+    rate: i64,
+    period_us: i64,
+    fairness: i32,
+    auto_tuned: bool,
+    mode: i32,
+}
+
+/// RocksDB's `kWritesOnly`, the one mode that is built.
+const WRITES_ONLY: i32 = 1;
+
+/// What divides tables by key; there is none to make.
+pub struct rocksdb_sst_partitioner_factory_t(());
+
+/// What adds properties to tables; there is none to make.
+pub struct rocksdb_table_properties_collector_factory_t(());
+
+/// Has `open` refuse the option `name`, unless it has RocksDB's default.
+fn fixed(options: &mut Options, name: &str, is_default: bool) {
+    if !is_default {
+        options.refuse_by_name(name, Error::not_supported(format_args!("option {name}")));
+    }
+}
+
+/// A kind of checksums of whole files.
+pub struct rocksdb_file_checksum_gen_factory_t(FileChecksum);
 
 /// Calls `set` with the options.
 pub(super) fn with(options: Option<&mut rocksdb_options_t>, set: impl FnOnce(&mut Options)) {
@@ -107,10 +133,6 @@ exports! {
             with(options, |options| options.set_env(&env.options));
         }
     }
-    // A logger that is not null cannot be made yet.
-    fn rocksdb_options_set_info_log(
-        _options: Option<&mut rocksdb_options_t>, _logger: Option<&rocksdb_env_t>,
-    ) {}
     fn rocksdb_options_set_db_log_dir(options: Option<&mut rocksdb_options_t>, dir: Text) {
         with(options, |options| options.set_db_log_dir(dir.path()));
     }
@@ -146,10 +168,7 @@ exports! {
             with(options, |options| {
                 options.set_block_based_table_factory(&table.options);
                 for (name, default) in FIXED {
-                    if table.kept(name, default) != default {
-                        let refusal = Error::not_supported(format_args!("option {name}"));
-                        options.refuse_by_name(name, refusal);
-                    }
+                    fixed(options, name, table.kept(name, default) == default);
                 }
             });
         }
@@ -270,21 +289,108 @@ exports! {
         options: Option<&mut rocksdb_options_t>, fifo: Option<&rocksdb_fifo_compaction_options_t>,
     ) {
         if let Some(fifo) = fifo {
-            with(options, |options| options.set_fifo_compaction_options(&fifo.options));
+            with(options, |options| {
+                options.set_fifo_compaction_options(&fifo.options);
+                for name in FIFO_OFF {
+                    fixed(options, name, fifo.kept(name, 0u64) == 0);
+                }
+            });
         }
     }
     fn rocksdb_ratelimiter_create(
         rate: i64, period_us: i64, fairness: i32,
     ) -> Option<Box<rocksdb_ratelimiter_t>> {
-        Some(Box::new(rocksdb_ratelimiter_t(rate, period_us, fairness)))
+        rocksdb_ratelimiter_create_with_mode(rate, period_us, fairness, WRITES_ONLY, false)
+    }
+    fn rocksdb_ratelimiter_create_auto_tuned(
+        rate: i64, period_us: i64, fairness: i32,
+    ) -> Option<Box<rocksdb_ratelimiter_t>> {
+        rocksdb_ratelimiter_create_with_mode(rate, period_us, fairness, WRITES_ONLY, true)
+    }
+    fn rocksdb_ratelimiter_create_with_mode(
+        rate: i64, period_us: i64, fairness: i32, mode: i32, auto_tuned: bool,
+    ) -> Option<Box<rocksdb_ratelimiter_t>> {
+        let limiter = rocksdb_ratelimiter_t { rate, period_us, fairness, auto_tuned, mode };
+        Some(Box::new(limiter))
     }
     fn rocksdb_ratelimiter_destroy(_limiter: Option<Box<rocksdb_ratelimiter_t>>) {}
     fn rocksdb_options_set_ratelimiter(
         options: Option<&mut rocksdb_options_t>, limiter: Option<&rocksdb_ratelimiter_t>,
     ) {
-        if let Some(rocksdb_ratelimiter_t(rate, period_us, fairness)) = limiter {
-            with(options, |options| options.set_ratelimiter(*rate, *period_us, *fairness));
+        let Some(limiter) = limiter else { return };
+        let rocksdb_ratelimiter_t { rate, period_us, fairness, auto_tuned, mode } = *limiter;
+        with(options, |options| match (mode, auto_tuned) {
+            (WRITES_ONLY, false) => options.set_ratelimiter(rate, period_us, fairness),
+            (WRITES_ONLY, true) => options.set_auto_tuned_ratelimiter(rate, period_us, fairness),
+            _ => {
+                let text = "option rate_limiter: a mode other than kWritesOnly";
+                options.refuse_by_name("rate_limiter", Error::not_supported(text));
+            }
+        });
+    }
+    fn rocksdb_file_checksum_gen_crc32c_factory_create(
+    ) -> Option<Box<rocksdb_file_checksum_gen_factory_t>> {
+        Some(Box::new(rocksdb_file_checksum_gen_factory_t(FileChecksum::Crc32c)))
+    }
+    fn rocksdb_file_checksum_gen_factory_destroy(
+        _factory: Option<Box<rocksdb_file_checksum_gen_factory_t>>,
+    ) {}
+    fn rocksdb_options_set_file_checksum_gen_factory(
+        options: Option<&mut rocksdb_options_t>,
+        factory: Option<&rocksdb_file_checksum_gen_factory_t>,
+    ) {
+        if let Some(factory) = factory {
+            with(options, |options| options.set_file_checksum(factory.0));
         }
+    }
+    fn rocksdb_sst_partitioner_fixed_prefix_factory_create(
+        _len: usize,
+    ) -> Option<Box<rocksdb_sst_partitioner_factory_t>> {
+        Some(Box::new(rocksdb_sst_partitioner_factory_t(())))
+    }
+    fn rocksdb_sst_partitioner_factory_destroy(
+        _factory: Option<Box<rocksdb_sst_partitioner_factory_t>>,
+    ) {}
+    fn rocksdb_options_set_sst_partitioner_factory(
+        options: Option<&mut rocksdb_options_t>,
+        factory: Option<&rocksdb_sst_partitioner_factory_t>,
+    ) {
+        with(options, |options| fixed(options, "sst_partitioner_factory", factory.is_none()));
+    }
+    fn rocksdb_table_properties_collector_factory_destroy(
+        _factory: Option<Box<rocksdb_table_properties_collector_factory_t>>,
+    ) {}
+    fn rocksdb_options_add_table_properties_collector_factory(
+        options: Option<&mut rocksdb_options_t>,
+        _factory: Option<&rocksdb_table_properties_collector_factory_t>,
+    ) {
+        with(options, |options| fixed(options, "table_properties_collector_factories", false));
+    }
+    fn rocksdb_options_set_cf_paths(
+        options: Option<&mut rocksdb_options_t>, paths: List<Option<&'static rocksdb_dbpath_t>>,
+        len: usize,
+    ) {
+        let paths: Vec<_> = paths.of(len).iter().flatten().map(|path| path.0.clone()).collect();
+        with(options, |options| options.set_cf_paths(&paths));
+    }
+    fn rocksdb_options_add_compact_on_deletion_collector_factory_del_ratio(
+        options: Option<&mut rocksdb_options_t>, window: usize, deletions: usize, ratio: f64,
+    ) {
+        with(options, |options| {
+            options.add_compact_on_deletion_collector_factory(window, deletions, ratio);
+        });
+    }
+    fn rocksdb_options_add_compact_on_deletion_collector_factory_min_file_size(
+        options: Option<&mut rocksdb_options_t>, window: usize, deletions: usize, ratio: f64,
+        min_file_size: u64,
+    ) {
+        with(options, |options| {
+            options.add_compact_on_deletion_collector_factory(window, deletions, ratio);
+            if min_file_size != 0 {
+                let text = "option compact_on_deletion: min_file_size";
+                options.refuse_by_name("compact_on_deletion", Error::not_supported(text));
+            }
+        });
     }
     fn rocksdb_options_add_compact_on_deletion_collector_factory(
         options: Option<&mut rocksdb_options_t>, window: usize, deletions: usize,
@@ -292,13 +398,6 @@ exports! {
         with(options, |options| {
             options.add_compact_on_deletion_collector_factory(window, deletions, 0.0);
         });
-    }
-    fn rocksdb_options_enable_statistics(options: Option<&mut rocksdb_options_t>) {
-        with(options, Options::enable_statistics);
-    }
-    fn rocksdb_options_statistics_get_string(options: Option<&rocksdb_options_t>) -> *mut c_char {
-        let text = options.and_then(|options| options.options.get_statistics());
-        optional(text, Out::none())
     }
     fn rocksdb_get_options_from_string(
         base: Option<&rocksdb_options_t>, text: Text, new: Option<&mut rocksdb_options_t>,

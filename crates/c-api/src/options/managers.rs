@@ -8,7 +8,10 @@ use crate::border::exports;
 use whitewater::{Cache, SstFileManager, WriteBufferManager};
 
 /// A limit to the memory of memtables.
-pub struct rocksdb_write_buffer_manager_t(WriteBufferManager);
+pub struct rocksdb_write_buffer_manager_t {
+    manager: WriteBufferManager,
+    costs_to_cache: bool,
+}
 
 /// A limit to the space of tables, and to the rate of their deletion.
 pub struct rocksdb_sst_file_manager_t(SstFileManager);
@@ -28,6 +31,8 @@ type Manager<'a> = Option<&'a rocksdb_sst_file_manager_t>;
 fields! { rocksdb_hyper_clock_cache_options_t {
     "capacity": usize = 0, |o, v| o.capacity = v,
         set rocksdb_hyper_clock_cache_options_set_capacity;
+    "num_shard_bits": i32 = -1, |_o, _v| (),
+        set rocksdb_hyper_clock_cache_options_set_num_shard_bits;
     "estimated_entry_charge": usize = 0, |o, v| o.charge = v,
         set rocksdb_hyper_clock_cache_options_set_estimated_entry_charge;
 }}
@@ -57,7 +62,7 @@ exports! {
         size: usize, allow_stall: bool,
     ) -> Option<Box<rocksdb_write_buffer_manager_t>> {
         let manager = WriteBufferManager::new_write_buffer_manager(size, allow_stall);
-        Some(Box::new(rocksdb_write_buffer_manager_t(manager)))
+        Some(Box::new(rocksdb_write_buffer_manager_t { manager, costs_to_cache: false }))
     }
     fn rocksdb_write_buffer_manager_create_with_cache(
         size: usize, cache: Option<&rocksdb_cache_t>, allow_stall: bool,
@@ -65,35 +70,38 @@ exports! {
         let cache = cache?.options.clone();
         let manager =
             WriteBufferManager::new_write_buffer_manager_with_cache(size, allow_stall, cache);
-        Some(Box::new(rocksdb_write_buffer_manager_t(manager)))
+        Some(Box::new(rocksdb_write_buffer_manager_t { manager, costs_to_cache: true }))
     }
     fn rocksdb_write_buffer_manager_destroy(
         _manager: Option<Box<rocksdb_write_buffer_manager_t>>,
     ) {}
     fn rocksdb_write_buffer_manager_enabled(manager: Budget<'_>) -> bool {
-        manager.is_some_and(|manager| manager.0.enabled())
+        manager.is_some_and(|manager| manager.manager.enabled())
+    }
+    fn rocksdb_write_buffer_manager_cost_to_cache(manager: Budget<'_>) -> bool {
+        manager.is_some_and(|manager| manager.costs_to_cache)
     }
     fn rocksdb_write_buffer_manager_memory_usage(manager: Budget<'_>) -> usize {
-        manager.map_or(0, |manager| manager.0.get_usage())
+        manager.map_or(0, |manager| manager.manager.get_usage())
     }
     fn rocksdb_write_buffer_manager_buffer_size(manager: Budget<'_>) -> usize {
-        manager.map_or(0, |manager| manager.0.get_buffer_size())
+        manager.map_or(0, |manager| manager.manager.get_buffer_size())
     }
     fn rocksdb_write_buffer_manager_set_buffer_size(manager: Budget<'_>, size: usize) {
         if let Some(manager) = manager {
-            manager.0.set_buffer_size(size);
+            manager.manager.set_buffer_size(size);
         }
     }
     fn rocksdb_write_buffer_manager_set_allow_stall(manager: Budget<'_>, allow: bool) {
         if let Some(manager) = manager {
-            manager.0.set_allow_stall(allow);
+            manager.manager.set_allow_stall(allow);
         }
     }
     fn rocksdb_options_set_write_buffer_manager(
         options: Option<&mut rocksdb_options_t>, manager: Budget<'_>,
     ) {
         if let Some(manager) = manager {
-            with(options, |options| options.set_write_buffer_manager(&manager.0));
+            with(options, |options| options.set_write_buffer_manager(&manager.manager));
         }
     }
 

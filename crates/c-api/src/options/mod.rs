@@ -3,19 +3,27 @@
 //! * `values`: how they are passed; `table`: those of databases and column families that are one
 //!   value, `database`: the others, `presets`; `per_call`: those of reads, writes, flushes and
 //!   compactions; `tables`: those of tables and caches; `compaction`: those of compaction styles;
-//!   `load`: those in files; `managers`: what databases share.
+//!   `load`: those in files; `managers`: what databases share; `loggers`, `statistics`.
 
 mod compaction;
 mod database;
 mod load;
+mod loggers;
 mod managers;
 mod per_call;
 mod presets;
+mod statistics;
 mod table;
 mod tables;
 pub(crate) mod values;
 
 pub use compaction::{rocksdb_fifo_compaction_options_t, rocksdb_universal_compaction_options_t};
+pub use database::{
+    rocksdb_file_checksum_gen_factory_t, rocksdb_sst_partitioner_factory_t,
+    rocksdb_table_properties_collector_factory_t,
+};
+pub use loggers::rocksdb_logger_t;
+pub use managers::{rocksdb_hyper_clock_cache_options_t, rocksdb_write_buffer_manager_t};
 pub use per_call::{
     rocksdb_compactoptions_t, rocksdb_flushoptions_t, rocksdb_ingestexternalfileoptions_t,
     rocksdb_readoptions_t, rocksdb_writeoptions_t,
@@ -26,6 +34,7 @@ pub use tables::{
     rocksdb_lru_cache_options_t,
 };
 
+use crate::listeners::rocksdb_eventlistener_t;
 use std::collections::BTreeMap;
 use whitewater::Options;
 
@@ -35,12 +44,25 @@ pub struct rocksdb_options_t {
     pub(crate) options: Options,
     /// What was set by name, for the getters: the engine has no place for what it refuses.
     given: BTreeMap<&'static str, String>,
+    /// Each database has its own of each, made when it is opened.
+    listeners: Vec<rocksdb_eventlistener_t>,
 }
 
 impl rocksdb_options_t {
     pub(crate) fn new(options: Options) -> Self {
-        let given = BTreeMap::new();
-        rocksdb_options_t { options, given }
+        rocksdb_options_t {
+            options,
+            given: BTreeMap::new(),
+            listeners: Vec::new(),
+        }
+    }
+
+    pub(crate) fn add_listener(&mut self, listener: rocksdb_eventlistener_t) {
+        self.listeners.push(listener);
+    }
+
+    pub(crate) fn listeners(&self) -> &[rocksdb_eventlistener_t] {
+        &self.listeners
     }
 
     /// Sets an option by RocksDB's name; one with a dot is a part of another.
@@ -62,6 +84,11 @@ impl rocksdb_options_t {
         parts
             .find(|(name, _)| *name == part)
             .map(|(_, text)| text.to_owned())
+    }
+
+    /// Keeps what a getter returns.
+    fn keep(&mut self, name: &'static str, text: String) {
+        self.given.insert(name, text);
     }
 
     /// Changes several options at once.

@@ -105,6 +105,8 @@ fields! { rocksdb_readoptions_t {
         set rocksdb_readoptions_set_deadline, get rocksdb_readoptions_get_deadline;
     "io_timeout": u64 = 0, |o, v| o.options.set_io_timeout(v),
         set rocksdb_readoptions_set_io_timeout, get rocksdb_readoptions_get_io_timeout;
+    "auto_readahead_size": u8 = 1, |o, v| o.options.set_auto_readahead_size(v != 0),
+        set rocksdb_readoptions_set_auto_readahead_size;
     "async_io": u8 = 0, |o, v| o.options.set_async_io(v != 0),
         set rocksdb_readoptions_set_async_io, get rocksdb_readoptions_get_async_io;
 }}
@@ -143,6 +145,17 @@ fields! { rocksdb_compactoptions_t {
         get rocksdb_compactoptions_get_bottommost_level_compaction;
     "change_level": u8 = 0, |o, v| o.set_change_level(v != 0),
         set rocksdb_compactoptions_set_change_level, get rocksdb_compactoptions_get_change_level;
+    // Hints: parts are as many as the database's option says, and a flush that a compaction begins
+    // with holds no writer back.
+    "allow_write_stall": u8 = 0, |_o, _v| (),
+        set rocksdb_compactoptions_set_allow_write_stall,
+        get rocksdb_compactoptions_get_allow_write_stall;
+    "max_subcompactions": i32 = 0, |_o, _v| (),
+        set rocksdb_compactoptions_set_max_subcompactions,
+        get rocksdb_compactoptions_get_max_subcompactions;
+    "target_path_id": i32 = 0, |o, v| o.set_target_path_id(u32::try_from(v).unwrap_or(u32::MAX)),
+        set rocksdb_compactoptions_set_target_path_id,
+        get rocksdb_compactoptions_get_target_path_id;
     "target_level": i32 = -1, |o, v| o.set_target_level(v),
         set rocksdb_compactoptions_set_target_level, get rocksdb_compactoptions_get_target_level;
 }}
@@ -156,6 +169,8 @@ fields! { rocksdb_ingestexternalfileoptions_t {
         set rocksdb_ingestexternalfileoptions_set_allow_global_seqno;
     "allow_blocking_flush": u8 = 1, |o, v| o.set_allow_blocking_flush(v != 0),
         set rocksdb_ingestexternalfileoptions_set_allow_blocking_flush;
+    "fail_if_not_bottommost_level": u8 = 0, |_o, _v| (),
+        set rocksdb_ingestexternalfileoptions_set_fail_if_not_bottommost_level;
     "ingest_behind": u8 = 0, |o, v| o.set_ingest_behind(v != 0),
         set rocksdb_ingestexternalfileoptions_set_ingest_behind;
 }}

@@ -2,9 +2,10 @@
 
 use super::values::{Built, fields, made};
 use crate::border::{ErrPtr, Text, exports};
+use libc::c_char;
 use whitewater::{
-    BlockBasedIndexType, BlockBasedOptions, Cache, ChecksumType, CuckooTableOptions, DBPath,
-    DataBlockIndexType, Env, Error, ErrorKind, LruCacheOptions,
+    BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, Cache, ChecksumType,
+    CuckooTableOptions, DBPath, DataBlockIndexType, Env, Error, ErrorKind, LruCacheOptions,
 };
 
 pub type rocksdb_block_based_table_options_t = Built<BlockBasedOptions>;
@@ -25,7 +26,7 @@ pub enum rocksdb_filterpolicy_t {
     Ribbon(f64, i32),
 }
 
-fn checksum(number: i8) -> ChecksumType {
+fn checksum(number: c_char) -> ChecksumType {
     match number {
         0 => ChecksumType::NoChecksum,
         2 => ChecksumType::XXHash,
@@ -44,6 +45,15 @@ fn index_type(number: i32) -> BlockBasedIndexType {
     }
 }
 
+fn tier(number: i32) -> BlockBasedTablePinningTier {
+    match number {
+        1 => BlockBasedTablePinningTier::None,
+        2 => BlockBasedTablePinningTier::FlushAndSimilar,
+        3 => BlockBasedTablePinningTier::All,
+        _ => BlockBasedTablePinningTier::Fallback,
+    }
+}
+
 fn data_block_index_type(number: i32) -> DataBlockIndexType {
     match number {
         1 => DataBlockIndexType::BinaryAndHash,
@@ -53,7 +63,10 @@ fn data_block_index_type(number: i32) -> DataBlockIndexType {
 
 /// Options of tables that change nothing here as long as they have RocksDB's defaults: `open`
 /// refuses other values by name.
-pub(super) const FIXED: [(&str, i32); 3] = [
+pub(super) const FIXED: [(&str, i32); 6] = [
+    ("block_align", 0),
+    ("index_block_search_type", 0),
+    ("separate_key_value_in_data_block", 0),
     ("block_size_deviation", 10),
     ("use_delta_encoding", 1),
     ("block_cache_compressed", 0),
@@ -88,7 +101,7 @@ made! {
 }
 
 fields! { rocksdb_block_based_table_options_t {
-    "checksum": i8 = 4, |o, v| o.set_checksum_type(checksum(v)),
+    "checksum": c_char = 4, |o, v| o.set_checksum_type(checksum(v)),
         set rocksdb_block_based_options_set_checksum;
     "block_size": usize = 4096, |o, v| o.set_block_size(v),
         set rocksdb_block_based_options_set_block_size;
@@ -125,6 +138,17 @@ fields! { rocksdb_block_based_table_options_t {
         set rocksdb_block_based_options_set_block_size_deviation;
     "use_delta_encoding": u8 = 1, |_o, _v| (),
         set rocksdb_block_based_options_set_use_delta_encoding;
+    "block_align": u8 = 0, |_o, _v| (), set rocksdb_block_based_options_set_block_align;
+    "index_block_search_type": i32 = 0, |_o, _v| (),
+        set rocksdb_block_based_options_set_index_block_search_type;
+    "separate_key_value_in_data_block": u8 = 0, |_o, _v| (),
+        set rocksdb_block_based_options_set_separate_key_value_in_data_block;
+    "top_level_index_pinning": i32 = 0, |o, v| o.set_top_level_index_pinning_tier(tier(v)),
+        set rocksdb_block_based_options_set_top_level_index_pinning_tier;
+    "partition_pinning": i32 = 0, |o, v| o.set_partition_pinning_tier(tier(v)),
+        set rocksdb_block_based_options_set_partition_pinning_tier;
+    "unpartitioned_pinning": i32 = 3, |o, v| o.set_unpartitioned_pinning_tier(tier(v)),
+        set rocksdb_block_based_options_set_unpartitioned_pinning_tier;
     "pin_top_level_index_and_filter": u8 = 1,
         |o, v| o.set_pin_top_level_index_and_filter(v != 0),
         set rocksdb_block_based_options_set_pin_top_level_index_and_filter;

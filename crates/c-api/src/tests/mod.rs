@@ -1,4 +1,8 @@
-//! What must hold however C calls.
+//! What must hold however C calls. `after_close`: what is used after its database was closed;
+//! `listeners`.
+
+mod after_close;
+mod listeners;
 
 use crate::border::testing::Place;
 use crate::border::{Bytes, ErrPtr, Out, Text, guard};
@@ -9,6 +13,7 @@ use crate::options::rocksdb_options_t;
 use crate::options::testing::*;
 use std::ffi::CString;
 use std::path::Path;
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn bytes(text: &'static str) -> (Bytes, usize) {
@@ -49,22 +54,10 @@ fn put(db: &rocksdb_t, key: &'static str, value: &'static str) -> Option<String>
 }
 
 #[test]
-fn a_closed_database_refuses_and_its_iterator_goes_on() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = open(&creating(), dir.path());
-    assert_eq!(put(db, "key", "value"), None);
-    let reads = rocksdb_readoptions_create();
-    let mut iter = rocksdb_create_iterator(Some(db), reads.as_deref());
-    rocksdb_close(Some(db));
-    rocksdb_close(Some(db));
-
-    let refusal = "Operation aborted: the database is closed";
-    assert_eq!(put(db, "key", "value").as_deref(), Some(refusal));
-    assert!(rocksdb_create_iterator(Some(db), reads.as_deref()).is_none());
-    rocksdb_iter_seek_to_first(iter.as_deref_mut());
-    assert_eq!(rocksdb_iter_valid(iter.as_deref()), 1);
-    rocksdb_iter_destroy(iter);
-    rocksdb_close(Some(open(&creating(), dir.path())));
+fn the_header_is_as_it_is_written_from_the_functions() {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/c-header");
+    let status = Command::new(script).arg("--check").status().unwrap();
+    assert!(status.success());
 }
 
 #[test]
@@ -128,8 +121,8 @@ fn destructors_run_once_when_nothing_uses_the_functions() {
     let reads = rocksdb_readoptions_create();
     let mut iter = rocksdb_create_iterator(Some(db), reads.as_deref());
     rocksdb_iter_seek_to_first(iter.as_deref_mut());
-    let len = Box::leak(Box::new(0));
-    let key = rocksdb_iter_key(iter.as_deref(), Out::testing(len));
+    let mut len = 0;
+    let key = rocksdb_iter_key(iter.as_deref(), Out::testing(&mut len));
     // SAFETY: the iterator stands on a key of one byte.
     assert_eq!(unsafe { *key } as u8, b'b');
     rocksdb_iter_destroy(iter);

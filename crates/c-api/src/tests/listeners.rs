@@ -1,0 +1,64 @@
+//! Listeners.
+
+use super::{creating, open, put};
+use crate::border::Out;
+use crate::border::testing::Place;
+use crate::callbacks::State;
+use crate::db::rocksdb_t;
+use crate::exports::testing::*;
+use crate::listeners::*;
+use crate::options::testing::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+#[test]
+fn listeners_are_told_of_flushes_with_their_database_and_are_destroyed_once() {
+    static FLUSHED: AtomicUsize = AtomicUsize::new(0);
+    static DESTROYED: AtomicUsize = AtomicUsize::new(0);
+    extern "C" fn destroy(_: State) {
+        DESTROYED.fetch_add(1, Ordering::SeqCst);
+    }
+    extern "C" fn flushed(_: State, db: &rocksdb_t, info: &rocksdb_flushjobinfo_t) {
+        let mut len = 0;
+        let name = rocksdb_flushjobinfo_cf_name(Some(info), Out::testing(&mut len));
+        // The database can be used.
+        let open = db.slot.open().is_ok();
+        if open && !name.is_null() && len == "default".len() {
+            FLUSHED.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    let listener = rocksdb_eventlistener_create(
+        State::testing(),
+        Some(destroy),
+        None,
+        Some(flushed),
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+    );
+    let mut options = creating();
+    rocksdb_options_add_eventlistener(Some(&mut options), listener);
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let dbs = dirs.each_ref().map(|dir| open(&options, dir.path()));
+    rocksdb_options_destroy(Some(options));
+    for db in dbs {
+        let (mut error, flush) = (Place::new(), rocksdb_flushoptions_create());
+        assert_eq!(put(db, "key", "value"), None);
+        rocksdb_flush(Some(db), flush.as_deref(), error.errptr());
+        assert_eq!(error.take(), None);
+        assert_eq!(DESTROYED.load(Ordering::SeqCst), 0);
+        let before = FLUSHED.load(Ordering::SeqCst);
+        // The event comes after the flush, and before closing has ended, when the database is shut.
+        while before == 0 && FLUSHED.load(Ordering::SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+        rocksdb_close(Some(db));
+    }
+    assert!(FLUSHED.load(Ordering::SeqCst) >= 1);
+    assert_eq!(DESTROYED.load(Ordering::SeqCst), 1);
+}
