@@ -21,7 +21,7 @@ pub mod benchmarks;
 mod binding;
 pub mod both;
 pub mod check;
-pub(crate) mod clock;
+pub mod clock;
 pub mod contention;
 mod counters;
 pub mod document;
