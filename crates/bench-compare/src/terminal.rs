@@ -1,0 +1,137 @@
+//! The results as text for a terminal.
+
+use std::fmt::Write as _;
+
+use whitewater_memtable_bench::table::grouped;
+
+use crate::mixes::{ALL, Mix};
+use crate::results::{Cell, MedianLatency, Results};
+use crate::sequence::PERCENTILES;
+use crate::stores::Engine;
+
+/// The titles of the columns.
+const COLUMNS: [&str; 14] = [
+    "store",
+    "ops/s",
+    "slowest .. fastest",
+    "us:",
+    "p50",
+    "p90",
+    "p99",
+    "p99.9",
+    "p99.99",
+    "max",
+    "memory",
+    "files",
+    "read",
+    "written",
+];
+/// How many of [`PERCENTILES`] have a column.
+const SHOWN: usize = 5;
+
+/// How to read the columns.
+pub const NOTES: [&str; 4] = [
+    "Medians of the rounds. Figures compare within one run only.",
+    "us: latencies in microseconds; an operation lasts from the end of the one before it.",
+    "memory: resident, in MiB, pages of mapped files included. files: their space right after, in \
+     MiB, without holes; after the load, behind a slash, when the store has settled.",
+    "read, written: MiB by calls of the system, in the background as well; writes through a mapping \
+     are not among them (the JSON file has bytes from and to the disk).",
+];
+
+type Fields = [String; COLUMNS.len()];
+
+/// All results, in one block for each number of threads and mix.
+pub fn text(results: &Results, engines: &[Engine], threads: &[usize]) -> String {
+    let mut text = String::new();
+    for &threads in threads {
+        for mix in ALL {
+            let row = results.row(engines, threads, mix);
+            let cells: Vec<_> = row.into_iter().flatten().collect();
+            if !cells.is_empty() {
+                block(&mut text, mix, threads, &cells);
+            }
+        }
+    }
+    text
+}
+
+fn block(text: &mut String, mix: &Mix, threads: usize, cells: &[&Cell]) {
+    let threads = if mix.is_queue() { 1 } else { threads };
+    let plural = if threads == 1 { "" } else { "s" };
+    let _ = writeln!(
+        text,
+        "\n{}: {}, {threads} thread{plural}",
+        mix.name, mix.about
+    );
+    let mut rows = vec![COLUMNS.map(str::to_owned)];
+    rows.extend(cells.iter().flat_map(|cell| fields(cell)));
+    let mut widths = [0; COLUMNS.len()];
+    for row in &rows {
+        for (width, field) in widths.iter_mut().zip(row) {
+            *width = field.len().max(*width);
+        }
+    }
+    for row in rows {
+        let mut line = String::new();
+        for (at, (field, width)) in row.iter().zip(widths).enumerate() {
+            let _ = match at {
+                0 | 3 => write!(line, "  {field:<width$}"),
+                _ => write!(line, "  {field:>width$}"),
+            };
+        }
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+}
+
+/// The rows of a cell: one for each kind of operation.
+fn fields(cell: &Cell) -> Vec<Fields> {
+    let medians = cell.medians();
+    let mut rows: Vec<_> = medians.latencies.iter().map(latency).collect();
+    let Some(first) = rows.first_mut() else {
+        return rows;
+    };
+    let (slowest, fastest) = medians.range;
+    first[0] = cell.engine.name().to_owned();
+    first[1] = grouped(medians.operations_per_second);
+    if cell.rounds.len() > 1 {
+        first[2] = format!("{} .. {}", grouped(slowest), grouped(fastest));
+    }
+    first[10] = mib(medians.resident);
+    first[11] = mib(medians.file_bytes);
+    if let Some(settled) = medians.settled_file_bytes {
+        first[11] = format!("{} / {}", first[11], mib(settled));
+    }
+    first[12] = mib(medians.read.0);
+    first[13] = mib(medians.written.0);
+    rows
+}
+
+fn latency(latency: &MedianLatency) -> Fields {
+    let mut fields: Fields = std::array::from_fn(|_| String::new());
+    fields[3].clone_from(&latency.operation);
+    for (at, value) in latency.percentiles.iter().take(SHOWN).enumerate() {
+        fields[4 + at] = micros(*value);
+    }
+    fields[4 + SHOWN] = micros(latency.most.1);
+    fields
+}
+
+/// A number of microseconds, with three digits or more.
+pub fn micros(value: f64) -> String {
+    match value {
+        value if value >= 100.0 => grouped(value),
+        value if value >= 10.0 => format!("{value:.1}"),
+        _ => format!("{value:.2}"),
+    }
+}
+
+/// Bytes as MiB.
+pub fn mib(bytes: f64) -> String {
+    grouped(bytes / f64::from(1 << 20))
+}
+
+/// The name of a percentile: `p99.9`.
+pub fn percentile(at: usize) -> String {
+    format!("p{}", PERCENTILES[at])
+}
