@@ -1,12 +1,11 @@
 //! YCSB's workloads over Whitewater and other embedded stores, side by side.
 //!
-//! * [`stores`]: the trait that the workloads need, and one module for each store, which says
-//!   how that store is set up and why that is fair
+//! * [`stores`]: the trait that the workloads need, and a module for each store, with its settings
 //! * [`generators`]: which record an operation asks for
 //! * [`mixes`]: the workloads; [`keys`]: what keys and values look like
-//! * [`runner`]: threads run one mix on one store; [`sequence`]: all mixes on one store, in one process
+//! * [`runner`]: threads run one mix on one store; [`sequence`]: all mixes, in one process
 //! * [`measure`]: memory, files and bytes of this process; [`group`]: a limit to its memory
-//! * [`rounds`]: a child process for each store in each round; [`results`]: the medians of the rounds
+//! * [`rounds`]: a child process for each store in each round; [`results`]: medians of rounds
 //! * [`terminal`], [`document`]: the results as a table, as JSON and as a page
 //! * [`args`]: the command line
 

@@ -35,8 +35,8 @@ pub const NOTES: [&str; 4] = [
     "us: latencies in microseconds; an operation lasts from the end of the one before it.",
     "memory: resident, in MiB, pages of mapped files included. files: their space right after, in \
      MiB, without holes; after the load, behind a slash, when the store has settled.",
-    "read, written: MiB by calls of the system, in the background as well; writes through a mapping \
-     are not among them (the JSON file has bytes from and to the disk).",
+    "read, written: MiB by calls of the system, in the background as well; writes through a \
+     mapping are not among them (the JSON file has bytes from and to the disk).",
 ];
 
 type Fields = [String; COLUMNS.len()];

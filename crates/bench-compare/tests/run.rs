@@ -10,9 +10,9 @@ use whitewater_bench_compare::stores;
 fn run(directory: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_bench-compare"))
         .args([
-            "--records=2000",
-            "--operations=1000",
-            "--pops=300",
+            "--records=500",
+            "--operations=300",
+            "--pops=100",
             "--cache-mib=8",
         ])
         .arg(format!("--directory={}", directory.display()))
@@ -56,9 +56,9 @@ fn every_store_runs_every_mix_and_leaves_nothing() {
     for result in results {
         let mix = mixes::Mix::named(result["mix"].as_str().unwrap()).unwrap();
         let expected = match mix.name {
-            mixes::LOAD => 2000,
-            _ if mix.is_queue() => 300,
-            _ => 1000,
+            mixes::LOAD => 500,
+            _ if mix.is_queue() => 100,
+            _ => 300,
         };
         let rounds = result["rounds"].as_array().unwrap();
         assert_eq!(rounds.len(), 2);

@@ -21,7 +21,10 @@ macro_rules! rocks {
         }
 
         impl super::Store for $name {
-            fn open(directory: &std::path::Path, settings: &super::Settings) -> crate::Result<Self> {
+            fn open(
+                directory: &std::path::Path,
+                settings: &super::Settings,
+            ) -> crate::Result<Self> {
                 use $package::{BlockBasedOptions, Cache, DB, DBCompressionType, Options};
                 let mut table = BlockBasedOptions::default();
                 table.set_block_cache(&Cache::new_lru_cache(settings.cache_bytes as usize));
