@@ -12,7 +12,7 @@ use crate::mixes::{ALL, Mix};
 use crate::results::{Cell, Results};
 use crate::rounds::Run;
 use crate::sequence::PERCENTILES;
-use crate::terminal::{NOTES, mib, micros, percentile};
+use crate::terminal::{NOTES, count_of_threads, mib, micros, of_threads, percentile};
 
 /// What must be known when a run begins.
 #[derive(Debug)]
@@ -159,7 +159,7 @@ impl<'a> Document<'a> {
         });
         let titles = engines.iter().map(|engine| engine.title());
         Section {
-            title: format!("Operations per second, {threads} threads"),
+            title: format!("Operations per second, {}", count_of_threads(threads)),
             about: "medians, below them the ratio to the first store".to_owned(),
             chart: Some(Chart {
                 unit: "ops/s",
@@ -185,7 +185,7 @@ impl<'a> Document<'a> {
         let rest = ["max", "memory MiB", "files MiB", "read MiB", "written MiB"];
         columns.extend(rest.map(str::to_owned));
         Some(Section {
-            title: format!("{}, {threads} threads", mix.name),
+            title: format!("{}, {}", mix.name, of_threads(mix, threads)),
             about: mix.about.to_owned(),
             lines: vec![latency_chart(&cells), time_chart(&cells)],
             columns,

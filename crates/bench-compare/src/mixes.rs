@@ -180,7 +180,7 @@ pub const ALL: &[Mix] = &[
     ),
     mix(
         "pop",
-        "takes the first record, one thread",
+        "takes the first record again and again",
         Distribution::Uniform,
         &[(Operation::Pop, 100)],
     ),

@@ -9,6 +9,7 @@ use crate::group::{self, Limit};
 use crate::results::Results;
 use crate::sequence::{self, Measured, Task, Work};
 use crate::stores::Engine;
+use crate::terminal::count_of_threads;
 use crate::{Failure, Result, fail};
 
 /// What begins a line of a child that tells of a mix.
@@ -48,9 +49,10 @@ impl Run<'_> {
                 for at in 0..self.engines.len() {
                     let engine = self.engines[(at + round) % self.engines.len()];
                     note(&format!(
-                        "round {} of {}, {threads} threads, {engine}",
+                        "round {} of {}, {}, {engine}",
                         round + 1,
-                        self.rounds
+                        self.rounds,
+                        count_of_threads(threads)
                     ));
                     let measured = self.one(engine, threads);
                     let measured = measured.map_err(|why| why.during(engine.name()))?;

@@ -57,13 +57,8 @@ pub fn text(results: &Results, engines: &[Engine], threads: &[usize]) -> String 
 }
 
 fn block(text: &mut String, mix: &Mix, threads: usize, cells: &[&Cell]) {
-    let threads = if mix.is_queue() { 1 } else { threads };
-    let plural = if threads == 1 { "" } else { "s" };
-    let _ = writeln!(
-        text,
-        "\n{}: {}, {threads} thread{plural}",
-        mix.name, mix.about
-    );
+    let threads = of_threads(mix, threads);
+    let _ = writeln!(text, "\n{}: {}, {threads}", mix.name, mix.about);
     let mut rows = vec![COLUMNS.map(str::to_owned)];
     rows.extend(cells.iter().flat_map(|cell| fields(cell)));
     let mut widths = [0; COLUMNS.len()];
@@ -115,6 +110,19 @@ fn latency(latency: &MedianLatency) -> Fields {
     }
     fields[4 + SHOWN] = micros(latency.most.1);
     fields
+}
+
+/// How many threads run a mix when all run with `threads`, in words.
+pub fn of_threads(mix: &Mix, threads: usize) -> String {
+    count_of_threads(if mix.is_queue() { 1 } else { threads })
+}
+
+/// A number of threads in words.
+pub fn count_of_threads(threads: usize) -> String {
+    match threads {
+        1 => "1 thread".to_owned(),
+        _ => format!("{threads} threads"),
+    }
 }
 
 /// A number of microseconds, with three digits or more.

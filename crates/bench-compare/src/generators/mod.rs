@@ -1,4 +1,5 @@
-//! Which record an operation asks for, by YCSB's definitions.
+//! Which record an operation asks for, by YCSB's definitions: `zipfian` draws hot records,
+//! `acknowledged` counts those that are inserted meanwhile.
 //!
 //! YCSB's classes of the same names are the definitions: `ZipfianGenerator`,
 //! `ScrambledZipfianGenerator`, `SkewedLatestGenerator`, `UniformLongGenerator` and
