@@ -151,8 +151,8 @@ fn bounds_hold_within_a_range_that_was_taken() {
             .collect::<Vec<_>>()
     };
     for reverse in [false, true] {
-        assert_eq!(keys(50, 150, reverse), [vec![0; 0]; 0]);
-        assert_eq!(keys(0, 200, reverse), [vec![0; 0]; 0]);
+        assert!(keys(50, 150, reverse).is_empty());
+        assert!(keys(0, 200, reverse).is_empty());
         assert_eq!(keys(150, 201, reverse), [key(200)]);
         assert_eq!(keys(299, 400, reverse), [key(299)]);
     }
