@@ -26,7 +26,7 @@ use super::random_options::{self, RandomOptions};
 use super::simulate;
 use super::store::{self, Db, ReadFailure};
 use super::transient_families::TransientFamilies;
-use super::worker::{Context, Log, Stop, Worker, run_threads};
+use super::worker::{Context, Ingests, Log, Stop, Worker, run_threads};
 
 /// The number of damaged copies of each database.
 const COPIES: u64 = 40;
@@ -41,12 +41,13 @@ pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     let seed = args.seed.wrapping_add(round);
     let mut rng = StdRng::seed_from_u64(seed ^ 0x0062_6974_7300);
     let shape = random_options::shape(seed, args.threads);
-    let options = RandomOptions::new(rng.random());
+    // Nothing tells of damage to plain tables.
+    let options = RandomOptions::new(rng.random()).with_checksums();
     let fail = |what| format!("{what}\nwith {options}");
     let filled = Filled::new(args, &options, shape, &mut rng).map_err(fail)?;
     for _ in 0..COPIES {
         let memory = filled.memory.after_kill();
-        let damage = Damage::draw(&memory, options.places_blocks(), &mut rng)
+        let damage = Damage::draw(&memory, shape, options.places_blocks(), &mut rng)
             .map_err(|e| fail(e.to_string()))?;
         let look = || filled.look(&memory, &damage, &options, shape);
         let looked = catch_unwind(AssertUnwindSafe(look));
@@ -85,7 +86,7 @@ impl Filled {
             faulty: false,
             // Ingested tables would survive the writes before them when a log loses its
             // end.
-            ingests: false,
+            ingests: Ingests::Never,
             log: Log::Always,
             without: &args.without,
         };
@@ -189,14 +190,22 @@ impl Damage {
     /// Damages a random file. Misdirected writes to tables are drawn only if the tables
     /// record the places of their blocks (`places`), and none to blob files; otherwise nothing
     /// could detect them.
-    fn draw(memory: &MemFs, places: bool, rng: &mut StdRng) -> Result<Damage, whitewater::Error> {
+    // Long: the file, the place in it, and the ways to damage it.
+    fn draw(
+        memory: &MemFs,
+        shape: Shape,
+        places: bool,
+        rng: &mut StdRng,
+    ) -> Result<Damage, whitewater::Error> {
         let mut files = Vec::new();
-        for name in memory.list(Path::new(store::DIR))? {
-            let path = Path::new(store::DIR).join(name);
-            // Directories have no size.
-            let len = memory.file_size(&path).unwrap_or(0) as usize;
-            if len > 0 {
-                files.push((path, len));
+        for dir in store::directories(Path::new(store::DIR), shape) {
+            for name in memory.list(&dir)? {
+                let path = dir.join(name);
+                // Directories have no size.
+                let len = memory.file_size(&path).unwrap_or(0) as usize;
+                if len > 0 {
+                    files.push((path, len));
+                }
             }
         }
         let (file, len) = files.choose(rng).expect("a database has files").clone();

@@ -29,7 +29,7 @@ use super::script;
 use super::simulate;
 use super::store::{self, Db};
 use super::transient_families::TransientFamilies;
-use super::worker::{Context, Log, Operation, Stop, Worker, WorkerResult, run_threads};
+use super::worker::{Context, Ingests, Log, Operation, Stop, Worker, WorkerResult, run_threads};
 
 /// How often one database is opened and killed.
 const LIVES: u64 = 4;
@@ -105,7 +105,7 @@ impl Life {
             transient: &transient,
             journal: &NullJournal,
             faulty,
-            ingests: true,
+            ingests: Ingests::Anytime,
             log,
             without: &without,
         };

@@ -53,6 +53,11 @@ pub struct Shape {
     pub threads: u32,
     /// The largest size of a value in bytes, without its header.
     pub max_value: u32,
+    /// The number of directories of tables; 0 is the database's own.
+    pub paths: usize,
+    /// The number of directories that tables of column families with odd numbers have to
+    /// themselves; 0 is those of the database.
+    pub family_paths: usize,
 }
 
 impl Shape {
@@ -107,6 +112,19 @@ impl Shape {
             n => n,
         };
         self.orders[at as usize]
+    }
+
+    /// Whether tables may be outside of the database's directory.
+    pub fn has_paths(&self) -> bool {
+        self.paths > 0 || self.family_paths > 0
+    }
+
+    /// The number of directories that the tables of a column family may be in.
+    pub fn paths_of(&self, family: u32) -> usize {
+        match family % 2 {
+            1 if self.family_paths > 0 => self.family_paths,
+            _ => self.paths.max(1),
+        }
     }
 
     /// The key of `slot` as stored in the database.
@@ -255,6 +273,8 @@ mod tests {
         keys: 10,
         threads: 3,
         max_value: 20_000,
+        paths: 0,
+        family_paths: 0,
     };
 
     #[test]

@@ -35,7 +35,7 @@ use super::model::{Change, Expected, UncertainWrite};
 use super::random_options::{self, RandomOptions};
 use super::store;
 use super::transient_families::TransientFamilies;
-use super::worker::{Context, Log, Stop, Worker};
+use super::worker::{Context, Ingests, Log, Stop, Worker};
 
 /// The number of rounds on one database.
 const ROUNDS: u64 = 12;
@@ -143,8 +143,8 @@ pub fn round(
         if round == 0 && db_dir.exists() {
             return Err(format!("{} is there already", db_dir.display()));
         }
-        if db_dir.exists() {
-            std::fs::remove_dir_all(&db_dir).map_err(|e| format!("{}: {e}", db_dir.display()))?;
+        if round > 0 {
+            remove(dir)?;
         }
     }
     let mut monitor = Monitor {
@@ -183,16 +183,28 @@ pub fn round(
     Ok(monitor.acked)
 }
 
-/// Removes the database of the last round from `dir`, if there is one.
+/// Removes the database of the last round from `dir`, if there is one, and what its threads
+/// have left beside it.
 ///
 /// # Errors
-/// The directory cannot be removed.
+/// Something cannot be removed.
 pub fn remove(dir: &Path) -> Result<(), String> {
-    let db_dir = dir.join("db");
-    match std::fs::remove_dir_all(&db_dir) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(format!("{}: {e}", db_dir.display())),
-        _ => Ok(()),
+    let cannot = |path: &Path, e: io::Error| format!("{}: {e}", path.display());
+    for entry in std::fs::read_dir(dir).map_err(|e| cannot(dir, e))? {
+        let entry = entry.map_err(|e| cannot(dir, e))?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name != "db" && !store::is_beside(&name) {
+            continue;
+        }
+        let path = entry.path();
+        let removed = match path.is_dir() {
+            true => std::fs::remove_dir_all(&path),
+            false => std::fs::remove_file(&path),
+        };
+        removed.map_err(|e| cannot(&path, e))?;
     }
+    Ok(())
 }
 
 /// What is known between two rounds.
@@ -392,7 +404,7 @@ fn begin(args: &Args, dir: &Path, round: u64) -> Result<(), String> {
         transient: &transient,
         journal: &Pipe,
         faulty: args.shutdown,
-        ingests: true,
+        ingests: Ingests::Anytime,
         log: match round % 3 {
             _ if args.shutdown => Log::Synced,
             2 => Log::Mostly,

@@ -48,6 +48,12 @@ impl Order {
         key
     }
 
+    /// The length of each key in bytes, with its timestamp if it has one.
+    pub fn stored_len(self) -> usize {
+        let stamp = if self.is_stamped() { stamp(0).len() } else { 0 };
+        1 + DIGITS + stamp
+    }
+
     /// The number of a key, if it is a key of the model.
     pub fn number(self, key: &[u8]) -> Option<u32> {
         let mut text = key.to_vec();
@@ -112,6 +118,8 @@ mod tests {
         for order in Order::ALL {
             for number in [0, 1, 9, 10, 123, 4_000] {
                 assert_eq!(order.number(&order.key(number)), Some(number));
+                let stamp = if order.is_stamped() { 8 } else { 0 };
+                assert_eq!(order.key(number).len() + stamp, order.stored_len());
             }
             assert_eq!(order.number(b"k12"), None);
         }

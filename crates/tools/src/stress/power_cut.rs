@@ -27,7 +27,7 @@ use super::script;
 use super::simulate;
 use super::store;
 use super::transient_families::TransientFamilies;
-use super::worker::{Context, Log, Stop, Worker, run_threads};
+use super::worker::{Context, Ingests, Log, Stop, Worker, run_threads};
 
 /// How often one database is opened.
 const LIVES: u64 = 3;
@@ -101,7 +101,10 @@ fn live(
         journal: &history,
         faulty: false,
         // Ingested tables are durable at once, but the writes before them are not.
-        ingests: false,
+        ingests: match log {
+            Log::Never => Ingests::Never,
+            _ => Ingests::AfterSync,
+        },
         log,
         without: &args.without,
     };

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use whitewater::fs::Fs;
 use whitewater::{
-    BoundColumnFamily, ColumnFamilyDescriptor, DBWithThreadMode, Error, MultiThreaded, Options,
-    ReadOptions,
+    BoundColumnFamily, ColumnFamilyDescriptor, DBPath, DBWithThreadMode, Error, MultiThreaded,
+    Options, ReadOptions,
 };
 
 use super::key_model::{Shape, Slot, Version};
@@ -55,22 +55,90 @@ pub fn open(
     options: &RandomOptions,
     shape: Shape,
 ) -> Result<Db, Error> {
-    let o = options.build(Arc::clone(&fs), shape, 0)?;
+    let o = placed(dir, &fs, options, shape, 0)?;
     let existing = if fs.exists(&dir.join("CURRENT"))? {
         transient_families(&o, dir, shape)?
     } else {
         Vec::new()
     };
     let numbers = (0..shape.families).chain(existing);
-    let families = with_options(numbers, &fs, options, shape)?;
-    Db::open_cf_with_opts(&o, dir, families)
+    let built = |number| placed(dir, &fs, options, shape, number);
+    Db::open_cf_with_opts(&o, dir, with_options(numbers, built)?)
 }
 
-/// Opens the database in `dir` with all its column families for reading only.
+/// The options of the column family `number`, and of the database, which is in `dir` of `fs`,
+/// with its directories of tables.
+///
+/// # Errors
+/// The engine does not accept the options.
+pub fn placed(
+    dir: &Path,
+    fs: &Arc<dyn Fs>,
+    options: &RandomOptions,
+    shape: Shape,
+    number: u32,
+) -> Result<Options, Error> {
+    let mut o = options.build(Arc::clone(fs), shape, number)?;
+    let all = |paths: Vec<PathBuf>| -> Result<Vec<DBPath>, Error> {
+        let sizes = options.path_sizes.iter().chain([&0]);
+        let paths = paths.iter().zip(sizes);
+        paths.map(|(path, size)| DBPath::new(path, *size)).collect()
+    };
+    o.set_db_paths(&all(db_paths(dir, shape))?);
+    if number % 2 == 1 {
+        o.set_cf_paths(&all(family_paths(dir, shape))?);
+    }
+    Ok(o)
+}
+
+/// The directories of tables of a database in `dir`, if it has others than its own.
+fn db_paths(dir: &Path, shape: Shape) -> Vec<PathBuf> {
+    let other = |name| dir.with_file_name(name);
+    let mut paths = vec![other("tables0"), dir.to_owned(), other("tables1")];
+    paths.truncate(shape.paths);
+    paths
+}
+
+/// The directories of tables that column families with odd numbers have to themselves.
+fn family_paths(dir: &Path, shape: Shape) -> Vec<PathBuf> {
+    let names = (0..shape.family_paths).map(|n| format!("odd{n}"));
+    names.map(|name| dir.with_file_name(name)).collect()
+}
+
+/// All directories with files of the database in `dir`.
+pub fn directories(dir: &Path, shape: Shape) -> Vec<PathBuf> {
+    let mut all = db_paths(dir, shape);
+    all.extend(family_paths(dir, shape));
+    all.retain(|path| path != dir);
+    all.push(dir.to_owned());
+    all
+}
+
+/// Whether a file or directory of this name beside a database is of it or of its threads.
+pub fn is_beside(name: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "tables",
+        "odd",
+        "checkpoint-",
+        "backups-",
+        "restored-",
+        "export-",
+        "imported-",
+        "source-",
+        "secondary-",
+        "ingest-",
+    ];
+    let name = name.strip_suffix(".sst").unwrap_or(name);
+    let begin = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    begin != name && NAMES.contains(&begin)
+}
+
+/// Opens a copy of the database, which is in `dir`, with all its column families for reading
+/// only. Its tables are all in `dir`.
 ///
 /// # Errors
 /// Those of opening.
-pub fn open_to_read(
+pub fn open_copy(
     dir: &Path,
     fs: Arc<dyn Fs>,
     options: &RandomOptions,
@@ -78,8 +146,8 @@ pub fn open_to_read(
 ) -> Result<Db, Error> {
     let o = options.build(Arc::clone(&fs), shape, 0)?;
     let numbers = (0..shape.families).chain(transient_families(&o, dir, shape)?);
-    let families = with_options(numbers, &fs, options, shape)?;
-    Db::open_cf_with_opts_for_read_only(&o, dir, families, false)
+    let built = |number| options.build(Arc::clone(&fs), shape, number);
+    Db::open_cf_with_opts_for_read_only(&o, dir, with_options(numbers, built)?, false)
 }
 
 /// Opens a second instance of a database that another instance writes: a secondary instance
@@ -96,9 +164,10 @@ pub fn open_second_instance(
     options: &RandomOptions,
     shape: Shape,
 ) -> Result<Db, Error> {
-    let mut o = options.build(Arc::clone(fs), shape, 0)?;
+    let built = |number| placed(dir, fs, options, shape, number);
+    let mut o = built(0)?;
     o.set_max_open_files(-1);
-    let families = with_options(0..shape.families, fs, options, shape)?;
+    let families = with_options(0..shape.families, built)?;
     match own {
         None => Db::open_cf_with_opts_for_read_only(&o, dir, families, false),
         Some(own) => {
@@ -121,14 +190,9 @@ fn transient_families(o: &Options, dir: &Path, shape: Shape) -> Result<Vec<u32>,
 
 fn with_options(
     numbers: impl Iterator<Item = u32>,
-    fs: &Arc<dyn Fs>,
-    options: &RandomOptions,
-    shape: Shape,
+    built: impl Fn(u32) -> Result<Options, Error>,
 ) -> Result<Vec<(String, Options)>, Error> {
-    let with = |number| {
-        let o = options.build(Arc::clone(fs), shape, number)?;
-        Ok((Shape::family_name(number), o))
-    };
+    let with = |number| Ok((Shape::family_name(number), built(number)?));
     numbers.map(with).collect()
 }
 

@@ -31,6 +31,20 @@ const PROTOCOLS: [CommitProtocol; 4] = [
 /// Rates of deletions; see [`RandomOptions`].
 const DELETE_RATES: [Option<i64>; 5] = [None, None, Some(0), Some(1 << 20), Some(1 << 40)];
 
+/// Target sizes of directories of tables, in bytes.
+const PATH_SIZES: [u64; 4] = [0, 30_000, 100_000, 1_000_000];
+
+/// Properties of plain tables. A hash index needs a prefix extractor, and keys of one length
+/// have that of their order.
+const PLAIN_TABLES: [&str; 3] = [
+    "encoding_type=kPrefix;index_sparseness=4",
+    "store_index_in_file=true;bloom_bits_per_key=8",
+    FIXED,
+];
+
+/// All keys have one length.
+const FIXED: &str = "index_sparseness=1";
+
 /// The options of a database and of its column families.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RandomOptions {
@@ -43,6 +57,8 @@ pub struct RandomOptions {
     /// How fast obsolete files are deleted, in bytes per second; `None` is at once, without a
     /// manager of files.
     delete_rate: Option<i64>,
+    /// The target sizes of the first directories of tables.
+    pub path_sizes: [u64; 2],
 }
 
 /// The options of a column family.
@@ -54,6 +70,8 @@ struct FamilyOptions {
     text: String,
     /// The size of the block cache in bytes.
     cache: usize,
+    /// The properties of plain tables, if tables are plain.
+    plain: Option<&'static str>,
 }
 
 impl RandomOptions {
@@ -63,13 +81,33 @@ impl RandomOptions {
         let protocol = *PROTOCOLS.choose(&mut rng).expect("there are some");
         let mut database = pick(&mut rng, &DATABASE);
         database.retain(|(name, _)| goes_with(protocol, name));
-        RandomOptions {
+        let mut drawn = RandomOptions {
             protocol,
             database: text(&database),
             rows: *[0, 0, 20_000, 4 << 20].choose(&mut rng).expect("some"),
             families: std::array::from_fn(|_| FamilyOptions::new(protocol, &mut rng)),
             delete_rate: *DELETE_RATES.choose(&mut rng).expect("there are some"),
+            path_sizes: std::array::from_fn(|_| *PATH_SIZES.choose(&mut rng).expect("some")),
+        };
+        for family in &mut drawn.families {
+            let plain = PLAIN_TABLES.choose(&mut rng).copied();
+            family.plain = plain.filter(|_| rng.random_bool(0.25));
         }
+        drawn
+    }
+
+    /// The same with block-based tables, which alone have checksums.
+    #[must_use]
+    pub fn with_checksums(mut self) -> RandomOptions {
+        self.families.iter_mut().for_each(|f| f.plain = None);
+        self
+    }
+
+    /// Whether range deletions can be written to the column family `number`. Plain tables have
+    /// none.
+    pub fn deletes_ranges(&self, number: u32) -> bool {
+        let family = &self.families[number as usize % self.families.len()];
+        family.plain.is_none()
     }
 
     /// Builds the options of the column family `number`, and of the database, which is in
@@ -187,7 +225,24 @@ impl FamilyOptions {
             prefix,
             text: format!("{family};block_based_table_factory={{{table}}}"),
             cache,
+            plain: None,
         }
+    }
+
+    /// The format of tables as text, for keys of this order. With a prefix extractor there is a
+    /// hash index.
+    fn format(&self, order: Order, has_prefix: bool) -> String {
+        let Some(plain) = self.plain else {
+            return String::new();
+        };
+        let ratio = if has_prefix { 0.75 } else { 0.0 };
+        let len = if plain == FIXED {
+            order.stored_len()
+        } else {
+            0
+        };
+        let id = format!("id=PlainTable;hash_table_ratio={ratio};user_key_len={len}");
+        format!("table_factory={{{id};{plain}}}")
     }
 
     /// Builds the options of a column family with this key order, together with those of
@@ -206,7 +261,9 @@ impl FamilyOptions {
             String::new()
         };
         let (small, text) = (text(SCALED_DOWN), &self.text);
-        let mut o = base.get_options_from_string(format!("{small};{database};{text};{prefix}"))?;
+        let format = self.format(order, !prefix.is_empty());
+        let all = format!("{small};{database};{text};{prefix};{format}");
+        let mut o = base.get_options_from_string(all)?;
         order.set(&mut o);
         if order.is_stamped() {
             o.set_max_successive_merges(0); // refused with timestamps
@@ -239,8 +296,13 @@ impl fmt::Display for FamilyOptions {
             prefix,
             text,
             cache,
+            plain,
         } = self;
-        write!(f, "{memtable}, prefix {prefix:?}, cache {cache}; {text}")
+        write!(f, "{memtable}, prefix {prefix:?}, cache {cache}; {text}")?;
+        match plain {
+            Some(plain) => write!(f, "; plain tables: {plain}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -255,6 +317,7 @@ impl fmt::Display for RandomOptions {
         if let Some(rate) = self.delete_rate {
             write!(f, "; deletes {rate} bytes/s")?;
         }
+        write!(f, "; sizes of paths {:?}", self.path_sizes)?;
         self.families
             .iter()
             .try_for_each(|family| write!(f, "\n  {family}"))
@@ -278,6 +341,8 @@ pub fn shape(seed: u64, threads: u32) -> Shape {
         keys: *[200, 1000, 4000].choose(&mut rng).expect("some"),
         threads,
         max_value: *[200, 2000, 40_000].choose(&mut rng).expect("some"),
+        paths: *[0, 0, 0, 1, 2, 3].choose(&mut rng).expect("some"),
+        family_paths: *[0, 0, 0, 0, 1, 2].choose(&mut rng).expect("some"),
     }
 }
 

@@ -1,7 +1,5 @@
 //! Transient column families: looking them up, creating and dropping them.
 
-use std::sync::Arc;
-
 use whitewater::{Error, ErrorKind};
 
 use super::super::journal::{Entry, Outcome};
@@ -96,17 +94,22 @@ impl<'a> Worker<'a> {
             script::log(|| entry.to_string());
             context.journal.put(entry).map_err(|_| Stop::NoListener)
         };
+        let number = change.slot.transient_family(change.held.unwrap_or(0));
+        let exported = match goes {
+            true => None,
+            false => self.export_for(number)?,
+        };
         put(Entry::Begin(thread, vec![change]))?;
         transient.hide(name);
         let text = format!("transient{name}");
-        let number = change.slot.transient_family(change.held.unwrap_or(0));
-        let made = if goes {
-            db.drop_cf(&text)
-        } else {
-            let options = context
-                .options
-                .build(Arc::clone(&context.fs), context.shape, number);
-            options.and_then(|o| db.create_cf(&text, &o))
+        let made = match exported {
+            _ if goes => db.drop_cf(&text),
+            Some(exported) => self.import(number, exported)?,
+            None => {
+                let (fs, shape) = (&context.fs, context.shape);
+                let options = store::placed(context.dir, fs, context.options, shape, number);
+                options.and_then(|o| db.create_cf(&text, &o))
+            }
         };
         turn.settle(change, made.is_ok());
         if made.is_ok() {

@@ -15,6 +15,7 @@ use whitewater::{
 };
 
 use super::super::key_model::Shape;
+use super::super::order::stamp;
 use super::super::store::{self, Db, Family, total};
 use super::{Log, Worker};
 
@@ -35,7 +36,7 @@ impl From<Error> for End {
 
 impl<'a> Worker<'a> {
     /// A directory of this thread beside the database.
-    fn beside(&self, what: &str) -> PathBuf {
+    pub(super) fn beside(&self, what: &str) -> PathBuf {
         let name = format!("{what}-{}", self.thread);
         self.context.dir.with_file_name(name)
     }
@@ -84,12 +85,16 @@ impl<'a> Worker<'a> {
 
     fn open_copy(&self, dir: &Path) -> Result<Db, Error> {
         let context = self.context;
-        store::open_to_read(dir, Arc::clone(&context.fs), context.options, context.shape)
+        store::open_copy(dir, Arc::clone(&context.fs), context.options, context.shape)
     }
 
     fn compare_copy(&self, what: &str, made: Result<Db, Error>) -> Result<(), String> {
         let copy = match made {
             Ok(copy) => copy,
+            // Tables are in other directories.
+            Err(e) if self.context.shape.has_paths() && is_kind(&e, &[ErrorKind::NotSupported]) => {
+                return Ok(());
+            }
             Err(e) => return self.failed(what, &e),
         };
         // Only those transient column families count that existed all the time.
@@ -159,12 +164,11 @@ impl<'a> Worker<'a> {
             .take(count)
             .map(|table| &table.name);
         let to = self.rng.random_range(level..level + 3);
-        let done = (self.context.db).compact_files_cf(
-            &family.handle,
-            &CompactionOptions::default(),
-            names,
-            to,
-        );
+        let mut options = CompactionOptions::default();
+        // There is no choice of the path by sizes.
+        let paths = self.context.shape.paths_of(family.number);
+        options.set_output_path_id(self.rng.random_range(0..paths) as i32);
+        let done = (self.context.db).compact_files_cf(&family.handle, &options, names, to);
         // Other compactions were faster, or there is no such level.
         let meets_others = [ErrorKind::Aborted, ErrorKind::InvalidArgument];
         match done {
@@ -231,7 +235,13 @@ impl<'a> Worker<'a> {
     fn check_locked(&mut self) -> Result<(), String> {
         let db = self.context.db;
         let number = db.latest_sequence_number();
-        match db.put("never", "written") {
+        let (order, cf) = (self.context.shape.order(0), &self.families[0].handle);
+        let written = if order.is_stamped() {
+            db.put_cf_with_ts(cf, "never", stamp(self.next), "written")
+        } else {
+            db.put_cf(cf, "never", "written")
+        };
+        match written {
             Err(e) if is_kind(&e, &[ErrorKind::Aborted]) => {}
             // A failure that has stopped the database.
             Err(e) => self.failed("write to a locked log", &e)?,
@@ -253,12 +263,12 @@ impl<'a> Worker<'a> {
     }
 }
 
-fn is_kind(e: &Error, kinds: &[ErrorKind]) -> bool {
+pub(super) fn is_kind(e: &Error, kinds: &[ErrorKind]) -> bool {
     kinds.contains(&e.kind())
 }
 
 /// Removes a directory with all that is in it.
-fn clear(fs: &dyn Fs, dir: &Path) -> Result<(), Error> {
+pub(super) fn clear(fs: &dyn Fs, dir: &Path) -> Result<(), Error> {
     if !fs.exists(dir)? {
         return Ok(());
     }

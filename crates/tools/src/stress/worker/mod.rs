@@ -7,13 +7,17 @@
 //! * `operation`: the kinds of operations
 //! * `writes`: operations that change slots
 //! * `reads`: operations that read slots
+//! * `merged_scans`: scans over several column families
 //! * `second_readers`: read-only and secondary instances
 //! * `families`: transient column families
+//! * `imports`: transient column families that come with content
 //! * `files`: checkpoints, backups and exports; lists of files, a locked log
 //! * `timestamps`: reads of old versions, where keys have timestamps
 
 mod families;
 mod files;
+mod imports;
+mod merged_scans;
 mod operation;
 mod reads;
 mod second_readers;
@@ -100,6 +104,18 @@ pub enum Log {
     Synced,
 }
 
+/// Whether tables are ingested and column families imported. They survive even if earlier
+/// writes are lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ingests {
+    /// At any time.
+    Anytime,
+    /// After a sync of the log, which keeps the earlier writes.
+    AfterSync,
+    /// Not at all.
+    Never,
+}
+
 /// What all threads of a round share.
 pub struct Context<'a> {
     /// The database.
@@ -118,8 +134,8 @@ pub struct Context<'a> {
     pub journal: &'a dyn Journal,
     /// Whether operations may fail because the file system injects errors.
     pub faulty: bool,
-    /// Whether tables are ingested. They survive even if earlier writes are lost.
-    pub ingests: bool,
+    /// Whether tables are ingested.
+    pub ingests: Ingests,
     /// Which writes are logged.
     pub log: Log,
     /// Operations that are left out.
@@ -213,7 +229,7 @@ impl<'a> Worker<'a> {
         let operation = Operation::draw(&mut self.rng);
         let context = self.context;
         let options = match operation {
-            Operation::Ingest if !context.ingests => Operation::Write,
+            Operation::Ingest if context.ingests == Ingests::Never => Operation::Write,
             Operation::Resume if !context.faulty => Operation::Write,
             other => other,
         };
@@ -230,6 +246,7 @@ impl<'a> Worker<'a> {
             Operation::Get => Ok(self.get()?),
             Operation::GetMany => Ok(self.get_many()?),
             Operation::Scan => Ok(self.scan()?),
+            Operation::ScanFamilies => Ok(self.scan_families()?),
             Operation::Snapshot => {
                 self.take_snapshot();
                 Ok(())

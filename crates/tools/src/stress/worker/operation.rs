@@ -20,6 +20,8 @@ pub enum Operation {
     GetMany,
     /// Scan in either direction.
     Scan,
+    /// Scan several column families at once, in either direction.
+    ScanFamilies,
     /// Take a snapshot.
     Snapshot,
     /// Compare the oldest snapshot with what held when it was taken.
@@ -55,14 +57,15 @@ pub enum Operation {
 }
 
 /// The frequency of each operation, per thousand.
-const SHARES: [(Operation, u32); 23] = [
+const SHARES: [(Operation, u32); 24] = [
     (Operation::Write, 433),
     (Operation::Batch, 150),
     (Operation::DeleteRange, 20),
     (Operation::Ingest, 5),
     (Operation::Get, 200),
     (Operation::GetMany, 50),
-    (Operation::Scan, 70),
+    (Operation::Scan, 60),
+    (Operation::ScanFamilies, 10),
     (Operation::Snapshot, 20),
     (Operation::CheckSnapshot, 15),
     (Operation::Flush, 6),

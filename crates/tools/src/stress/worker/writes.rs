@@ -15,7 +15,7 @@ use super::super::key_model::{Slot, Version};
 use super::super::model::{Change, UncertainWrite};
 use super::super::order::stamp;
 use super::super::script;
-use super::{Log, Stop, Worker};
+use super::{Ingests, Log, Stop, Worker};
 
 /// The largest number of changes in one write.
 const MOST: usize = 12;
@@ -53,7 +53,7 @@ impl Worker<'_> {
         self.context.shape.order(slot.family).is_stamped()
     }
 
-    fn version(&mut self) -> Version {
+    pub(super) fn version(&mut self) -> Version {
         self.next += 1;
         self.next
     }
@@ -333,7 +333,9 @@ impl Worker<'_> {
     }
 
     pub(super) fn delete_range(&mut self) -> Result<(), Stop> {
-        let row = self.row();
+        let mut row = self.row();
+        let options = self.context.options;
+        row.retain(|slot| options.deletes_ranges(slot.family));
         let gone = row.iter().map(|&slot| Change { slot, held: None });
         self.commit(gone.collect(), |w, changes, how_long| {
             let from = changes[0].slot;
@@ -353,6 +355,23 @@ impl Worker<'_> {
                 db.delete_range_cf_opt(cf, from, to, &o)
             }
         })
+    }
+
+    /// Makes `changes` that are durable at once.
+    pub(super) fn ingest_changes(
+        &mut self,
+        changes: Vec<Change>,
+        make: impl FnOnce(&mut Self, &[Change]) -> Result<(), Error>,
+    ) -> Result<(), Stop> {
+        self.record(changes, Durability::Synced, make)
+    }
+
+    /// Keeps what was written before an ingestion, if it has to be.
+    pub(super) fn sync_before_ingestion(&self) -> Result<(), Error> {
+        match self.context.ingests {
+            Ingests::AfterSync => self.context.db.flush_wal(true),
+            Ingests::Anytime | Ingests::Never => Ok(()),
+        }
     }
 
     /// Ingests a table. Where keys have timestamps, keys that exist cannot be ingested: the
@@ -393,6 +412,7 @@ impl Worker<'_> {
             }
             table.finish()?;
             drop(table);
+            w.sync_before_ingestion()?;
             let mut o = IngestExternalFileOptions::default();
             o.set_move_files(w.rng.random());
             let cf = Arc::clone(w.of(changes[0].slot));
