@@ -366,6 +366,8 @@ bugs! {
         "The log of a prepared transaction is noted when its number is visible."
     CommitKeepsNoLog "commit_keeps_no_log"
         "Memtables do not keep the log that has what a commit has inserted."
+    CommitTimestampNotLogged "commit_timestamp_not_logged"
+        "The log does not have the timestamp that a commit gives to the keys of its section."
     DecisionNotLogged "decision_not_logged"
         "With `disable_wal`, the end of a prepared transaction is not logged."
     FailedDecisionCounts "failed_decision_counts"

@@ -118,8 +118,14 @@ impl<'a, D: DBAccess> DBRawIteratorWithThreadMode<'a, D> {
         cursor: impl FnOnce(u32, &UserComparator) -> Result<BatchCursor, Error>,
     ) -> Self {
         let id = self.cf.as_ref().map_or(DEFAULT_CF, ColumnFamilyHandle::id);
+        let cursor = |comparator: &UserComparator| match self.readopts.spec.iter_start_ts {
+            None => cursor(id, comparator),
+            Some(_) => Err(Error::not_supported(
+                "iter_start_ts with a batch, whose writes have no timestamps yet",
+            )),
+        };
         DBRawIteratorWithThreadMode {
-            inner: self.inner.with_batch(|comparator| cursor(id, comparator)),
+            inner: self.inner.with_batch(cursor),
             ..self
         }
     }

@@ -122,9 +122,14 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     }
 
     pub(crate) fn of(batch: Batch) -> Self {
+        Self::stamped(batch, Stamped::default())
+    }
+
+    /// A batch of which `stamped` says what has a timestamp.
+    pub(crate) fn stamped(batch: Batch, stamped: Stamped) -> Self {
         WriteBatchWithTransaction {
             batch,
-            stamped: Stamped::default(),
+            stamped,
             damaged: None,
             savepoints: Vec::new(),
         }

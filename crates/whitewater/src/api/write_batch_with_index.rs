@@ -5,12 +5,13 @@ use super::db::{DBAccess, DBCommon, DBInner, ThreadMode};
 use super::iterator::DBRawIteratorWithThreadMode;
 use super::options::ReadOptions;
 use super::write_batch::WriteBatch;
-use crate::column_family::{ColumnFamilyData, no_timestamp};
+use crate::column_family::ColumnFamilyData;
+use crate::db::timestamps::Stamped;
 use crate::entry::answer::Answer;
 use crate::entry::columns::{WideColumn, WideColumns, encode_columns};
 use crate::options::read::has_checksums;
-use crate::txn::indexed_batch::IndexedBatch;
 use crate::txn::indexed_batch::entries::Entries;
+use crate::txn::indexed_batch::{IndexedBatch, check_stamped};
 use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::batch::Batch;
@@ -51,10 +52,13 @@ const DEFAULT_CF: u32 = 0;
 /// # }
 /// ```
 ///
-/// Adding cannot fail. What is refused - a key and value that are too long, a column family whose
-/// keys have timestamps, keys that were sorted by another comparator before, a comparator that
-/// panics - fails in every call that returns a `Result`, until the batch is
-/// [cleared](Self::clear).
+/// Adding cannot fail. What is refused - a key and value that are too long, keys that were sorted
+/// by another comparator before, a comparator that panics - fails in every call that returns a
+/// `Result`, until the batch is [cleared](Self::clear).
+///
+/// Keys with timestamps are added and read without them. Before the batch is written,
+/// [`update_timestamps`](Self::update_timestamps) gives one to all of them. Wide columns and single
+/// deletions of such keys are refused.
 ///
 /// Iterators see the batch as it was when they were made. The first change after that copies the
 /// batch, if one of them still lives.
@@ -66,6 +70,8 @@ pub struct WriteBatchWithIndex {
     pub(super) comparator: UserComparator,
     /// Why an operation was refused.
     refused: Option<Error>,
+    /// The timestamp of keys that have one, once all of them do.
+    timestamp: Option<Vec<u8>>,
 }
 
 impl Default for WriteBatchWithIndex {
@@ -89,6 +95,7 @@ impl WriteBatchWithIndex {
             overwrite_key,
             comparator: UserComparator::Bytewise,
             refused: None,
+            timestamp: None,
         }
     }
 
@@ -128,14 +135,17 @@ impl WriteBatchWithIndex {
     }
 
     fn push(&mut self, ty: ValueType, key: &[u8], value: &[u8]) {
-        let pushed = match self.comparator.timestamp_size() {
-            0 => (self.inner).write_in((DEFAULT_CF, &self.comparator), ty, key, value),
-            _ => Err(no_timestamp(crate::api::DEFAULT_COLUMN_FAMILY_NAME)),
-        };
+        let family = crate::api::DEFAULT_COLUMN_FAMILY_NAME;
+        let pushed = check_stamped(family, &self.comparator, ty).and_then(|()| {
+            let family = (DEFAULT_CF, &self.comparator);
+            self.inner.write_in(family, ty, key, value)
+        });
         self.note(pushed);
     }
 
     fn note(&mut self, pushed: Result<()>) {
+        // What is added has no timestamp yet.
+        self.timestamp = None;
         if let (None, Err(e)) = (&self.refused, pushed) {
             self.refused = Some(e);
         }
@@ -258,8 +268,51 @@ impl WriteBatchWithIndex {
         self.inner.put_log_data(log_data.as_ref());
     }
 
+    /// Gives the timestamp `ts` to all keys in column families with timestamps. Keys that are added
+    /// later have none: before the batch is written it takes another call. RocksDB's
+    /// `WriteBatch::UpdateTimestamps`.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if a column family of the batch has timestamps of another size.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// use whitewater::{DB, Options, ReadOptions, WriteBatchWithIndex};
+    ///
+    /// let mut options = Options::default();
+    /// options.create_if_missing(true);
+    /// options.set_u64_timestamp_comparator();
+    /// let db = DB::open(&options, dir.path())?;
+    /// let mut batch = WriteBatchWithIndex::for_db(&db, true);
+    /// batch.put("river", "blue");
+    /// assert_eq!(batch.get_from_batch("river")?.as_deref(), Some(&b"blue"[..]));
+    ///
+    /// batch.update_timestamps(7u64.to_le_bytes())?;
+    /// db.write_wbwi(batch)?;
+    /// let mut readopts = ReadOptions::default();
+    /// readopts.set_timestamp(6u64.to_le_bytes());
+    /// assert_eq!(db.get_opt("river", &readopts)?, None);
+    /// readopts.set_timestamp(7u64.to_le_bytes());
+    /// assert_eq!(db.get_opt("river", &readopts)?.as_deref(), Some(&b"blue"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn update_timestamps<S: AsRef<[u8]>>(&mut self, ts: S) -> Result<()> {
+        self.check()?;
+        let ts = ts.as_ref();
+        if let Some((id, size)) = (self.inner.stamped_families()).find(|(_, n)| *n != ts.len()) {
+            return Err(Error::invalid(format_args!(
+                "timestamp of {} bytes for column family {id}, which has timestamps of {size}",
+                ts.len()
+            )));
+        }
+        self.timestamp = Some(ts.to_vec());
+        Ok(())
+    }
+
     /// Forgets all operations and savepoints.
     pub fn clear(&mut self) {
+        self.timestamp = None;
         self.inner.clear();
         self.refused = None;
     }
@@ -315,20 +368,29 @@ impl WriteBatchWithIndex {
         self.inner.size()
     }
 
-    /// The batch as bytes, for [`WriteBatch::from_data`].
+    /// The batch as bytes, for [`WriteBatch::from_data`]. Keys have no timestamps in it.
     pub fn data(&self) -> &[u8] {
         self.inner.batch().bytes()
     }
 
-    /// A copy without the index. Operations that were refused are not in it.
+    /// A copy without the index. Operations that were refused are not in it. Keys have the
+    /// timestamp of [`update_timestamps`](Self::update_timestamps), if that was called last.
     pub fn to_write_batch(&self) -> WriteBatch {
-        WriteBatch::of(self.inner.batch().clone())
+        let stamped = self.inner.stamped(self.timestamp.as_deref());
+        match stamped {
+            Ok(Some((batch, stamped))) => WriteBatch::stamped(batch, stamped),
+            // A database refuses keys without the timestamps that they need.
+            _ => WriteBatch::of(self.inner.batch().clone()),
+        }
     }
 
     /// The batch to commit.
-    pub(crate) fn into_batch(mut self) -> Result<Batch> {
+    pub(crate) fn into_batch(mut self) -> Result<(Batch, Stamped)> {
         self.check()?;
-        Ok(self.inner.take_batch())
+        match self.inner.stamped(self.timestamp.as_deref())? {
+            Some(stamped) => Ok(stamped),
+            None => Ok((self.inner.take_batch(), Stamped::default())),
+        }
     }
 }
 
@@ -520,8 +582,9 @@ impl WriteBatchWithIndex {
     /// now; what is added later does not show.
     ///
     /// A batch is applied once: if `base` came from this method, the iterator fails with
-    /// `NotSupported`. A `base` with [`set_tailing`](ReadOptions::set_tailing) goes on to see later
-    /// writes to the database.
+    /// `NotSupported`. So it does if `base` shows all versions of keys with timestamps
+    /// ([`set_iter_start_ts`](ReadOptions::set_iter_start_ts)). A `base` with
+    /// [`set_tailing`](ReadOptions::set_tailing) goes on to see later writes to the database.
     pub fn iterator_with_base<'b, D: DBAccess>(
         &self,
         base: DBRawIteratorWithThreadMode<'b, D>,

@@ -43,6 +43,11 @@ impl Stamped {
         }
     }
 
+    /// Whether no operation is known to have a timestamp.
+    fn is_empty(&self) -> bool {
+        self.families.is_empty()
+    }
+
     /// Forgets all operations.
     pub fn clear(&mut self) {
         *self = Stamped::default();
@@ -107,6 +112,35 @@ fn check_type(ty: ValueType) -> Result<()> {
     }
 }
 
+/// `batch`, whose keys have no timestamps yet, with `time` behind those that have `size_of` bytes
+/// of it; `None` if there are no such keys.
+///
+/// # Errors
+/// `InvalidArgument` with the text of `missing` if there are such keys and no time, and for a key
+/// and value that are too long with it.
+pub(crate) fn with_timestamp(
+    batch: &Batch,
+    size_of: impl Fn(u32) -> usize,
+    time: Option<&[u8]>,
+    missing: &str,
+) -> Result<Option<(Batch, Stamped)>> {
+    let (mut again, mut stamped) = (batch.empty_like(), Stamped::default());
+    for op in batch.ops() {
+        let op = op?;
+        match op {
+            Op::Entry { cf, ty, key, value } if size_of(cf) > 0 => {
+                let time = time.ok_or_else(|| Error::invalid(missing))?;
+                let key = [key, time].concat();
+                crate::entry::check_lengths(&key, value)?;
+                again.push(cf, ty, &key, value);
+                stamped.note(cf, time.len());
+            }
+            op => again.push_op(&op),
+        }
+    }
+    Ok((!stamped.is_empty()).then_some((again, stamped)))
+}
+
 impl Engine {
     /// Bytes of the timestamps of the keys of a column family; 0 if they have none or there is no
     /// such family.
@@ -115,6 +149,36 @@ impl Engine {
         let generation = self.commit.generations.load();
         let memtable = generation.memtables.get(cf);
         memtable.map_or(0, |memtable| memtable.timestamp_size())
+    }
+
+    /// `batch`, whose keys have other timestamps, with `time` in them; keys without timestamps stay
+    /// as they are.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a timestamp of another size than the keys have; `Corruption`.
+    pub(super) fn restamped(&self, batch: &Batch, time: &[u8]) -> Result<Batch> {
+        let mut again = batch.empty_like();
+        for op in batch.ops() {
+            let op = op?;
+            let Op::Entry { cf, ty, key, value } = op else {
+                again.push_op(&op);
+                continue;
+            };
+            let size = self.timestamp_size(cf);
+            if size == 0 {
+                again.push(cf, ty, key, value);
+                continue;
+            }
+            if time.len() != size {
+                return Err(Error::invalid(format_args!(
+                    "commit timestamp of {} bytes for keys with timestamps of {size}",
+                    time.len()
+                )));
+            }
+            let key = &key[..key.len().saturating_sub(size)];
+            again.push(cf, ty, &[key, time].concat(), value);
+        }
+        Ok(again)
     }
 
     /// Commits one operation with a timestamp.

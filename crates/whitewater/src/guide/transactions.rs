@@ -291,8 +291,8 @@
 //!   ingestion waits for all commits that are under way.
 //! * In column families with [timestamps](crate::Options::set_u64_timestamp_comparator) of 64 bits,
 //!   transactions write keys without them; the commit gives them
-//!   [its own](crate::Transaction::set_commit_timestamp). Single deletions, and two-phase commit,
-//!   are refused there, and so are other write policies and optimistic transactions.
+//!   [its own](crate::Transaction::set_commit_timestamp), before or after they are prepared. Single
+//!   deletions are refused there, and so are other write policies and optimistic transactions.
 //! * Column families with
 //!   [`set_inplace_update_support`](crate::Options::set_inplace_update_support) have no optimistic
 //!   transactions, and no pessimistic ones with a snapshot.

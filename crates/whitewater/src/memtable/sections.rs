@@ -143,8 +143,9 @@ pub(crate) enum SectionWrite {
     /// Logs the section. Inserts its operations, if it is of a kind of which the prepare does.
     Prepare(Arc<Section>),
     /// Logs a batch that ends with the commit's marker. Inserts the operations of that
-    /// batch, then those of the section, if the prepare has not.
-    Commit(Arc<Section>, Batch),
+    /// batch, then those of the section, if the prepare has not: with the commit's timestamp, if
+    /// there is a last batch, which has them so.
+    Commit(Arc<Section>, Batch, Option<Batch>),
     /// Logs a batch that ends with the rollback's marker, and inserts the operations of that
     /// batch: the values from before the section, if the prepare has inserted it.
     Rollback(Arc<Section>, Batch),
@@ -155,7 +156,7 @@ impl SectionWrite {
     pub fn section(&self) -> &Arc<Section> {
         match self {
             SectionWrite::Prepare(section)
-            | SectionWrite::Commit(section, _)
+            | SectionWrite::Commit(section, ..)
             | SectionWrite::Rollback(section, _) => section,
         }
     }
@@ -164,7 +165,7 @@ impl SectionWrite {
     pub fn logged(&self) -> &Batch {
         match self {
             SectionWrite::Prepare(section) => &section.batch,
-            SectionWrite::Commit(_, end) | SectionWrite::Rollback(_, end) => end,
+            SectionWrite::Commit(_, end, _) | SectionWrite::Rollback(_, end) => end,
         }
     }
 
@@ -173,7 +174,10 @@ impl SectionWrite {
         let early = self.section().is_inserted_early();
         let (end, section) = match self {
             SectionWrite::Prepare(section) => (None, early.then_some(&section.batch)),
-            SectionWrite::Commit(section, end) => (Some(end), (!early).then_some(&section.batch)),
+            SectionWrite::Commit(section, end, stamped) => {
+                let late = stamped.as_ref().unwrap_or(&section.batch);
+                (Some(end), (!early).then_some(late))
+            }
             SectionWrite::Rollback(_, end) => (Some(end), None),
         };
         end.into_iter().chain(section)
@@ -218,7 +222,7 @@ impl SectionWrite {
     pub fn undecided(&self, first: SequenceNumber) -> Option<NumberRange> {
         let inserts = match self {
             SectionWrite::Prepare(_) => true,
-            SectionWrite::Commit(_, end) | SectionWrite::Rollback(_, end) => end.count() > 0,
+            SectionWrite::Commit(_, end, _) | SectionWrite::Rollback(_, end) => end.count() > 0,
         };
         (inserts && self.section().is_inserted_early()).then(|| NumberRange {
             first,
@@ -230,7 +234,7 @@ impl SectionWrite {
     pub fn size(&self) -> usize {
         let own = self.logged().bytes().len();
         match self {
-            SectionWrite::Commit(section, _) if !section.is_inserted_early() => {
+            SectionWrite::Commit(section, ..) if !section.is_inserted_early() => {
                 own + section.batch.bytes().len()
             }
             _ => own,

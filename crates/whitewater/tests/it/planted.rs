@@ -655,6 +655,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "transactions::retention::the_log_of_what_is_committed_stays_until_its_memtable_is_flushed",
     ),
     (
+        Bug::CommitTimestampNotLogged,
+        "transactions::stamps::two_phase::a_commit_has_its_timestamp_after_a_recovery_too",
+    ),
+    (
         Bug::DecisionNotLogged,
         "transactions::retention::decisions_are_logged_whatever_the_write_options_say",
     ),

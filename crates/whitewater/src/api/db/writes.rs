@@ -6,7 +6,6 @@ use crate::api::options::WriteOptions;
 use crate::api::write_batch::WriteBatch;
 use crate::api::write_batch_with_index::WriteBatchWithIndex;
 use crate::column_family::ColumnFamilyData;
-use crate::db::timestamps::Stamped;
 use whitewater_storage::Error;
 use whitewater_storage::key::ValueType;
 
@@ -178,8 +177,8 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         batch: WriteBatchWithIndex,
         writeopts: &WriteOptions,
     ) -> Result<(), Error> {
-        let batch = batch.into_batch()?;
-        (self.engine()).write(batch, &Stamped::default(), &writeopts.spec)
+        let (batch, stamped) = batch.into_batch()?;
+        (self.engine()).write(batch, &stamped, &writeopts.spec)
     }
 
     /// [`write`](Self::write) past the log: lost if the process dies before a

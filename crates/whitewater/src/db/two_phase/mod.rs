@@ -94,11 +94,25 @@ impl Engine {
         batch: &Batch,
         spec: &WriteSpec,
     ) -> Result<PreparedSection> {
+        self.prepare_stamped_section(name, (batch, &Stamped::default()), spec)
+    }
+
+    /// [`prepare_section`](Self::prepare_section) of a batch with keys that get their timestamps
+    /// when it is committed: for now they have any others, as `stamped` says.
+    ///
+    /// # Errors
+    /// The same.
+    pub(crate) fn prepare_stamped_section(
+        &self,
+        name: &[u8],
+        (batch, stamped): (&Batch, &Stamped),
+        spec: &WriteSpec,
+    ) -> Result<PreparedSection> {
         self.check_writer()?;
         self.options
             .write_policy
             .check_protocol(self.commit.protocol)?;
-        let batch = self.checked_batch(batch, spec)?.0;
+        let batch = self.checked_batch(batch, stamped, spec)?.0;
         refuse_range_deletions(&batch)?;
         let kind = self.options.write_policy.prepare_kind();
         let batch = with_markers(batch, name, kind)?;
@@ -116,31 +130,56 @@ impl Engine {
         Ok(PreparedSection(section))
     }
 
-    /// Commits `section`, and with it the operations of `commit_time_batch`. These have lower
-    /// sequence numbers than the section's if that is inserted now, and higher ones if it was
-    /// inserted at the prepare. Operations on column families that were dropped since are
-    /// not inserted.
+    /// [`commit_section_at`](Self::commit_section_at) without a timestamp.
     ///
     /// # Errors
-    /// Those of [`Engine::write`]. The section is prepared as before (X8), and can be
-    /// decided again.
+    /// The same.
+    #[cfg(test)]
     pub(crate) fn commit_section(
         &self,
         section: &PreparedSection,
         commit_time_batch: Option<&Batch>,
         spec: &WriteSpec,
     ) -> Result<()> {
+        self.commit_section_at(section, None, commit_time_batch, spec)
+    }
+
+    /// Commits `section`, and with it the operations of `commit_time_batch`. These have lower
+    /// sequence numbers than the section's if that is inserted now, and higher ones if it was
+    /// inserted at the prepare. Operations on column families that were dropped since are
+    /// not inserted.
+    ///
+    /// Keys of the section that have timestamps get `time`. The decision has it in the log, so that
+    /// a recovery gives the same.
+    ///
+    /// # Errors
+    /// Those of [`Engine::write`], and `InvalidArgument` for a timestamp of another size than the
+    /// keys have. The section is prepared as before (X8), and can be decided again.
+    pub(crate) fn commit_section_at(
+        &self,
+        section: &PreparedSection,
+        time: Option<&[u8]>,
+        commit_time_batch: Option<&Batch>,
+        spec: &WriteSpec,
+    ) -> Result<()> {
         self.check_writer()?;
         let section = &section.0;
         let (mut end, mut folds) = match commit_time_batch {
-            Some(batch) => self.checked_batch(batch, spec)?,
+            Some(batch) => self.checked_batch(batch, &Stamped::default(), spec)?,
             None => (Batch::with_capacity(section.name.len() + 32), false),
         };
-        end.push_commit(&section.name);
+        let stamped = time.map(|time| self.restamped(&section.batch, time));
+        let stamped = stamped.transpose()?;
+        let mut logged = time;
+        planted!(CommitTimestampNotLogged => logged = None);
+        match logged {
+            Some(time) => end.push_commit_at(time, &section.name),
+            None => end.push_commit(&section.name),
+        }
         if !section.is_inserted_early() {
             folds |= self.folds_any(&section.batch)?;
         }
-        let write = SectionWrite::Commit(section.clone(), end);
+        let write = SectionWrite::Commit(section.clone(), end, stamped);
         check_size(write.size() as u64, write.entries())?;
         let flags = flags(spec, folds)?;
         self.decide(write, flags)
@@ -241,7 +280,12 @@ impl Engine {
 
     /// A copy of `batch`, checked as if it was to be written, and whether its insert would
     /// read its own prefix.
-    fn checked_batch(&self, batch: &Batch, spec: &WriteSpec) -> Result<(Batch, bool)> {
+    fn checked_batch(
+        &self,
+        batch: &Batch,
+        stamped: &Stamped,
+        spec: &WriteSpec,
+    ) -> Result<(Batch, bool)> {
         let mut batch = batch.clone();
         if has_checksums(spec.protection_bytes_per_key)? {
             batch.protect()?;
@@ -251,7 +295,7 @@ impl Engine {
             batch.delete_for_good()?;
         }
         let ignore_missing_cf = spec.ignore_missing_column_families;
-        let folds = self.check_batch(&batch, &Stamped::default(), ignore_missing_cf)?;
+        let folds = self.check_batch(&batch, stamped, ignore_missing_cf)?;
         Ok((batch, folds))
     }
 

@@ -26,7 +26,7 @@ impl Engine {
                 let log = generation.wal.log_number();
                 sections.note_logged(section, (log, first), range);
             }
-            SectionWrite::Rollback(section, _) | SectionWrite::Commit(section, _) => {
+            SectionWrite::Rollback(section, _) | SectionWrite::Commit(section, ..) => {
                 let log = generation.wal.log_number();
                 let log = sections.note_decided(section, Decision { last, first, log }, range);
                 if let SectionWrite::Commit(..) = write

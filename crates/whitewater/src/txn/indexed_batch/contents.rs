@@ -151,6 +151,19 @@ impl Contents {
         Ok(Some(copy))
     }
 
+    /// The size of the timestamps that keys of the column family `id` are to get.
+    pub fn timestamp_size(&self, id: u32) -> usize {
+        let family = self.families.iter().find(|family| family.id == id);
+        family.map_or(0, |family| family.comparator.timestamp_size())
+    }
+
+    /// The column families whose keys are to get timestamps, and the sizes of these.
+    pub fn stamped_families(&self) -> impl Iterator<Item = (u32, usize)> {
+        let sizes = self.families.iter();
+        let sizes = sizes.map(|family| (family.id, family.comparator.timestamp_size()));
+        sizes.filter(|(_, size)| *size > 0)
+    }
+
     /// Where `key` is in the family at `at`.
     ///
     /// # Errors

@@ -26,6 +26,7 @@ mod sorted;
 mod tests;
 
 use crate::column_family::{ColumnFamilyData, no_timestamp};
+use crate::db::timestamps::{Stamped, with_timestamp};
 use contents::{Contents, Savepoint};
 use std::sync::Arc;
 use whitewater_storage::batch::Batch;
@@ -124,9 +125,10 @@ impl IndexedBatch {
     /// Adds an operation on `cf`: a put, a merge or a deletion of one key.
     ///
     /// # Errors
-    /// `InvalidArgument` for keys with timestamps, for a key and value that are too long, for a
-    /// batch that would be too large and for another comparator than before; `NotSupported` for
-    /// other types of entries; `Aborted` if the user's comparator panics, now or before.
+    /// `InvalidArgument` for an entity in a column family with timestamps, for a key and value that
+    /// are too long, for a batch that would be too large and for another comparator than before;
+    /// `NotSupported` for a single deletion of a key with timestamps, and for other types of
+    /// entries; `Aborted` if the user's comparator panics, now or before.
     pub fn write(
         &mut self,
         cf: &ColumnFamilyData,
@@ -135,10 +137,31 @@ impl IndexedBatch {
         value: &[u8],
     ) -> Result<()> {
         let comparator = &cf.comparator.user;
-        if comparator.timestamp_size() > 0 {
-            return Err(no_timestamp(&cf.name));
-        }
+        check_stamped(&cf.name, comparator, ty)?;
         self.write_in((cf.id, comparator), ty, key, value)
+    }
+
+    /// The size in bytes of the timestamps that keys of the column family `id` are to get; 0 if
+    /// none, or if the batch has no indexed operation on it.
+    pub fn timestamp_size(&self, id: u32) -> usize {
+        self.contents.timestamp_size(id)
+    }
+
+    /// The batch with `time` behind the keys that are to have a timestamp; `None` if there are
+    /// none. All operations are indexed.
+    ///
+    /// # Errors
+    /// Those of [`with_timestamp`].
+    pub fn stamped(&self, time: Option<&[u8]>) -> Result<Option<(Batch, Stamped)>> {
+        let size_of = |id| self.timestamp_size(id);
+        let missing = "the keys of the batch have no timestamps yet: update_timestamps gives them";
+        with_timestamp(self.batch(), size_of, time, missing)
+    }
+
+    /// The column families of the batch whose keys are to have timestamps, and the sizes of these
+    /// in bytes.
+    pub fn stamped_families(&self) -> impl Iterator<Item = (u32, usize)> {
+        self.contents.stamped_families()
     }
 
     /// [`write`](Self::write) to the column family with this id and comparator.
@@ -282,6 +305,27 @@ impl IndexedBatch {
         };
         self.clear();
         batch
+    }
+}
+
+/// Refuses types of operations that keys with timestamps cannot have.
+///
+/// # Errors
+/// `InvalidArgument` for an entity; `NotSupported` for a single deletion.
+pub(crate) fn check_stamped(
+    family: &str,
+    comparator: &UserComparator,
+    ty: ValueType,
+) -> Result<()> {
+    if comparator.timestamp_size() == 0 {
+        return Ok(());
+    }
+    match ty {
+        ValueType::WideColumnEntity => Err(no_timestamp(family)),
+        ValueType::SingleDeletion => Err(Error::not_supported(
+            "single deletions of keys with timestamps",
+        )),
+        _ => Ok(()),
     }
 }
 

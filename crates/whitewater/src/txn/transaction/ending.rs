@@ -15,8 +15,7 @@ impl Transaction {
     ///
     /// # Errors
     /// `InvalidArgument` if it has no name, is prepared or has ended, or is optimistic; `Expired`
-    /// if the expiration is over; `NotSupported` if it has written keys with timestamps; errors of
-    /// [`prepare_section`]: the transaction can then be used
+    /// if the expiration is over; errors of [`prepare_section`]: the transaction can then be used
     /// on.
     ///
     /// [`prepare_section`]: crate::db::Engine::prepare_section
@@ -47,14 +46,16 @@ impl Transaction {
         if this.owner.is_expired() || !this.owner.protect() {
             return Err(expired());
         }
-        if inner.stamps.written {
-            this.owner.unprotect();
-            return Err(Error::not_supported(
-                "two-phase commit of keys with timestamps",
-            ));
-        }
-        let batch = inner.batch.batch();
-        match (self.engine).prepare_section(name, batch, &self.write_spec) {
+        let prepared = self.prepared_batch(inner).and_then(|stamped| {
+            let spec = &self.write_spec;
+            match &stamped {
+                Some((batch, stamped)) => {
+                    (self.engine).prepare_stamped_section(name, (batch, stamped), spec)
+                }
+                None => (self.engine).prepare_section(name, inner.batch.batch(), spec),
+            }
+        });
+        match prepared {
             Ok(section) => {
                 inner.section = Some(section);
                 inner.state = State::Prepared;
@@ -154,13 +155,10 @@ impl Transaction {
 
     fn commit_prepared(&self, inner: &mut Inner) -> Result<()> {
         if let Some(section) = &inner.section {
-            if self.has_stamped(section.batch()) {
-                return Err(Error::not_supported(
-                    "two-phase commit of keys with timestamps",
-                ));
-            }
+            let time = self.section_time(inner, section)?;
+            let time = time.as_ref().map(|time| &time[..]);
             let commit_time = (inner.commit_time.count() > 0).then_some(&inner.commit_time);
-            (self.engine).commit_section(section, commit_time, &self.write_spec)?;
+            (self.engine).commit_section_at(section, time, commit_time, &self.write_spec)?;
         }
         self.end_committed(inner);
         Ok(())

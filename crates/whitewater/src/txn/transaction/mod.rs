@@ -136,7 +136,11 @@ impl Transaction {
             if let Ok(Op::Entry { cf, ty, key, value }) = op
                 && let Some(cf) = db.engine.family(cf)
             {
-                let _ = inner.batch.write(&cf, ty, key, value);
+                // The timestamp is the commit's.
+                let len = key
+                    .len()
+                    .saturating_sub(cf.comparator.user.timestamp_size());
+                let _ = inner.batch.write(&cf, ty, &key[..len], value);
             }
         }
         inner.section = Some(section);

@@ -2,11 +2,13 @@
 //!
 //! The keys of a transaction have no timestamps: not in its batch, its index and its locks. The
 //! commit gives all of them its own. So a transaction reads its writes whatever time it reads the
-//! database at.
+//! database at. A prepared section has zeros there, as in RocksDB, and the commit's marker in the
+//! log has the timestamp.
 
 use super::{Inner, Transaction};
 use crate::column_family::{ColumnFamilyData, no_timestamp};
-use crate::db::timestamps::Stamped;
+use crate::db::timestamps::{Stamped, with_timestamp};
+use crate::db::two_phase::PreparedSection;
 use crate::options::read::ReadSpec;
 use crate::txn::errors::conflict;
 use std::sync::Arc;
@@ -15,6 +17,9 @@ use whitewater_storage::{Error, Result, planted};
 
 /// Bytes of the timestamps that transactions give.
 const SIZE: usize = size_of::<u64>();
+
+/// That the commit has no timestamp for keys that need one, in RocksDB's words.
+const UNSET: &str = "Must assign a commit timestamp";
 
 /// The timestamps that a transaction was given.
 #[derive(Debug, Default, Clone, Copy)]
@@ -154,7 +159,7 @@ impl Transaction {
     }
 
     /// Whether `batch` has keys with timestamps.
-    pub(super) fn has_stamped(&self, batch: &Batch) -> bool {
+    fn has_stamped(&self, batch: &Batch) -> bool {
         let is_stamped = |op| match op {
             Ok(Op::Entry { cf, .. }) => self.engine.timestamp_size(cf) > 0,
             _ => false,
@@ -168,27 +173,44 @@ impl Transaction {
     /// # Errors
     /// `InvalidArgument` if there is no timestamp for them.
     pub(super) fn stamped_batch(&self, inner: &Inner) -> Result<Option<(Batch, Stamped)>> {
+        self.batch_at(inner, inner.stamps.commit)
+    }
+
+    /// The batch as it is prepared, with zeros for the timestamps that the commit gives; `None` if
+    /// there are no keys with timestamps.
+    ///
+    /// # Errors
+    /// `InvalidArgument` for a key and value that are too long.
+    pub(super) fn prepared_batch(&self, inner: &Inner) -> Result<Option<(Batch, Stamped)>> {
+        self.batch_at(inner, Some(0))
+    }
+
+    fn batch_at(&self, inner: &Inner, time: Option<u64>) -> Result<Option<(Batch, Stamped)>> {
         if !inner.stamps.written {
             return Ok(None);
         }
-        let (mut batch, mut stamped) = (Batch::default(), Stamped::default());
-        let mut any = false;
-        for op in inner.batch.batch().ops() {
-            let Op::Entry { cf, ty, key, value } = op? else {
-                continue;
-            };
-            if self.engine.timestamp_size(cf) == 0 {
-                batch.push(cf, ty, key, value);
-                continue;
-            }
-            let time = (inner.stamps.commit)
-                .ok_or_else(|| Error::invalid("Must assign a commit timestamp"))?;
-            let key = [key, &time.to_le_bytes()].concat();
-            crate::entry::check_lengths(&key, value)?;
-            batch.push(cf, ty, &key, value);
-            stamped.note(cf, SIZE);
-            any = true;
+        let time = time.map(u64::to_le_bytes);
+        with_timestamp(
+            inner.batch.batch(),
+            |cf| self.engine.timestamp_size(cf),
+            time.as_ref().map(|time| &time[..]),
+            UNSET,
+        )
+    }
+
+    /// The timestamp for the keys of `section`, if any of them has one.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is none for them.
+    pub(super) fn section_time(
+        &self,
+        inner: &Inner,
+        section: &PreparedSection,
+    ) -> Result<Option<[u8; SIZE]>> {
+        if !self.has_stamped(section.batch()) {
+            return Ok(None);
         }
-        Ok(any.then_some((batch, stamped)))
+        let time = inner.stamps.commit.ok_or_else(|| Error::invalid(UNSET))?;
+        Ok(Some(time.to_le_bytes()))
     }
 }

@@ -6,6 +6,7 @@ use crate::column_family::{ColumnFamilyData, no_timestamp};
 use crate::entry::check_lengths;
 use crate::entry::columns::check_entity;
 use crate::txn::errors::{batch_is_full, no_family, range_deletion, written_in_parts};
+use crate::txn::indexed_batch::check_stamped;
 use std::sync::Arc;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::key::ValueType;
@@ -43,14 +44,7 @@ impl Transaction {
             check_entity(value)?;
         }
         let stamped = self.stamps(cf)?;
-        if stamped && ty == ValueType::WideColumnEntity {
-            return Err(no_timestamp(&cf.name));
-        }
-        if stamped && ty == ValueType::SingleDeletion {
-            return Err(Error::not_supported(
-                "single deletions of keys with timestamps",
-            ));
-        }
+        check_stamped(&cf.name, &cf.comparator.user, ty)?;
         let how = KeyUse {
             read_only: false,
             exclusive: true,

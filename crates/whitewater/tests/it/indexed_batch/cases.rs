@@ -2,7 +2,6 @@
 //! the same, and others of this engine.
 
 use crate::harness::{Db, tiny};
-use std::cmp::Ordering;
 use whitewater::{
     DBRawIteratorWithThreadMode, ErrorKind, IndexedOperation, Options, ReadOptions, WriteBatch,
     WriteBatchWithIndex, WriteOptions,
@@ -550,44 +549,6 @@ fn many_keys_are_sorted() {
         iter.next();
     }
     assert!(!iter.valid());
-}
-
-/// ColumnFamilyWithTimestamp: RocksDB refuses iterators there; here the batch refuses such keys, and
-/// says so in every call until it is cleared.
-#[test]
-fn keys_with_timestamps_are_refused() {
-    let mut options = tiny();
-    let plain = |a: &[u8], b: &[u8]| a.cmp(b);
-    let without = |a: &[u8], a_has: bool, b: &[u8], b_has: bool| -> Ordering {
-        let a = if a_has { &a[..a.len() - 8] } else { a };
-        let b = if b_has { &b[..b.len() - 8] } else { b };
-        a.cmp(b)
-    };
-    options.set_comparator_with_ts("ts", 8, Box::new(plain), Box::new(plain), Box::new(without));
-    let (_dir, db) = open();
-    db.create_cf("ts", &options).unwrap();
-    let cf = db.cf_handle("ts").unwrap();
-    let mut batch = WriteBatchWithIndex::default();
-    batch.put("a", "1");
-    batch.put_cf(&cf, "b", "1");
-    let kind = ErrorKind::InvalidArgument;
-    let failure = batch.get_from_batch("a").unwrap_err();
-    assert_eq!(failure.kind(), kind);
-    let text = failure.into_string();
-    assert!(
-        text.contains("column family ts that enables timestamp"),
-        "{text}"
-    );
-    assert_eq!(batch.iterator().status().unwrap_err().kind(), kind);
-    let mut iter = batch.iterator_with_base(db.raw_iterator());
-    iter.seek_to_first();
-    assert_eq!(iter.status().unwrap_err().kind(), kind);
-    drop(iter);
-    assert_eq!(db.write_wbwi(batch.clone()).unwrap_err().kind(), kind);
-    batch.clear();
-    batch.put("a", "1");
-    db.write_wbwi(batch).unwrap();
-    assert_eq!(shown(db.raw_iterator()), ["a=1"]);
 }
 
 /// A comparator that panics fails the batch and nothing else.

@@ -1,4 +1,6 @@
-//! Keys with timestamps, which they get when the transaction commits.
+//! Keys with timestamps, which they get when the transaction commits. `two_phase`: prepared ones.
+
+mod two_phase;
 
 use super::optimistic::OptDb;
 use super::{BUSY, DIR, TIMED_OUT, Txn, TxnDb, impatient, kind, open_with, options, text};
@@ -78,8 +80,6 @@ fn what_has_no_timestamp_is_refused() {
     txn.put("a", "1").unwrap();
     // The transaction reads the database at a time, as everybody does.
     assert_eq!(kind(txn.get("b")), ErrorKind::InvalidArgument);
-    txn.set_name(b"t").unwrap();
-    assert_eq!(kind(txn.prepare()), ErrorKind::NotSupported);
     let batch = txn.get_writebatch();
     assert_eq!(
         kind(txn.rebuild_from_writebatch(&batch)),
