@@ -14,9 +14,10 @@ use whitewater::compaction_filter::Decision;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedIndexType, BlockBasedOptions, Cache, ChecksumType, CommitProtocol, CompactionPri,
-    DBCompactionStyle, DBCompressionType, DBPath, DataBlockIndexType, FifoCompactOptions,
-    LruCacheOptions, Options, PrepopulateBlobCache, PrepopulateBlockCache, SliceTransform,
-    SstFileManager, UniversalCompactOptions, UniversalCompactionStopStyle, WriteBufferManager,
+    CuckooTableOptions, DBCompactionStyle, DBCompressionType, DBPath, DataBlockIndexType,
+    FifoCompactOptions, KeyEncodingType, LruCacheOptions, Options, PlainTableFactoryOptions,
+    PrepopulateBlobCache, PrepopulateBlockCache, SliceTransform, SstFileManager,
+    UniversalCompactOptions, UniversalCompactionStopStyle, WriteBufferManager,
 };
 
 /// Compression types that tables may have.
@@ -73,6 +74,8 @@ pub struct Nature {
     pub wal_dir: bool,
     /// The number of directories of tables; 0 is the database's own.
     pub paths: usize,
+    /// Tables may be cuckoo tables: keys and values have one length each, and keys one version.
+    pub cuckoo: bool,
 }
 
 impl Nature {
@@ -85,7 +88,7 @@ impl Nature {
         ];
         let fifo = draw.one("fifo", &[false, false, false, false, false, false, true]);
         let num_levels = draw.one("num_levels", &[7, 2, 3, 5, 40]);
-        Nature {
+        let mut nature = Nature {
             order: draw.one("comparator", &orders),
             fifo,
             num_levels,
@@ -96,7 +99,10 @@ impl Nature {
             paths: draw
                 .one("paths", &[0, 0, 0, 1, 2, 3])
                 .min(if fifo { 1 } else { 3 }),
-        }
+            cuckoo: draw.one("cuckoo", &[false, false, false, false, false, true]),
+        };
+        nature.cuckoo &= nature.expiry.is_none();
+        nature
     }
 }
 
@@ -218,7 +224,60 @@ pub fn family(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature) -> Option<u
     style(o, draw, nature);
     let prefix = memory(o, draw, nature);
     files(o, draw, prefix.is_some());
+    if nature.cuckoo {
+        o.set_enable_blob_files(false); // cuckoo tables cannot refer to blob files
+    }
+    format(o, draw, nature, prefix.is_some());
     prefix
+}
+
+/// The format of new tables. Those that are there may have another.
+fn format(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature, has_prefix: bool) {
+    let formats = ["block", "block", "block", "plain", "prefix", "stored"];
+    let drawn = draw.one("table_format", &formats);
+    let even = draw.one("even_table_format", &["cuckoo", "bits", "drawn", "cuckoo"]);
+    let mut plain = PlainTableFactoryOptions {
+        user_key_length: 0,
+        bloom_bits_per_key: 10,
+        hash_table_ratio: if has_prefix { 0.75 } else { 0.0 },
+        index_sparseness: 16,
+        huge_page_tlb_size: 0,
+        encoding_type: KeyEncodingType::Plain,
+        full_scan_mode: false,
+        store_index_in_file: false,
+    };
+    let mut cuckoo = CuckooTableOptions::default();
+    match if nature.cuckoo && even != "drawn" {
+        even
+    } else {
+        drawn
+    } {
+        "plain" => {}
+        "prefix" => {
+            plain.encoding_type = KeyEncodingType::Prefix;
+            plain.index_sparseness = 4;
+        }
+        "stored" => plain.store_index_in_file = true,
+        "cuckoo" => return o.set_cuckoo_table_factory(&cuckoo),
+        "bits" => {
+            cuckoo.set_use_module_hash(false);
+            cuckoo.set_cuckoo_block_size(2);
+            cuckoo.set_hash_ratio(0.6);
+            return o.set_cuckoo_table_factory(&cuckoo);
+        }
+        _ => return,
+    }
+    o.set_plain_table_factory(&plain);
+}
+
+/// Whether the options that were drawn for a column family let ranges be deleted in it: new tables
+/// are block-based.
+pub fn deletes_ranges(draw: &Draw<'_>, nature: &Nature) -> bool {
+    let drawn = |name: &str| draw.drawn.iter().find(|(n, _)| *n == name);
+    let value = |name: &str| drawn(name).map_or("", |(_, value)| value.trim_matches('"'));
+    let drawn = value("table_format");
+    let is_block = drawn.is_empty() || drawn == "block";
+    is_block && (!nature.cuckoo || value("even_table_format") == "drawn")
 }
 
 fn style(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature) {

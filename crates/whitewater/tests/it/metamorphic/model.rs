@@ -146,6 +146,12 @@ pub struct Bounds {
 }
 
 impl Bounds {
+    /// Whether `key` is within them.
+    pub fn hold(&self, order: Order, key: &[u8]) -> bool {
+        self.lower.as_ref().is_none_or(|l| !order.before(key, l))
+            && self.upper.as_ref().is_none_or(|u| order.before(key, u))
+    }
+
     pub fn read_options(&self) -> ReadOptions {
         let mut o = ReadOptions::default();
         o.set_total_order_seek(true);
@@ -184,11 +190,7 @@ impl<'a> Cursor<'a> {
         order: Order,
         filter: bool,
     ) -> Self {
-        let within = |k: &[u8]| {
-            bounds.lower.as_ref().is_none_or(|l| !order.before(k, l))
-                && bounds.upper.as_ref().is_none_or(|u| order.before(k, u))
-        };
-        let inside = content.iter().filter(|(k, _)| within(k));
+        let inside = content.iter().filter(|(k, _)| bounds.hold(order, k));
         let (mut rows, mut dropped) = (Vec::new(), Content::new());
         for (k, v) in inside {
             if loose(filter, k) {

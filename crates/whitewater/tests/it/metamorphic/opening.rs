@@ -22,6 +22,8 @@ pub struct Opening {
     pub families: BTreeMap<&'static str, Options>,
     pub prefixes: BTreeMap<&'static str, Option<usize>>,
     pub manual_wal_flush: bool,
+    /// Families in which ranges can be deleted.
+    pub deletes_ranges: BTreeSet<&'static str>,
     /// The drawn options, as text for people.
     pub text: String,
     /// Their names.
@@ -63,12 +65,16 @@ impl Case {
         let manual_wal_flush = has(&draw, "manual_wal_flush", "true");
         note("database", draw);
         let (mut families, mut prefixes) = (BTreeMap::new(), BTreeMap::new());
+        let mut deletes_ranges = BTreeSet::new();
         for (seed, name) in (variant.wrapping_add(1)..).zip(FAMILIES) {
             let mut draw = Draw::new(seed, &self.plain);
             let mut options = base.clone();
             prefixes.insert(name, draw::family(&mut options, &mut draw, &self.nature));
             draw::may_limit_merges(&mut options, &mut draw, unordered);
             families.insert(name, options);
+            if draw::deletes_ranges(&draw, &self.nature) {
+                deletes_ranges.insert(name);
+            }
             note(name, draw);
         }
         Opening {
@@ -76,6 +82,7 @@ impl Case {
             families,
             prefixes,
             manual_wal_flush,
+            deletes_ranges,
             text,
             names,
         }

@@ -36,6 +36,8 @@ pub enum Step {
     UseIter(u8, u64),
     Check(u8, Option<u8>, u64),
     PrefixScan(u8, Option<u8>, Vec<u8>),
+    /// Of several families at once.
+    WalkFamilies(Option<u8>, u64),
     /// A table with these changes, one for each key, and how it is ingested.
     Ingest(u8, Vec<Change>, u64),
     Checkpoint(bool),
@@ -108,6 +110,17 @@ fn range(rng: &mut StdRng, nature: &Nature) -> (Vec<u8>, Vec<u8>) {
 
 fn change(rng: &mut StdRng, nature: &Nature) -> Change {
     let cf = rng.random_range(0..4);
+    if nature.cuckoo {
+        let key = format!("k{:03}", rng.random_range(0..200)).into_bytes();
+        return match rng.random_range(0..4) {
+            0 => Change::Delete(cf, key),
+            _ => Change::Put(
+                cf,
+                key,
+                format!("{:024x}", rng.random::<u64>()).into_bytes(),
+            ),
+        };
+    }
     let single = |rng: &mut StdRng| format!("s{:02}", rng.random_range(0..30)).into_bytes();
     let filtered = |rng: &mut StdRng| format!("f{:02}", rng.random_range(0..30)).into_bytes();
     match rng.random_range(0..100) {
@@ -208,6 +221,8 @@ pub fn step(rng: &mut StdRng, nature: &Nature) -> Step {
         }
         769..=774 => Step::Create(cf),
         775..=777 => Step::Drop(cf),
+        // Keys would have several versions, and differ in length.
+        778..=797 | 885..=896 if nature.cuckoo => Step::Check(cf, None, rng.random()),
         778..=797 => Step::Snapshot,
         798..=813 => Step::Release(rng.random()),
         814..=829 => Step::OpenIter(cf, bounds(rng), view(rng)),
@@ -224,6 +239,7 @@ pub fn step(rng: &mut StdRng, nature: &Nature) -> Step {
         924..=931 => Step::CompactFiles(cf, rng.random()),
         932..=934 => Step::ListFiles(rng.random()),
         935..=937 => Step::LockWal(rng.random()),
+        938..=949 => Step::WalkFamilies(view(rng), rng.random()),
         _ => Step::Check(cf, view(rng), rng.random()),
     }
 }

@@ -1,5 +1,6 @@
 //! What each step does to a database and to the model.
 
+mod families;
 mod files;
 mod views;
 
@@ -88,6 +89,7 @@ impl<'a> Session<'a> {
             Step::UseIter(n, seed) => self.use_iter(*n, *seed),
             Step::Check(cf, view, seed) => self.check(*cf, *view, *seed),
             Step::PrefixScan(cf, view, key) => self.prefix_scan(*cf, *view, key),
+            Step::WalkFamilies(view, seed) => self.walk_families(*view, *seed),
             Step::Ingest(cf, changes, how) => self.ingest(*cf, changes, *how),
             Step::Checkpoint(with_log) => self.checkpoint(*with_log),
             Step::Backup(how) => self.back_up(*how),
@@ -118,6 +120,9 @@ impl<'a> Session<'a> {
         let mut batch = WriteBatch::default();
         let mut done = Vec::new();
         for change in changes {
+            if !self.may(change) {
+                continue;
+            }
             if change.apply(self.case.nature.order, self.state).is_some() {
                 change.push(self.db, &mut batch);
                 done.push(change.clone());
@@ -133,6 +138,14 @@ impl<'a> Session<'a> {
             self.history.settle(self.state);
         }
         Ok(())
+    }
+
+    /// Whether the tables of a family can hold `change`. Those with range deletions that another
+    /// opening has written stay, and are compacted.
+    fn may(&self, change: &Change) -> bool {
+        let deletes_ranges = &self.opening.deletes_ranges;
+        !matches!(change, Change::DeleteRange(..))
+            || deletes_ranges.contains(family(change.family()))
     }
 
     fn flush(&mut self, names: &[&str]) -> Outcome {
@@ -276,7 +289,8 @@ impl<'a> Session<'a> {
         let mut writer = SstFileWriter::create(&self.opening.families[name]);
         said("SstFileWriter::open", writer.open(&path))?;
         let order = self.case.nature.order;
-        for change in changes {
+        let changes: Vec<_> = changes.iter().filter(|change| self.may(change)).collect();
+        for change in &changes {
             let done = match change {
                 Change::Put(_, k, v) => writer.put(k, v),
                 Change::PutEntity(_, k, v) => writer.put_entity(k, entity(k, v)),

@@ -12,7 +12,7 @@ use whitewater::{ReadOptions, WideColumn, WideColumns};
 
 impl<'a> Session<'a> {
     /// The content of `name` in a view, and the read options for that view.
-    fn view(
+    pub(super) fn view(
         &self,
         name: &str,
         view: Option<u8>,
