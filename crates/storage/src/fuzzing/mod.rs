@@ -3,12 +3,14 @@
 //! A target decodes arbitrary bytes and checks what must hold for all bytes: there is no panic,
 //! every walk ends, and decoded values survive being encoded and decoded again. The fuzzer's own
 //! crate is `fuzz/`. In each test run, `tests/it/fuzz.rs` runs every target over the stored
-//! corpora. [`seeds`] splits files into initial inputs. `blob`: targets for blob files.
-//! `checksums`: corrects checksums, so that damage gets past them.
+//! corpora. [`seeds`] splits files into initial inputs. `blob`: targets for blob files. `written`:
+//! targets whose inputs say what is written, to be read back. `checksums`: corrects checksums, so
+//! that damage gets past them.
 
 mod blob;
 mod checksums;
 pub mod seeds;
+mod written;
 
 pub use checksums::fit_checksums;
 
@@ -45,6 +47,9 @@ pub const TARGETS: &[(&str, Target)] = &[
     ("compressed", sst::compressed),
     ("table", table),
     ("backup_meta", backup_meta),
+    ("blob_writing", written::blob_writing),
+    ("plain_table", written::plain_table),
+    ("cuckoo_table", written::cuckoo_table),
 ];
 
 /// Runs one target.
