@@ -16,6 +16,9 @@ enum Merged<'a> {
     Groups(AttributeGroupIterator<'a, Db>),
 }
 
+/// Slots of one key, and the values that a scan shows in them.
+type Shown = Vec<(Slot, Option<Vec<u8>>)>;
+
 impl Merged<'_> {
     fn seek(&mut self, key: &[u8], forward: bool) {
         match (self, forward) {
@@ -51,12 +54,7 @@ impl Merged<'_> {
 
     /// What the scan shows of `key` in those of `families` that it tells about. All columns
     /// were written to it.
-    fn shown(
-        &self,
-        shape: Shape,
-        families: &[Family<'_>],
-        key: u32,
-    ) -> Result<Vec<(Slot, Option<Vec<u8>>)>, String> {
+    fn shown(&self, shape: Shape, families: &[Family<'_>], key: u32) -> Result<Shown, String> {
         let slot = |family: &Family<'_>| Slot {
             family: family.number,
             key,
