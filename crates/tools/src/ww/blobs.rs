@@ -1,6 +1,7 @@
 //! Blob files: what the manifest says of them, and whether they fit to it and to the tables.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -135,14 +136,13 @@ impl Values {
         place: &BlobPlace,
         path: &dyn Fn(u64) -> Option<std::path::PathBuf>,
     ) -> Result<&BlobFileReader, String> {
-        if !self.open.contains_key(&place.file) {
-            let Some(path) = path(place.file) else {
-                return Err(unknown(place.file));
-            };
-            let reader = open(&path).map_err(|e| e.to_string())?;
-            self.open.insert(place.file, reader);
+        match self.open.entry(place.file) {
+            Entry::Occupied(reader) => Ok(reader.into_mut()),
+            Entry::Vacant(room) => {
+                let path = path(place.file).ok_or_else(|| unknown(place.file))?;
+                Ok(room.insert(open(&path).map_err(|e| e.to_string())?))
+            }
         }
-        Ok(&self.open[&place.file])
     }
 }
 
