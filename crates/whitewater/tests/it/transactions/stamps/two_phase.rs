@@ -3,6 +3,9 @@
 
 use super::{at, get, seen, stamped};
 use crate::transactions::{DIR, TIMED_OUT, Txn, TxnDb, impatient, kind, options_on, text, value};
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use whitewater::fs::fault::{FaultFs, FaultOp, OpSet, Rule};
 use whitewater::fs::mem::MemFs;
@@ -255,4 +258,67 @@ fn keys_at_the_commit_without_timestamps_are_refused() {
     let (_, txn) = left(&db).pop().unwrap();
     txn.rollback().unwrap();
     assert!(db.lock_status().is_empty());
+}
+
+/// Transactions of many lives, each ended by a power cut: those that were acknowledged are there,
+/// at their times, and those that are prepared are handed out.
+#[test]
+fn power_cuts_leave_prepared_keys_and_the_times_of_commits() {
+    for seed in 0..8 {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let mut fs = MemFs::new();
+        let mut synced = WriteOptions::default();
+        synced.set_sync(true);
+        // What "times" holds, and the keys of the prepared transactions by name.
+        let mut committed: BTreeMap<(String, u64), String> = BTreeMap::new();
+        let mut undecided: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let mut now = 0;
+        for life in 0..8 {
+            let db = open(&fs);
+            let cf = db.cf_handle("times").unwrap();
+            for ((key, time), value) in &committed {
+                assert_eq!(then(&db, key, *time).as_ref(), Some(value), "seed {seed}");
+                assert_eq!(then(&db, key, time - 1), None, "seed {seed}");
+            }
+            let mut held: BTreeMap<String, Txn<'_>> = left(&db).into_iter().collect();
+            assert!(held.keys().eq(undecided.keys()), "seed {seed}, life {life}");
+            for step in 0..rng.random_range(1..12) {
+                now += 1;
+                let name = format!("{life}.{step}");
+                let txn = db.transaction_opt(&synced, &TransactionOptions::default());
+                let mut keys: Vec<_> = (0..3).map(|n| format!("{name}-{n}")).collect();
+                keys.truncate(rng.random_range(1..4));
+                for key in &keys {
+                    txn.put_cf(&cf, key, "0").unwrap();
+                    txn.put_cf(&cf, key, &name).unwrap();
+                }
+                txn.set_name(name.as_bytes()).unwrap();
+                txn.prepare().unwrap();
+                undecided.insert(name.clone(), keys);
+                held.insert(name, txn);
+                if rng.random_bool(0.6) {
+                    let at = rng.random_range(0..held.len());
+                    let name = held.keys().nth(at).unwrap().clone();
+                    let txn = held.remove(&name).unwrap();
+                    let keys = undecided.remove(&name).unwrap();
+                    if rng.random_bool(0.3) {
+                        txn.rollback().unwrap();
+                    } else {
+                        txn.set_commit_timestamp(now).unwrap();
+                        txn.commit().unwrap();
+                        let key = |key| ((key, now), name.clone());
+                        committed.extend(keys.into_iter().map(key));
+                    }
+                }
+                if rng.random_bool(0.2) {
+                    db.flush_cf(&cf).unwrap();
+                }
+            }
+            let keep = [0.0, 0.5, 1.0][rng.random_range(0..3)];
+            let cut = fs.crash_clone(keep, rng.random());
+            drop((held, cf));
+            drop(db);
+            fs = cut;
+        }
+    }
 }
