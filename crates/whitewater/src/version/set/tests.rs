@@ -214,18 +214,20 @@ fn openers_must_know_all_families_and_their_order() {
         recover(&listed),
         "Invalid argument: Column families not opened: one, three"
     );
-    let reversed = |name: &str| {
+    let reversed = |reversed: &str, name: &str| {
         let mut options = CfOptions::default();
-        if name == "two" {
+        if name == reversed {
             options.comparator = UserComparator::ReverseBytewise;
         }
         Some(Arc::new(options))
     };
+    let text = "Invalid argument: rocksdb.ReverseBytewiseComparator: does not match existing \
+                comparator leveldb.BytewiseComparator";
     assert_eq!(
-        recover(&reversed),
-        "Invalid argument: rocksdb.ReverseBytewiseComparator: does not match existing comparator \
-         leveldb.BytewiseComparator of column family two"
+        recover(&|name| reversed("two", name)),
+        format!("{text} of column family two")
     );
+    assert_eq!(recover(&|name| reversed("default", name)), text);
 }
 
 #[test]
