@@ -411,6 +411,43 @@ impl PrefixFns {
     }
 }
 
+fn prefix_of(
+    owned: Owned,
+    transform: Option<Transform>,
+    in_domain: Option<InDomain>,
+    name: Name,
+) -> Option<Box<rocksdb_slicetransform_t>> {
+    let name = owned.name(name).to_string_lossy().into_owned();
+    let transform = transform?;
+    let fns = PrefixFns {
+        owned,
+        transform,
+        in_domain,
+    };
+    let made = SliceTransform::with_length(name, move |key| fns.length(key));
+    Some(Box::new(rocksdb_slicetransform_t(Prefix::Made(made))))
+}
+
+#[cfg(not(feature = "abi-11"))]
+exports! {
+    fn rocksdb_slicetransform_create(
+        state: State, destructor: Destructor, transform: Option<Transform>,
+        in_domain: Option<InDomain>, _in_range: Option<InDomain>, name: Name,
+    ) -> Option<Box<rocksdb_slicetransform_t>> {
+        prefix_of(Owned::new(state, destructor), transform, in_domain, name)
+    }
+}
+
+#[cfg(feature = "abi-11")]
+exports! {
+    fn rocksdb_slicetransform_create(
+        state: State, destructor: Destructor, transform: Option<Transform>,
+        in_domain: Option<InDomain>, name: Name,
+    ) -> Option<Box<rocksdb_slicetransform_t>> {
+        prefix_of(Owned::new(state, destructor), transform, in_domain, name)
+    }
+}
+
 exports! {
     fn rocksdb_comparator_create(
         state: State, destructor: Destructor, compare: Option<Compare>, name: Name,
@@ -479,16 +516,6 @@ exports! {
         _factory: Option<Box<rocksdb_compactionfilterfactory_t>>,
     ) {}
 
-    fn rocksdb_slicetransform_create(
-        state: State, destructor: Destructor, transform: Option<Transform>,
-        in_domain: Option<InDomain>, _in_range: Option<InDomain>, name: Name,
-    ) -> Option<Box<rocksdb_slicetransform_t>> {
-        let owned = Owned::new(state, destructor);
-        let name = owned.name(name).to_string_lossy().into_owned();
-        let fns = PrefixFns { owned, transform: transform?, in_domain };
-        let made = SliceTransform::with_length(name, move |key| fns.length(key));
-        Some(Box::new(rocksdb_slicetransform_t(Prefix::Made(made))))
-    }
     fn rocksdb_slicetransform_create_fixed_prefix(
         len: usize,
     ) -> Option<Box<rocksdb_slicetransform_t>> {

@@ -45,6 +45,9 @@ pub(crate) struct Slot {
     /// How often manual compactions were disabled and not enabled since. Callers' threads write
     /// and read it; it publishes nothing.
     manual_off: AtomicUsize,
+    /// How often deletions of files were disabled and not enabled since. Callers' threads write and
+    /// read it; it publishes nothing.
+    pub(crate) deletions_off: AtomicUsize,
     /// Whether the handle is among those that are kept. Threads that close it write and read it; it
     /// publishes nothing.
     kept: AtomicBool,
@@ -122,6 +125,7 @@ impl Opening {
         let slot = Arc::new(Slot {
             db: ArcSwapOption::empty(),
             manual_off: AtomicUsize::new(0),
+            deletions_off: AtomicUsize::new(0),
             kept: AtomicBool::new(false),
             updates_in_place: in_place.is_some_and(|text| text == "true"),
         });

@@ -7,7 +7,8 @@ use crate::options::{
     rocksdb_compactoptions_t, rocksdb_flushoptions_t, rocksdb_ingestexternalfileoptions_t,
 };
 use std::path::PathBuf;
-use whitewater::{CompactOptions, Error, ErrorKind, IngestExternalFileOptions};
+use std::sync::atomic::Ordering;
+use whitewater::{CompactOptions, Error, IngestExternalFileOptions};
 
 type Db<'a> = Option<&'a rocksdb_t>;
 type Locking<'a> = Option<&'a rocksdb_transactiondb_t>;
@@ -158,20 +159,11 @@ exports! {
     }
     fn rocksdb_disable_file_deletions(db: Db<'_>, errptr: ErrPtr) {
         errptr.run(|| {
-            let db = open(db)?;
-            on_db!(db, db => db.disable_file_deletions())
-        });
-    }
-    // RocksDB has given `force` up: each call takes one back.
-    fn rocksdb_enable_file_deletions(db: Db<'_>, force: u8, errptr: ErrPtr) {
-        errptr.run(|| {
-            if force != 0 {
-                return Err(crate::border::error(
-                    ErrorKind::NotSupported, "rocksdb_enable_file_deletions with force",
-                ));
-            }
-            let db = open(db)?;
-            on_db!(db, db => db.enable_file_deletions())
+            let slot = &given(db)?.slot;
+            let db = slot.open()?;
+            on_db!(db, db => db.disable_file_deletions())?;
+            slot.deletions_off.fetch_add(1, Ordering::Relaxed);
+            Ok(())
         });
     }
     fn rocksdb_cancel_all_background_work(db: Db<'_>, wait: u8) {
@@ -256,5 +248,32 @@ exports! {
         len: i32, errptr: ErrPtr,
     ) {
         rocksdb_flush_cfs(db, options, handles, len, errptr);
+    }
+}
+
+/// Takes the last disabling of deletions back, or all of them.
+fn enable_file_deletions(db: Db<'_>, all: bool, errptr: ErrPtr) {
+    errptr.run(|| {
+        let slot = &given(db)?.slot;
+        let db = slot.open()?;
+        let left = |off: usize| if all { Some(0) } else { off.checked_sub(1) };
+        let off = &slot.deletions_off;
+        let before = off.fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
+        let times = if all { before.unwrap_or(0) } else { 1 };
+        (0..times).try_for_each(|_| on_db!(db, db => db.enable_file_deletions()))
+    });
+}
+
+#[cfg(not(feature = "abi-7"))]
+exports! {
+    fn rocksdb_enable_file_deletions(db: Db<'_>, errptr: ErrPtr) {
+        enable_file_deletions(db, false, errptr);
+    }
+}
+
+#[cfg(feature = "abi-7")]
+exports! {
+    fn rocksdb_enable_file_deletions(db: Db<'_>, force: u8, errptr: ErrPtr) {
+        enable_file_deletions(db, force != 0, errptr);
     }
 }

@@ -13,6 +13,8 @@ use crate::callbacks::{
 use crate::options::compaction::FIFO_OFF;
 use crate::options::tables::FIXED;
 use crate::options::values::{COMPRESSION, Form};
+#[cfg(not(feature = "abi-7"))]
+use libc::c_char;
 use whitewater::{
     Error, FileChecksum, KeyEncodingType, MemtableFactory, MergeOperands, Options,
     PlainTableFactoryOptions,
@@ -179,21 +181,6 @@ exports! {
         if let Some(table) = table {
             with(options, |options| options.set_cuckoo_table_factory(&table.options));
         }
-    }
-    fn rocksdb_options_set_plain_table_factory(
-        options: Option<&mut rocksdb_options_t>, user_key_length: u32, bloom_bits_per_key: i32,
-        hash_table_ratio: f64, index_sparseness: usize,
-    ) {
-        with(options, |options| options.set_plain_table_factory(&PlainTableFactoryOptions {
-            user_key_length,
-            bloom_bits_per_key,
-            hash_table_ratio,
-            index_sparseness,
-            huge_page_tlb_size: 0,
-            encoding_type: KeyEncodingType::Plain,
-            full_scan_mode: false,
-            store_index_in_file: false,
-        }));
     }
     fn rocksdb_options_set_memtable_vector_rep(options: Option<&mut rocksdb_options_t>) {
         with(options, |options| options.set_memtable_factory(MemtableFactory::Vector));
@@ -409,5 +396,49 @@ exports! {
             *given(new)? = rocksdb_options_t::new(options);
             Ok(())
         });
+    }
+}
+
+#[cfg(feature = "abi-7")]
+exports! {
+    fn rocksdb_options_set_plain_table_factory(
+        options: Option<&mut rocksdb_options_t>, user_key_length: u32, bloom_bits_per_key: i32,
+        hash_table_ratio: f64, index_sparseness: usize,
+    ) {
+        let plain = PlainTableFactoryOptions {
+            user_key_length,
+            bloom_bits_per_key,
+            hash_table_ratio,
+            index_sparseness,
+            huge_page_tlb_size: 0,
+            encoding_type: KeyEncodingType::Plain,
+            full_scan_mode: false,
+            store_index_in_file: false,
+        };
+        with(options, |options| options.set_plain_table_factory(&plain));
+    }
+}
+
+#[cfg(not(feature = "abi-7"))]
+exports! {
+    fn rocksdb_options_set_plain_table_factory(
+        options: Option<&mut rocksdb_options_t>, user_key_length: u32, bloom_bits_per_key: i32,
+        hash_table_ratio: f64, index_sparseness: usize, huge_page_tlb_size: usize,
+        encoding: c_char, full_scan_mode: u8, store_index_in_file: u8,
+    ) {
+        let plain = PlainTableFactoryOptions {
+            user_key_length,
+            bloom_bits_per_key,
+            hash_table_ratio,
+            index_sparseness,
+            huge_page_tlb_size,
+            encoding_type: match encoding {
+                0 => KeyEncodingType::Plain,
+                _ => KeyEncodingType::Prefix,
+            },
+            full_scan_mode: full_scan_mode != 0,
+            store_index_in_file: store_index_in_file != 0,
+        };
+        with(options, |options| options.set_plain_table_factory(&plain));
     }
 }

@@ -7,6 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Which library it is of: crates/c/Cargo.toml. */
+#ifndef WHITEWATER_ABI
+#define WHITEWATER_ABI 10
+#endif
+
 #ifndef ROCKSDB_LIBRARY_API
 #define ROCKSDB_LIBRARY_API
 #endif
@@ -826,8 +831,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_disable_file_deletions(rocksdb_t* db, ch
 extern ROCKSDB_LIBRARY_API void rocksdb_disable_manual_compaction(rocksdb_t* db);
 extern ROCKSDB_LIBRARY_API void rocksdb_drop_column_family(rocksdb_t* db,
     rocksdb_column_family_handle_t* handle, char** errptr);
-extern ROCKSDB_LIBRARY_API void rocksdb_enable_file_deletions(rocksdb_t* db, unsigned char force,
-    char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_enable_manual_compaction(rocksdb_t* db);
 extern ROCKSDB_LIBRARY_API void rocksdb_env_destroy(rocksdb_env_t* env);
 extern ROCKSDB_LIBRARY_API int rocksdb_env_get_background_threads(rocksdb_env_t* options);
@@ -1738,9 +1741,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_paranoid_checks(rocksdb_opti
     unsigned char value);
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_periodic_compaction_seconds(rocksdb_options_t*
     options, uint64_t value);
-extern ROCKSDB_LIBRARY_API void rocksdb_options_set_plain_table_factory(rocksdb_options_t* options,
-    uint32_t user_key_length, int bloom_bits_per_key, double hash_table_ratio, size_t
-    index_sparseness);
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_prefix_extractor(rocksdb_options_t* options,
     rocksdb_slicetransform_t* transform);
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_prepopulate_blob_cache(rocksdb_options_t*
@@ -1955,10 +1955,6 @@ extern ROCKSDB_LIBRARY_API void rocksdb_singledelete_cf_with_ts(rocksdb_t* db, c
 extern ROCKSDB_LIBRARY_API void rocksdb_singledelete_with_ts(rocksdb_t* db, const
     rocksdb_writeoptions_t* options, const char* key, size_t keylen, const char* ts, size_t tslen,
     char** errptr);
-extern ROCKSDB_LIBRARY_API rocksdb_slicetransform_t* rocksdb_slicetransform_create(void* state, void
-    (*destructor)(void*), char* (*transform)(void*, const char*, size_t, size_t*), unsigned char
-    (*in_domain)(void*, const char*, size_t), unsigned char (*in_range)(void*, const char*, size_t),
-    const char* (*name)(void*));
 extern ROCKSDB_LIBRARY_API rocksdb_slicetransform_t*
     rocksdb_slicetransform_create_fixed_prefix(size_t len);
 extern ROCKSDB_LIBRARY_API rocksdb_slicetransform_t* rocksdb_slicetransform_create_noop(void);
@@ -2619,6 +2615,38 @@ extern ROCKSDB_LIBRARY_API const rocksdb_writestallcondition_t* rocksdb_writesta
     rocksdb_writestallinfo_t* info);
 extern ROCKSDB_LIBRARY_API const rocksdb_writestallcondition_t* rocksdb_writestallinfo_prev(const
     rocksdb_writestallinfo_t* info);
+
+#if WHITEWATER_ABI == 7
+extern ROCKSDB_LIBRARY_API void rocksdb_enable_file_deletions(rocksdb_t* db, unsigned char force,
+    char** errptr);
+#endif
+#if WHITEWATER_ABI == 10 || WHITEWATER_ABI == 11
+extern ROCKSDB_LIBRARY_API void rocksdb_enable_file_deletions(rocksdb_t* db, char** errptr);
+#endif
+
+#if WHITEWATER_ABI == 7
+extern ROCKSDB_LIBRARY_API void rocksdb_options_set_plain_table_factory(rocksdb_options_t* options,
+    uint32_t user_key_length, int bloom_bits_per_key, double hash_table_ratio, size_t
+    index_sparseness);
+#endif
+#if WHITEWATER_ABI == 10 || WHITEWATER_ABI == 11
+extern ROCKSDB_LIBRARY_API void rocksdb_options_set_plain_table_factory(rocksdb_options_t* options,
+    uint32_t user_key_length, int bloom_bits_per_key, double hash_table_ratio, size_t
+    index_sparseness, size_t huge_page_tlb_size, char encoding, unsigned char full_scan_mode,
+    unsigned char store_index_in_file);
+#endif
+
+#if WHITEWATER_ABI == 7 || WHITEWATER_ABI == 10
+extern ROCKSDB_LIBRARY_API rocksdb_slicetransform_t* rocksdb_slicetransform_create(void* state, void
+    (*destructor)(void*), char* (*transform)(void*, const char*, size_t, size_t*), unsigned char
+    (*in_domain)(void*, const char*, size_t), unsigned char (*in_range)(void*, const char*, size_t),
+    const char* (*name)(void*));
+#endif
+#if WHITEWATER_ABI == 11
+extern ROCKSDB_LIBRARY_API rocksdb_slicetransform_t* rocksdb_slicetransform_create(void* state, void
+    (*destructor)(void*), char* (*transform)(void*, const char*, size_t, size_t*), unsigned char
+    (*in_domain)(void*, const char*, size_t), const char* (*name)(void*));
+#endif
 
 #ifdef __cplusplus
 }
