@@ -1,0 +1,39 @@
+//! Three nodes under load, which are killed, paused and cut off, and the history of their clients.
+//!
+//! * `registers`: the application, and openraft's types.
+//! * `network`: the network between the nodes of this process, with its faults.
+//! * `node`: a node on a file system in memory, which a power cut can be taken of.
+//! * `clients`: clients that read and write, and record what they saw.
+//! * `history`: what they saw, and whether it is linearizable.
+//! * `faults`: what happens to the nodes, by a seed.
+//!
+//! The seed decides what happens to whom and what a power cut leaves, not when threads run: a
+//! second run with it is another one of the same kind. `RAFT_SEED` and `RAFT_ROUNDS` set it and how
+//! many faults there are.
+
+mod clients;
+mod faults;
+mod history;
+mod network;
+mod node;
+mod registers;
+
+use std::env;
+
+fn number(name: &str, default: u64) -> u64 {
+    match env::var(name) {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|e| panic!("{name}={text}: {e}")),
+        Err(_) => default,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn histories_under_kills_pauses_and_partitions_are_linearizable() {
+    let (seed, rounds) = (number("RAFT_SEED", 1), number("RAFT_ROUNDS", 8));
+    let seen = faults::run(seed, rounds).await;
+    println!("seed {seed}: {seen:?}");
+    assert_eq!(seen.kills + seen.pauses + seen.partitions, rounds);
+    assert!(seen.acknowledged > 0);
+}
