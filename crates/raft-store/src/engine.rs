@@ -51,6 +51,12 @@ pub trait Engine: Sized + Send + Sync + 'static {
     /// The families that were there when it was opened.
     fn families(&self) -> &[String];
 
+    /// Creates a family, with the options that the database was opened with.
+    ///
+    /// # Errors
+    /// Those of the engine; the family exists.
+    fn create(&self, family: &str) -> Result<()>;
+
     /// Makes `changes` at once, without a sync. Returns whether they are made: with
     /// [`Patience::GivesUp`], they are not if that meant to wait.
     ///
@@ -146,6 +152,11 @@ macro_rules! engine {
 
                 fn families(&self) -> &[String] {
                     &self.families
+                }
+
+                fn create(&self, family: &str) -> Result<()> {
+                    let created = self.db.create_cf(family, &self.options);
+                    created.map_err(|e| Error::because("creation of a column family", e))
                 }
 
                 fn write(&self, changes: &[Named], patience: Patience) -> Result<bool> {

@@ -194,15 +194,16 @@ impl Shared<Whitewater> {
 
     /// Creates the family `name`, with `tables` that were exported, if there are any.
     pub fn create_family(&self, name: &str, tables: &ExportImportFilesMetaData) -> Result<()> {
-        let Whitewater { db, options, .. } = &*self.engine;
         let created = if tables.get_files().is_empty() {
-            db.create_cf(name, options)
+            self.engine.create(name)
         } else {
+            let Whitewater { db, options, .. } = &*self.engine;
             let mut moving = ImportColumnFamilyOptions::new();
             moving.set_move_files(true);
             db.create_column_family_with_import(options, name, &moving, tables)
+                .map_err(|e| Error::because("import of tables", e))
         };
-        created.map_err(|e| Error::because(format!("creation of the column family {name}"), e))?;
+        created.map_err(|e| e.within(format!("the column family {name}")))?;
         self.families().insert(name.to_owned());
         Ok(())
     }
