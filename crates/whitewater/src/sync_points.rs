@@ -50,6 +50,9 @@ pub enum Point {
     /// A flush knows what it has to keep, and is about to write memtables that hold nothing above
     /// the number.
     Flushing,
+    /// A flush has purged memtables, and is about to replace them by what is left. Nothing in them
+    /// is above the number.
+    Purged,
     /// A flush knows which prepared transactions are not decided, and is about to find out
     /// which logs memtables need. The number is that of the oldest log that such a
     /// transaction needs, or 0.

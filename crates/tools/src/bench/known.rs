@@ -45,7 +45,7 @@ const VALUES: &str = "\
     compressed_secondary_cache_size cuckoo_hash_ratio \
     disable_seek_compaction=0 disposable_entries_batch_size=0 \
     disposable_entries_delete_delay=0 disposable_entries_value_size env_uri= \
-    experimental_mempurge_threshold=0 fifo_age_for_warm=0 fifo_compaction_ttl=0 fs_uri= \
+    fifo_age_for_warm=0 fifo_compaction_ttl=0 fs_uri= \
     index_shortening_mode initial_auto_readahead_size log_readahead_size=0 \
     max_auto_readahead_size max_write_buffer_number_to_maintain=0 \
     memtable_insert_with_hint_prefix_size=0 mix_accesses=-1 \

@@ -61,7 +61,8 @@ pub(crate) struct CfState {
     /// that called for it changes.
     asked: Arc<CfOptions>,
     pub mem: Arc<Memtable>,
-    /// Retired memtables that are not flushed yet, oldest first.
+    /// Retired memtables that are not flushed yet, oldest first. Only the first may be a
+    /// purged one.
     pub imm: Vec<Arc<Memtable>>,
     pub version: Arc<Version>,
     pub levels: LevelState,
@@ -199,10 +200,10 @@ impl CfState {
             .publish(&self.mem, &self.imm, &self.version, &self.options);
     }
 
-    /// Whether a flush job should start.
+    /// Whether a flush job should start. What was purged waits for more.
     pub fn wants_flush(&self) -> bool {
-        let enough =
-            self.imm.len() >= self.options().min_write_buffer_number_to_merge.max(1) as usize;
+        let full = self.imm.iter().filter(|m| !m.is_purged()).count();
+        let enough = full >= self.options().min_write_buffer_number_to_merge.max(1) as usize;
         !self.flushing && !self.imm.is_empty() && (enough || self.flush_requested)
     }
 

@@ -88,7 +88,7 @@ impl Engine {
     #[cold]
     pub(super) fn run_requested_switch(&self) -> Result<()> {
         let switching = self.switching()?;
-        let (full, mut due, holds_nothing): (usize, Vec<u32>, bool) = {
+        let (full, mut due, too_much_log, holds_nothing): (usize, Vec<u32>, bool, bool) = {
             let mut state = self.lock_state();
             // While the database is failed, no writer may find the attention cleared and
             // pass (F2).
@@ -126,7 +126,7 @@ impl Engine {
             let due = state.cfs.values().filter(|cf| due(&cf.mem));
             let due = due.map(|cf| cf.data.id).collect();
             // A full memtable is flushed anyway, and that moves empty ones on.
-            (full, due, holds_nothing && full == 0)
+            (full, due, too_much_log, holds_nothing && full == 0)
         };
         self.count_flush_reason(full, false);
         if holds_nothing {
@@ -137,7 +137,8 @@ impl Engine {
             return self.switch_those(&switching, &due, true);
         }
         let due = self.with_others(due);
-        self.switch_memtables(&switching, &due, false)
+        // What is purged in memory, or waits for more, keeps its log.
+        self.switch_memtables(&switching, &due, too_much_log)
     }
 
     /// The column families whose memtables are switched when those of `ids` are:

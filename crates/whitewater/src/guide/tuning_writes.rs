@@ -76,8 +76,12 @@
 //! * larger and more memtables, which absorb a burst:
 //!   [`set_write_buffer_size`](crate::Options::set_write_buffer_size) and
 //!   [`set_max_write_buffer_number`](crate::Options::set_max_write_buffer_number);
+//! * where the same keys are written again and again, memtables without what was overwritten,
+//!   instead of tables: the option [`experimental_mempurge_threshold`][mempurge];
 //! * all of these, with level sizes to match:
 //!   [`optimize_for_steady_writes`](crate::Options::optimize_for_steady_writes).
+//!
+//! [mempurge]: crate::Options::set_experimental_mempurge_threshold
 //!
 //! With [`set_no_slowdown`](crate::WriteOptions::set_no_slowdown), a write fails with `Incomplete`
 //! instead of waiting. With [`set_low_pri`](crate::WriteOptions::set_low_pri), a write is slowed

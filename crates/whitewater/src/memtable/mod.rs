@@ -9,6 +9,8 @@
 //! add a Bloom filter of keys (`filter`) and checksums of entries (`protection`), and
 //! the memory may be charged to a [budget](crate::write_buffer_manager).
 //!
+//! A memtable may be `purged`: made of what is left of others.
+//!
 //! [`sections`] are writes of two-phase commit, [`operations`] whatever a write consists of.
 //!
 //! Representations (`rep`): `art`, `skip_list`, `vector`, `hash_skip_list` and
@@ -35,6 +37,7 @@ mod newest;
 pub(crate) mod operations;
 mod order;
 mod protection;
+mod purged;
 mod rep;
 pub(crate) mod sections;
 mod skip_list;
@@ -153,7 +156,12 @@ pub(crate) struct Memtable {
     /// Read by: readers (relaxed), after they have loaded the visible number, which
     /// makes this store visible to every reader at a number above it.
     horizon: AtomicU64,
-    /// Order of creation within the database.
+    /// Whether it holds what is left of other memtables.
+    /// Written by: the flush that has made it, before others see it. Read by: those who look
+    /// for due flushes. Both under the database mutex, so relaxed.
+    purged: AtomicBool,
+    /// Order of creation within the database. A purged memtable has the number of the newest of
+    /// those that it stands for.
     pub id: u64,
 }
 
@@ -238,6 +246,7 @@ impl Memtable {
             oldest_section: AtomicU64::new(u64::MAX),
             last_number: AtomicU64::new(0),
             horizon: AtomicU64::new(SequenceNumber::MAX),
+            purged: AtomicBool::new(false),
             id,
         })
     }

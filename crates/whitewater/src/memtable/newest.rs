@@ -13,32 +13,41 @@ impl Memtable {
     /// # Errors
     /// `Corruption` if a range tombstone does not match its checksum.
     pub fn newest_number(&self, user_key: &[u8]) -> Result<SequenceNumber> {
-        let first;
-        let user_key = match self.has_timestamps() {
-            true => {
-                first = self.comparator.first_version(user_key);
-                &first
-            }
-            false => user_key,
-        };
+        if !self.has_timestamps() {
+            return self.newest_up_to(user_key, MAX_SEQUENCE);
+        }
+        let user_key = &self.comparator.first_version(user_key);
         // Before the look at the entries: upholds F1 of the filter.
         let question = self.filter.as_ref().map(|f| f.about(user_key));
         let mut newest = match self.tombstones()? {
             Some(fragments) => fragments.max_covering(&self.comparator, user_key, MAX_SEQUENCE),
             None => 0,
         };
-        if question.is_some_and(|q| !q.may_contain()) {
-            return Ok(newest);
-        }
-        if self.has_timestamps() {
+        if question.is_none_or(|q| q.may_contain()) {
             self.visit_newest(user_key, |version| newest = newest.max(version.seq))?;
-            return Ok(newest);
         }
-        let from = pack_tag(MAX_SEQUENCE, SEEK_TYPE);
-        self.rep.get(user_key, from, &mut |tag, _| {
-            newest = newest.max(tag >> 8);
-            false
-        });
+        Ok(newest)
+    }
+
+    /// [`newest_number`](Self::newest_number) among the numbers up to `upto`, of a key that has no
+    /// timestamp.
+    ///
+    /// # Errors
+    /// `Corruption` if a range tombstone does not match its checksum.
+    pub fn newest_up_to(&self, user_key: &[u8], upto: SequenceNumber) -> Result<SequenceNumber> {
+        // Before the look at the entries: upholds F1 of the filter.
+        let question = self.filter.as_ref().map(|f| f.about(user_key));
+        let mut newest = match self.tombstones()? {
+            Some(fragments) => fragments.max_covering(&self.comparator, user_key, upto),
+            None => 0,
+        };
+        if question.is_none_or(|q| q.may_contain()) {
+            let from = pack_tag(upto, SEEK_TYPE);
+            self.rep.get(user_key, from, &mut |tag, _| {
+                newest = newest.max(tag >> 8);
+                false
+            });
+        }
         Ok(newest)
     }
 

@@ -304,7 +304,8 @@ option_struct! {
         memtable_max_range_deletions: u32 = 0, changes live;
         /// Hint without effect: the structure of a memtable determines its order.
         paranoid_memory_checks: bool = false, changes live;
-        /// Hint without effect: memtables are not purged in memory.
+        /// Part of a memtable's size below which what is left of full memtables stays in memory
+        /// instead of being flushed; 0 flushes always.
         experimental_mempurge_threshold: f64 = 0.0, changes live;
         /// Read each new table after it was written, and compare.
         paranoid_file_checks: bool = false, changes live;

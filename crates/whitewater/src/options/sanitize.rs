@@ -229,7 +229,7 @@ fn differences(
 
 /// Options that are accepted and have no effect: the name, the value that describes what is
 /// done, and a description of that.
-const HINTS: [(&str, &str, &str); 15] = [
+const HINTS: [(&str, &str, &str); 14] = [
     (
         "paranoid_checks",
         "true",
@@ -270,11 +270,6 @@ const HINTS: [(&str, &str, &str); 15] = [
         "paranoid_memory_checks",
         "false",
         "a memtable's order is what its structure is made of",
-    ),
-    (
-        "experimental_mempurge_threshold",
-        "0",
-        "memtables are not purged in memory",
     ),
     (
         "strict_max_successive_merges",

@@ -182,7 +182,6 @@ fn what_has_no_effect_changes_by_name_and_is_kept() {
         ("ignore_max_compaction_bytes_for_input", "false", "maybe"),
         ("paranoid_memory_checks", "true", "2"),
         ("strict_max_successive_merges", "true", "2"),
-        ("experimental_mempurge_threshold", "0.5", "half"),
         ("report_bg_io_stats", "true", "2"),
     ] {
         db.set_options(&[(name, value)]).unwrap();

@@ -41,6 +41,7 @@ mod listener;
 mod listing;
 mod log_limit;
 mod memory_usage;
+mod mempurge;
 mod merges;
 mod metamorphic;
 mod model;

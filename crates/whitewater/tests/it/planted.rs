@@ -214,6 +214,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "transactions::inserted_early::damage_before_a_decision_that_a_flush_went_by_is_told",
     ),
     (
+        Bug::PurgedLogsLetGo,
+        "mempurge::crash::a_purged_memtable_keeps_the_logs_of_all_that_went_into_it",
+    ),
+    (
         Bug::LogDeletedEarly,
         "recovery::a_log_stays_as_long_as_a_family_needs_it",
     ),
@@ -302,6 +306,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "versions::snapshots_keep_what_they_see",
     ),
     (
+        Bug::PurgeIgnoresSnapshots,
+        "mempurge::same::what_a_snapshot_sees_is_not_purged",
+    ),
+    (
         Bug::TwinSnapshotReleased,
         "versions::a_snapshot_outlives_its_twin",
     ),
@@ -376,6 +384,10 @@ const FINDERS: &[(Bug, &str)] = &[
     (
         Bug::KeySplitBetweenTables,
         "versions::versions_of_a_key_are_in_one_table",
+    ),
+    (
+        Bug::PurgeForgetsRangeTombstones,
+        "mempurge::same::what_was_deleted_before_a_purge_stays_deleted",
     ),
     (
         Bug::RangeTombstoneAboveHistory,

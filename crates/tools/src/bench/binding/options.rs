@@ -248,6 +248,7 @@ macro_rules! options_binding {
                 options.set_max_successive_merges(
                     usize::try_from(flags.max_successive_merges).unwrap_or(0),
                 );
+                options.set_experimental_mempurge_threshold(flags.experimental_mempurge_threshold);
                 options.set_allow_concurrent_memtable_write(flags.allow_concurrent_memtable_write);
                 options.set_enable_write_thread_adaptive_yield(
                     flags.enable_write_thread_adaptive_yield,

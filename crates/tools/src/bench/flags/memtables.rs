@@ -24,6 +24,7 @@ macro_rules! memtables {
                 inplace_update_support: bool = false, "Overwrite values in the active memtable; needs --allow_concurrent_memtable_write=false.";
                 inplace_update_num_locks: u64 = 10_000u64, "The number of locks for values that are overwritten in a memtable.";
                 max_successive_merges: i32 = 0, "The number of successive merge operands of a key in a memtable after which the next one is stored as a value; 0: no limit.";
+                experimental_mempurge_threshold: f64 = 0.0, "The part of a memtable's size below which what is left of full memtables stays in memory instead of being flushed; 0: flush always.";
                 allow_concurrent_memtable_write: bool = true, "Let several writers insert into the memtable concurrently.";
                 enable_write_thread_adaptive_yield: bool = true, "Let waiting writers yield for a while before they block.";
                 write_thread_max_yield_usec: u64 = 100u64, "The longest time in microseconds that a waiting writer yields.";

@@ -133,7 +133,7 @@ const FAMILY_CHOICES: Choices = &[
     ("compression_opts", Values(&["{max_dict_bytes=4000;zstd_max_train_bytes=20000;enabled=true}"])),
     ("compression_per_level", Values(&["kNoCompression:kLZ4Compression:kZSTD"])),
     ("disable_auto_compactions", Fixed("writes would stop at level0_stop_writes_trigger for good")),
-    ("experimental_mempurge_threshold", HINT),
+    ("experimental_mempurge_threshold", Values(&["0.5", "1", "3"])),
     ("hard_pending_compaction_bytes_limit", Values(&["2000000"])),
     ("inplace_update_num_locks", IN_PLACE),
     ("inplace_update_support", IN_PLACE),

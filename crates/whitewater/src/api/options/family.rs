@@ -405,6 +405,35 @@ impl Options {
         self.cf.min_write_buffer_number_to_merge = to_merge;
     }
 
+    /// The part of a memtable's size below which what is left of full memtables stays in memory
+    /// instead of being flushed to a table (mempurge). This helps where the same keys are written
+    /// again and again: what was overwritten is never written to a table.
+    ///
+    /// When full memtables are due, a sample of their entries tells how much of them is still
+    /// needed: for reads, snapshots and undecided transactions. If that is less than `threshold`
+    /// memtables (`write_buffer_size`), it is copied to one memtable, which waits in memory with
+    /// the next ones that become full. If it does not fit into one, or is needed in full, a table
+    /// is written as ever. 0 and less is never, 1 is RocksDB's recommendation; a threshold above
+    /// the number of memtables that are due tries in any case.
+    ///
+    /// Nothing depends on it for durability: logs are kept until their writes are in tables. So
+    /// more of them have to be read when the database is opened, up to `max_total_wal_size`; logs
+    /// that exceed it make tables of purged memtables, too. So does every flush that is asked for:
+    /// by [`flush`](crate::DB::flush), by closing, by a
+    /// [`WriteBufferManager`](crate::WriteBufferManager).
+    ///
+    /// The purged memtable counts as one of `max_write_buffer_number`. With 2, writes stop when a
+    /// memtable becomes full, until it is purged or flushed; 3 or more avoids that. Column
+    /// families with timestamps or `inplace_update_support`, and all with `atomic_flush`, are
+    /// flushed as if it were 0. A change holds from the next flush on. LOG has lines about each
+    /// purge; listeners and statistics are told of flushes to tables only.
+    ///
+    /// **Option `experimental_mempurge_threshold`**: default 0; can be changed while the database
+    /// is open.
+    pub fn set_experimental_mempurge_threshold(&mut self, threshold: f64) {
+        self.cf.experimental_mempurge_threshold = threshold;
+    }
+
     /// Levels of tables. 1 (with levels of growing size 2) to 64, default 7. A
     /// database that uses more is not opened.
     ///

@@ -198,14 +198,6 @@ impl Options {
         self.cf.report_bg_io_stats = enable;
     }
 
-    /// Hint: memtables are flushed to tables, never purged in memory.
-    ///
-    /// **Option `experimental_mempurge_threshold`**: default 0; can be changed while the database
-    /// is open.
-    pub fn set_experimental_mempurge_threshold(&mut self, threshold: f64) {
-        self.cf.experimental_mempurge_threshold = threshold;
-    }
-
     /// Hint: iterators step over versions of a key and do not seek again.
     ///
     /// **Option `max_sequential_skip_in_iterations`**: default 8; can be changed while the database

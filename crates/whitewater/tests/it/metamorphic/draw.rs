@@ -221,6 +221,7 @@ pub fn family(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature) -> Option<u
     );
     o.set_max_write_buffer_number(draw.one("max_write_buffer_number", &[2, 4, 6]));
     o.set_min_write_buffer_number_to_merge(draw.one("min_write_buffer_number", &[1, 2, 4]));
+    o.set_experimental_mempurge_threshold(draw.one("mempurge_threshold", &[0.0, 1.0, 3.0, 0.4]));
     style(o, draw, nature);
     let prefix = memory(o, draw, nature);
     files(o, draw, prefix.is_some());

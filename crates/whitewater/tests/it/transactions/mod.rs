@@ -9,6 +9,7 @@
 //! * `two_phase`: prepare, commit and rollback; `recovered`: what is left of them after a crash.
 //! * `undecided`: what `WRITE_PREPARED` has in memtables and tables before a commit.
 //! * `unordered`: the same over unordered commit.
+//! * `purged`: what is left of them when memtables are purged.
 //! * `undecided_locks`: the locks of prepared transactions that nobody has.
 //! * `simulated`: many threads; `isolation`: their histories, checked; `model`: random calls.
 //! * `optimistic`: transactions that lock nothing.
@@ -46,6 +47,7 @@ mod optimistic;
 mod outside;
 mod own_writes;
 mod policies;
+mod purged;
 mod recovered;
 mod retention;
 mod savepoints;

@@ -141,12 +141,13 @@ const OF_ONE_POLICY: [&str; 2] = [
 ];
 
 /// Files whose tests are about one policy, or open each that they are about.
-const OF_ALL_POLICIES: [&str; 9] = [
+const OF_ALL_POLICIES: [&str; 10] = [
     "inserted_early.rs",
     "isolation.rs",
     "kept_undecided.rs",
     "mod.rs",
     "policies.rs",
+    "purged.rs",
     "retention.rs",
     "stamps.rs",
     "undecided.rs",

@@ -9,9 +9,12 @@
 //! retires all its memtables while it holds the database mutex, so a flush finds whole
 //! switches, and with them whole batches.
 //!
-//! `below` iterates over the entries of a memtable up to a number.
+//! `below` iterates over the entries of a memtable up to a number. `purge` collects garbage in
+//! memory instead of writing a table, where that is worth it; `payload` estimates whether it is.
 
 mod below;
+mod payload;
+mod purge;
 
 use super::finish;
 use crate::clock::micros;
@@ -41,7 +44,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 use whitewater_concurrent::system;
-use whitewater_storage::Error;
 use whitewater_storage::Result;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{BlobFileMetaData, FileMetaData, VersionEdit};
@@ -54,6 +56,8 @@ pub(crate) struct FlushJob {
     pub memtables: Vec<Arc<Memtable>>,
     /// The column family's log number once they are flushed.
     pub next_log: u64,
+    /// Whether they may stay in memory, without their garbage: nobody has asked for a flush.
+    pub may_purge: bool,
 }
 
 /// Takes the next flush that is due, if any, and marks it as running. The flush is of one
@@ -68,8 +72,13 @@ pub(crate) fn pick(state: &mut DbState, atomic: bool) -> Option<Vec<FlushJob>> {
     // The oldest memtable of the database first: a column family that fills up all the time
     // must not keep other memtables waiting, and their logs alive.
     let due = (state.cfs.values()).filter(|cf| cf.wants_flush() && !cf.ingesting);
-    let id = due.min_by_key(|cf| cf.imm[0].id)?.data.id;
-    begin(state, id, atomic)
+    let next = due.min_by_key(|cf| cf.imm[0].id)?;
+    let (id, requested) = (next.data.id, next.flush_requested);
+    let mut jobs = begin(state, id, atomic)?;
+    // As in RocksDB, atomic flushes always write tables.
+    jobs.iter_mut()
+        .for_each(|job| job.may_purge = !requested && !atomic);
+    Some(jobs)
 }
 
 /// Marks the flush of all retired memtables of column family `id` as running, and with
@@ -86,6 +95,7 @@ pub(crate) fn begin(state: &mut DbState, id: u32, mut atomic: bool) -> Option<Ve
             cf: cf.data.clone(),
             memtables: cf.imm.clone(),
             next_log: cf.mem.wal_number(),
+            may_purge: false,
         }
     });
     let jobs = jobs.collect();
@@ -150,8 +160,8 @@ pub(crate) fn write_level0(
 }
 
 /// Runs `jobs` and installs their tables in one step; returns the number below which logs
-/// are now obsolete.
-pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
+/// are now obsolete. `None` if the memtables were purged instead.
+pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<Option<u64>> {
     let _span = trace::flush(&engine.files.dir, jobs.len());
     let start = system::now();
     let memtables: Vec<_> = (jobs.iter())
@@ -160,6 +170,11 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
     engine.await_writers(&memtables)?; // upholds S3 of `db::switch`
     memtables.iter().for_each(|m| m.seal());
     engine.settle_empty_memtables();
+    if let [job] = jobs
+        && purge::in_memory(engine, job)
+    {
+        return Ok(None);
+    }
     // A power cut must not keep newer writes of this column family and lose older ones of
     // others that are only in the log. And archived logs must survive it: without them,
     // lost writes could not be told from writes that were not logged.
@@ -204,7 +219,7 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<u64> {
         tell_end(engine, job, flushed, start);
         note_end(engine, job, flushed);
     }
-    Ok(min_log)
+    Ok(Some(min_log))
 }
 
 /// The output of a job.
@@ -480,8 +495,8 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
     // There may be a flush for another thread.
     engine.background.work.wake(thread_pools::Priority::High);
     let outcome = run_flush(engine, jobs);
-    let obsolete_logs = outcome.as_ref().ok().copied();
-    finish(engine, outcome.map(drop), Source::Flush);
+    let obsolete_logs = outcome.as_ref().ok().copied().flatten();
+    end_job(engine, outcome);
     let purge = engine.begin_purge();
     end_flush(engine);
     // Last, since this may wait for a switch, and during a switch other threads wait for
@@ -495,7 +510,7 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
 
 /// Runs `jobs`, and lets other threads flush the column families again. The caller calls
 /// [`end_flush`] once the outcome was reported.
-fn run_flush(engine: &Engine, jobs: Vec<FlushJob>) -> Result<u64> {
+fn run_flush(engine: &Engine, jobs: Vec<FlushJob>) -> Result<Option<u64>> {
     let outcome = engine.on_own_thread(|| caught(Guarded::Job, || run(engine, &jobs)));
     // Views of readers may keep the memtables alive; this thread's own references are
     // dropped before the next wait.
@@ -504,6 +519,14 @@ fn run_flush(engine: &Engine, jobs: Vec<FlushJob>) -> Result<u64> {
     end(&mut engine.state.lock(), &families, outcome.is_err());
     engine.background.job_has_ended();
     outcome
+}
+
+/// Reports `outcome`. A purge says nothing about whether tables can be written again.
+fn end_job(engine: &Engine, outcome: Result<Option<u64>>) {
+    match outcome {
+        Ok(None) => engine.background.look_again(),
+        outcome => finish(engine, outcome.map(drop), Source::Flush),
+    }
 }
 
 /// Ends a flush. Called once its failure is counted, for threads that need to know whether
@@ -551,11 +574,7 @@ pub(crate) fn flush_here(engine: &Engine, id: u32) -> Result<Option<u64>> {
         }
     };
     let outcome = run_flush(engine, jobs);
-    finish(
-        engine,
-        outcome.as_ref().map(drop).map_err(Error::clone),
-        Source::Flush,
-    );
+    end_job(engine, outcome.clone());
     end_flush(engine);
-    outcome.map(Some)
+    outcome
 }
