@@ -14,9 +14,9 @@ use crate::listener::event::Happened;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::system::{self, JoinHandle, Mutex};
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -43,18 +43,47 @@ pub(crate) enum Trouble {
     Backlog(usize),
 }
 
-/// The sending end of the queue. There is no thread if there are no listeners.
-#[derive(Debug, Default)]
+/// The sending end of the queue. There is no thread while there are no listeners.
 pub(crate) struct EventQueue {
-    sender: Option<Sender<Option<Happened>>>,
+    /// The database's directory.
+    dir: PathBuf,
+    /// The listeners, in the order in which they were added. Locked for a moment by the
+    /// listeners' thread, with each event, and by a thread that adds one; a leaf.
+    listeners: Arc<Mutex<Listeners>>,
+    /// Called when there is a problem.
+    warn: Arc<dyn Fn(Trouble) + Send + Sync>,
+    /// Set when the thread has started.
+    sender: OnceLock<Sender<Option<Happened>>>,
     /// The number of events that were queued and not delivered yet, including the one that is being
     /// delivered.
     /// Written by: threads that queue an event, before they send it, and the listeners' thread,
     /// after delivery. Read by: a property, and the listeners' thread. Publishes nothing: relaxed.
     waiting: Arc<AtomicUsize>,
     /// Whether there are listeners. `tracing` may receive events in any case.
-    has_listeners: bool,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    /// Written by: a thread that adds a listener. Read by: threads that queue an event (relaxed: an
+    /// event that happens while a listener is added may be one that the listener misses). Publishes
+    /// nothing.
+    has_listeners: AtomicBool,
+    thread: Mutex<Delivery>,
+}
+
+/// The state of the delivery of events.
+#[derive(Debug)]
+enum Delivery {
+    /// There are no receivers so far.
+    NotStarted,
+    /// A thread delivers.
+    Running(JoinHandle<()>),
+    /// All events were delivered, and no more will be.
+    Ended,
+}
+
+impl fmt::Debug for EventQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventQueue")
+            .field("listeners", &self.listeners)
+            .finish_non_exhaustive()
+    }
 }
 
 impl EventQueue {
@@ -66,42 +95,75 @@ impl EventQueue {
     pub fn start(
         dir: &Path,
         listeners: &Listeners,
-        warn: impl Fn(Trouble) + Send + 'static,
+        warn: impl Fn(Trouble) + Send + Sync + 'static,
     ) -> Result<Self> {
         let has_listeners = !listeners.0.is_empty();
-        if !has_listeners && cfg!(not(feature = "tracing")) {
-            return Ok(EventQueue::default());
-        }
-        let (sender, receiver) = channel();
-        let waiting = Arc::new(AtomicUsize::new(0));
-        let teller = Teller {
+        let queue = EventQueue {
             dir: dir.to_path_buf(),
-            listeners: listeners.clone(),
-            waiting: waiting.clone(),
-            warn,
+            listeners: Arc::new(Mutex::new(listeners.clone())),
+            warn: Arc::new(warn),
+            sender: OnceLock::new(),
+            waiting: Arc::default(),
+            has_listeners: AtomicBool::new(has_listeners),
+            thread: Mutex::new(Delivery::NotStarted),
+        };
+        if has_listeners || cfg!(feature = "tracing") {
+            queue.spawn(&mut queue.thread.lock())?;
+        }
+        Ok(queue)
+    }
+
+    /// Has `listener` told of what happens from now on.
+    ///
+    /// # Errors
+    /// `Aborted` if the thread cannot be started; `ShutdownInProgress` once the queue has ended.
+    pub fn add(&self, listener: Arc<dyn EventListener>) -> Result<()> {
+        let mut thread = self.thread.lock();
+        match &*thread {
+            Delivery::NotStarted => self.spawn(&mut thread)?,
+            Delivery::Running(_) => {}
+            Delivery::Ended => {
+                let what = "the database is closing";
+                return Err(Error::new(ErrorKind::ShutdownInProgress, what));
+            }
+        }
+        self.listeners.lock().0.push(listener);
+        self.has_listeners.store(true, Relaxed);
+        Ok(())
+    }
+
+    fn spawn(&self, thread: &mut Delivery) -> Result<()> {
+        let (sender, receiver) = channel();
+        let teller = Teller {
+            dir: self.dir.clone(),
+            listeners: self.listeners.clone(),
+            waiting: self.waiting.clone(),
+            warn: self.warn.clone(),
         };
         let body = move || teller.tell_all(&receiver);
-        let thread = system::spawn("ww-events".to_owned(), body).map_err(|e| {
+        let started = system::spawn("ww-events".to_owned(), body).map_err(|e| {
             let what = format!("starting the thread for event listeners: {e}");
             Error::new(ErrorKind::Aborted, what)
         })?;
-        Ok(EventQueue {
-            sender: Some(sender),
-            waiting,
-            has_listeners,
-            thread: Mutex::new(Some(thread)),
-        })
+        // It was not set before: there was no thread.
+        let _ = self.sender.set(sender);
+        *thread = Delivery::Running(started);
+        Ok(())
     }
 
     /// Whether there are receivers of events.
     pub fn is_heard(&self) -> bool {
-        self.sender.is_some() && (self.has_listeners || crate::trace::is_on())
+        self.sender.get().is_some() && self.has_receivers()
+    }
+
+    fn has_receivers(&self) -> bool {
+        self.has_listeners.load(Relaxed) || crate::trace::is_on()
     }
 
     /// Queues the event that `event` returns, if there are receivers.
     pub fn note(&self, event: impl FnOnce() -> Happened) {
-        if let Some(sender) = &self.sender
-            && (self.has_listeners || crate::trace::is_on())
+        if let Some(sender) = self.sender.get()
+            && self.has_receivers()
         {
             self.waiting.fetch_add(1, Relaxed);
             if sender.send(Some(event())).is_err() {
@@ -119,11 +181,12 @@ impl EventQueue {
     /// Has all queued events delivered, and ends the thread. A call by a listener is on that
     /// thread, and does not wait.
     pub fn end(&self) {
-        let Some(sender) = &self.sender else { return };
-        let thread = self.thread.lock().take();
-        // The thread may have ended already.
-        let _ = sender.send(None);
-        if let Some(thread) = thread
+        let thread = std::mem::replace(&mut *self.thread.lock(), Delivery::Ended);
+        if let Some(sender) = self.sender.get() {
+            // The thread may have ended already.
+            let _ = sender.send(None);
+        }
+        if let Delivery::Running(thread) = thread
             && thread.thread().id() != std::thread::current().id()
         {
             // Panics of listeners are caught on the thread, so it does not panic.
@@ -133,22 +196,24 @@ impl EventQueue {
 }
 
 /// The state of the listeners' thread.
-struct Teller<W> {
+struct Teller {
     /// The database's directory, for `tracing`.
     #[cfg_attr(not(feature = "tracing"), expect(dead_code, reason = "only it asks"))]
     dir: PathBuf,
-    listeners: Listeners,
+    listeners: Arc<Mutex<Listeners>>,
     waiting: Arc<AtomicUsize>,
-    warn: W,
+    warn: Arc<dyn Fn(Trouble) + Send + Sync>,
 }
 
-impl<W: Fn(Trouble)> Teller<W> {
+impl Teller {
     fn tell_all(&self, receiver: &Receiver<Option<Happened>>) {
         let mut worth_a_word = BACKLOG;
         while let Ok(Some(event)) = receiver.recv() {
             #[cfg(feature = "tracing")]
             self.guarded(|| crate::trace::happened(&self.dir, &event));
-            for listener in &self.listeners.0 {
+            // Not locked while they are called: a listener may add another one.
+            let listeners = self.listeners.lock().clone();
+            for listener in &listeners.0 {
                 self.guarded(|| event.tell(&**listener));
             }
             let waiting = self.waiting.fetch_sub(1, Relaxed) - 1;

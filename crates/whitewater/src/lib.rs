@@ -79,7 +79,8 @@
 //! * Transactions differ in the points that their
 //!   [guide](guide::transactions#differences-from-rocksdb) lists.
 //! * An [`Error`] has its kind, the file and the offset, besides the text.
-//! * Additions: [`Options::set_fs`] and the [`fs`] module, [`WriteBatchWithIndex`], wide columns
+//! * Additions: [`Options::set_fs`] and the [`fs`] module, [`WriteBatchWithIndex`], [`Observer`],
+//!   [`DBCommon::add_event_listener`], wide columns
 //!   ([`DBCommon::put_entity`]), [`DBCommon::get_merge_operands`], [`WriteBatchHandler`],
 //!   [`DBCommon::try_compact_range_opt`], [`listener`]s of events,
 //!   [`Options::load_latest_with_errors`], [`ColumnFamilyDescriptor::options_mut`], calls on
@@ -176,16 +177,16 @@ pub use api::{
     ImportColumnFamilyOptions, IndexedOperation, InfoLogger, IngestExternalFileOptions,
     IterateBounds, IteratorMode, KeyEncodingType, LiveFile, LiveFileMetaData, LiveFileStorageInfo,
     LiveFileType, LiveFilesStorageInfoOptions, LockMode, LockStatus, LogLevel, LruCacheOptions,
-    MemTableStats, MemtableFactory, MergeOperands, MultiThreaded, OptimisticTransactionDB,
-    OptimisticTransactionOptions, Options, PinnableWideColumns, PlainTableFactoryOptions,
-    PrefixRange, PrepopulateBlobCache, PrepopulateBlockCache, Range, ReadOptions, ReadTier,
-    ScrubProgress, SingleThreaded, SizeApproximationOptions, SliceTransform, Snapshot,
-    SnapshotWithThreadMode, SstFileManager, SstFileWriter, ThreadMode, Transaction, TransactionDB,
-    TransactionDBOptions, TransactionOptions, UniversalCompactOptions,
-    UniversalCompactionStopStyle, WaitForCompactOptions, WaitingFor, WalAccess, WalFile,
-    WalFileType, WideColumn, WideColumns, WriteBatch, WriteBatchHandler, WriteBatchIterator,
-    WriteBatchIteratorCf, WriteBatchWithIndex, WriteBatchWithIndexIterator,
-    WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
+    MemTableStats, MemtableFactory, MergeOperands, MultiThreaded, Observer,
+    OptimisticTransactionDB, OptimisticTransactionOptions, OptionValue, Options,
+    PinnableWideColumns, PlainTableFactoryOptions, PrefixRange, PrepopulateBlobCache,
+    PrepopulateBlockCache, Range, ReadOptions, ReadTier, ScrubProgress, SingleThreaded,
+    SizeApproximationOptions, SliceTransform, Snapshot, SnapshotWithThreadMode, SstFileManager,
+    SstFileWriter, ThreadMode, Transaction, TransactionDB, TransactionDBOptions,
+    TransactionOptions, UniversalCompactOptions, UniversalCompactionStopStyle,
+    WaitForCompactOptions, WaitingFor, WalAccess, WalFile, WalFileType, WideColumn, WideColumns,
+    WriteBatch, WriteBatchHandler, WriteBatchIterator, WriteBatchIteratorCf, WriteBatchWithIndex,
+    WriteBatchWithIndexIterator, WriteBatchWithTransaction, WriteBufferManager, WriteOptions,
 };
 
 /// The allocator jemalloc (cargo feature `jemalloc`). The program chooses it; this crate does

@@ -12,7 +12,7 @@
 //! * [`compaction_filter`], [`compaction_filter_factory`], [`merge_operator`],
 //!   `slice_transform`: user code.
 //! * `transactions`: transactions, and databases with them.
-//! * [`properties`], [`statistics`], [`perf`], `memory_usage`: figures.
+//! * [`properties`], [`statistics`], [`perf`], `memory_usage`, `observer`: figures.
 //! * `c_str`, `prop_name`: texts as arguments.
 //! * `foreign`: what an interface to another language needs beyond this API.
 //! * `older_rocksdb`: the API as it was before 0.25, where it was another one.
@@ -34,6 +34,7 @@ mod memory_usage;
 pub(crate) mod merge_operands;
 pub mod merge_operator;
 pub(crate) mod multi_cf_iterator;
+mod observer;
 #[doc(hidden)]
 pub mod older_rocksdb;
 pub(crate) mod options;
@@ -51,6 +52,7 @@ pub(crate) mod wide_columns;
 pub(crate) mod write_batch;
 pub(crate) mod write_batch_with_index;
 
+pub use crate::db::inspect::OptionValue;
 pub use crate::db::listing::{
     FileChecksumInfo, LiveFileStorageInfo, LiveFileType, WalFile, WalFileType,
 };
@@ -80,6 +82,7 @@ pub use iterator::{
 pub use merge_operands::GetMergeOperandsOptions;
 pub use merge_operator::MergeOperands;
 pub use multi_cf_iterator::{AttributeGroupIterator, CoalescingIterator};
+pub use observer::Observer;
 pub use options::{
     BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, BottommostLevelCompaction,
     Cache, ChecksumType, CompactOptions, CompactionOptions, CompactionPri, CuckooTableOptions,

@@ -38,6 +38,15 @@ pub const COMMIT_PROTOCOL: &PropName = &PropName::constant(c"whitewater.commit-p
 /// [`MemtableFactory`](crate::MemtableFactory) has it: `art`, `skip_list`,
 /// `vector` or a hash table with its parameters. Not one of RocksDB's.
 pub const MEMTABLE: &PropName = &PropName::constant(c"whitewater.memtable");
+/// Text: the error for which writes are refused, until the database is
+/// [resumed](crate::DBCommon::resume); empty when they are not. Not one of RocksDB's.
+pub const BACKGROUND_ERROR: &PropName = &PropName::constant(c"whitewater.background-error");
+/// Map: the condition of writers of the column family (`condition`: `normal`, `delayed` or
+/// `stopped`; `cause` and `reason` unless it is normal), and what it is measured by: `memtables`
+/// that wait for their flush, `level0-files` and `pending-bytes` of compactions, each with the
+/// values from which writes are delayed (`memtables.delay`, ...) and stopped (`memtables.stop`,
+/// ...); 0 means never. Not one of RocksDB's.
+pub const WRITE_STALL: &PropName = &PropName::constant(c"whitewater.write-stall");
 /// Text: column family statistics, then database statistics.
 pub const STATS: &PropName = &PropName::constant(c"rocksdb.stats");
 /// Text: the table files of every level.

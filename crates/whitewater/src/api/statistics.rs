@@ -6,4 +6,6 @@
 //! [`Ticker::is_collected`] and [`Histogram::is_collected`]; the rest stays at
 //! 0 and is left out of texts.
 
-pub use crate::stats::{Histogram, HistogramData, NameParseError, StatsLevel, Ticker};
+pub use crate::stats::{
+    Histogram, HistogramCounts, HistogramData, NameParseError, StatsLevel, Ticker,
+};

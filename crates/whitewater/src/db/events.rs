@@ -9,16 +9,16 @@ use crate::compact::pick::Compaction;
 use crate::event_queue::{EventQueue, Trouble};
 use crate::listener::event::Happened;
 use crate::listener::{
-    CompactionJobInfo, CompactionJobStats, TableFileCreationInfo, TableFileCreationReason,
-    TableFileDeletionInfo, WriteStallCondition,
+    CompactionJobInfo, CompactionJobStats, EventListener, TableFileCreationInfo,
+    TableFileCreationReason, TableFileDeletionInfo, WriteStallCondition,
 };
 use crate::stats::JobStats;
 use crate::table_writer::merge_rules::Drops;
 use crate::version::ObsoleteFile;
 use crate::write::stall::Pressure;
 use std::sync::Arc;
-use whitewater_storage::Result;
 use whitewater_storage::manifest::FileMetaData;
+use whitewater_storage::{Error, ErrorKind, Result};
 
 impl Engine {
     /// Starts to tell listeners of events, if there are listeners.
@@ -41,6 +41,19 @@ impl Engine {
         let queue = EventQueue::start(&self.files.dir, &self.options.listeners, warn)?;
         self.observers.listen(queue);
         Ok(())
+    }
+
+    /// Has `listener` told of what happens from now on, after those that were added before.
+    ///
+    /// # Errors
+    /// `NotSupported` if the database only reads what another one writes; an error if the
+    /// listeners' thread cannot be started or has ended.
+    pub(crate) fn add_listener(&self, listener: Arc<dyn EventListener>) -> Result<()> {
+        let Some(events) = self.observers.events() else {
+            let what = "a database that only reads has no events";
+            return Err(Error::new(ErrorKind::NotSupported, what));
+        };
+        events.add(listener)
     }
 
     /// Notes the tables that the job `job_id` has made for `family`.

@@ -4,6 +4,8 @@ use crate::column_family::ColumnFamilyData;
 use crate::column_family::SuperVersion;
 use crate::db::Engine;
 use crate::memtable::MemTableStats;
+use crate::options::assign::TABLE_FACTORY;
+use crate::options::table::OptionTable;
 use crate::read::estimate::ErrorMargin;
 use crate::version::Version;
 use std::path::PathBuf;
@@ -23,6 +25,39 @@ pub(crate) struct LiveTable {
     pub end_key: Option<Vec<u8>>,
     pub num_entries: u64,
     pub num_deletions: u64,
+}
+
+/// An option of an open database, as text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OptionValue {
+    /// The column family whose option it is; `None` for one of the database.
+    pub column_family: Option<String>,
+    /// The name. Options of block-based tables begin with `block_based_table_factory.`.
+    pub name: String,
+    /// The value in force.
+    pub value: String,
+    /// The default.
+    pub default: String,
+    /// Whether it can be changed while the database is open.
+    pub changes_live: bool,
+}
+
+/// The options of one struct; `prefix` goes before their names.
+fn values_of<T: OptionTable + Default>(
+    options: &T,
+    column_family: Option<&str>,
+    prefix: &str,
+) -> Vec<OptionValue> {
+    let pairs = options.to_text().into_iter().zip(T::default().to_text());
+    let value = |((name, value), (_, default))| OptionValue {
+        column_family: column_family.map(str::to_owned),
+        name: format!("{prefix}{name}"),
+        value,
+        default,
+        changes_live: T::changes_live(name) == Some(true),
+    };
+    pairs.map(value).collect()
 }
 
 /// What [`Engine::approximate_sizes`] includes.
@@ -63,6 +98,29 @@ fn memtable_stats(view: &SuperVersion, start: &[u8], end: &[u8]) -> MemTableStat
 }
 
 impl Engine {
+    /// The options in force, of the database and then of each column family.
+    pub(crate) fn option_values(&self) -> Vec<OptionValue> {
+        let mut all = values_of(&*self.db_options(), None, "");
+        for cf in self.column_families() {
+            let options = cf.options();
+            let (name, tables) = (Some(cf.name.as_str()), format!("{TABLE_FACTORY}."));
+            all.extend(values_of(&*options, name, ""));
+            all.extend(values_of(&options.table, name, &tables));
+        }
+        all
+    }
+
+    /// The live column family called `name`.
+    pub(crate) fn family_named(&self, name: &str) -> Option<Arc<ColumnFamilyData>> {
+        if name == self.default_cf().name {
+            return Some(self.default_cf().clone());
+        }
+        let state = self.lock_state();
+        let mut families = state.cfs.values();
+        let cf = families.find(|cf| cf.data.name == name)?;
+        Some(cf.data.clone())
+    }
+
     /// Returns approximately how many bytes hold the keys of each `[start, end)`, of what `spec`
     /// includes.
     pub fn approximate_sizes(

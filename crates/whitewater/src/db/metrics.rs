@@ -10,7 +10,7 @@ use crate::stats::{Histogram, HistogramData, Statistics, Ticker};
 use ::metrics::{Key, Label, Level, Metadata, Recorder, Unit, with_recorder};
 
 /// Numeric properties of a column family that are published as gauges.
-const OF_FAMILY: [&str; 14] = [
+const OF_FAMILY: [&str; 20] = [
     "num-immutable-mem-table",
     "mem-table-flush-pending",
     "compaction-pending",
@@ -18,13 +18,19 @@ const OF_FAMILY: [&str; 14] = [
     "cur-size-all-mem-tables",
     "size-all-mem-tables",
     "num-entries-active-mem-table",
+    "num-entries-imm-mem-tables",
+    "num-deletes-active-mem-table",
+    "num-deletes-imm-mem-tables",
     "estimate-num-keys",
     "estimate-table-readers-mem",
     "estimate-live-data-size",
     "estimate-pending-compaction-bytes",
     "live-sst-files-size",
+    "total-sst-files-size",
     "num-live-versions",
+    "block-cache-capacity",
     "block-cache-usage",
+    "block-cache-pinned-usage",
 ];
 
 /// Numeric properties of the whole database that are published as gauges.
@@ -63,7 +69,7 @@ impl Engine {
                     p if p.contains("size") || p.ends_with("bytes") || p.ends_with("mem") => {
                         Unit::Bytes
                     }
-                    "block-cache-usage" => Unit::Bytes,
+                    p if p.starts_with("block-cache") => Unit::Bytes,
                     "oldest-snapshot-time" => Unit::Seconds,
                     _ => Unit::Count,
                 };

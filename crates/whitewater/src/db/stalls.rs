@@ -75,6 +75,31 @@ impl CfState {
     }
 }
 
+impl CfState {
+    /// What holds writers of the column family back, and what it is measured by, each with the
+    /// limits from which writes are delayed and stopped (0: never).
+    pub(super) fn stall_entries(&self) -> Vec<(String, String)> {
+        let (load, options) = (self.load(), self.options());
+        let mut entries = vec![(
+            "condition",
+            format!("{:?}", condition(pressure(self.stall.now))).to_lowercase(),
+        )];
+        if let Some((cause, _)) = self.stall.now {
+            entries.push(("cause", cause.name().to_owned()));
+            entries.push(("reason", load.reason(cause, options)));
+        }
+        entries.extend(
+            load.limits(options)
+                .into_iter()
+                .map(|(name, n)| (name, n.to_string())),
+        );
+        let named = entries.into_iter();
+        named
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect()
+    }
+}
+
 impl DbState {
     /// The strictest pressure of all column families.
     pub fn pressure(&self) -> Pressure {

@@ -77,7 +77,7 @@ impl Buckets {
 }
 
 /// The sum of several shards.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Merged {
     counts: Vec<u64>,
     sum: u64,
@@ -103,6 +103,31 @@ impl Merged {
             merged.max = merged.max.max(shard.max.load(Ordering::Relaxed));
         }
         merged
+    }
+
+    /// The values that were recorded after `earlier` was taken. Its extremes are known to a
+    /// bucket's width, because the recorded ones are those of all values.
+    pub(super) fn since(&self, earlier: &Merged) -> Merged {
+        let pairs = self.counts.iter().zip(&earlier.counts);
+        let counts: Vec<u64> = pairs
+            .map(|(now, before)| now.saturating_sub(*before))
+            .collect();
+        let with_values = || (0..counts.len()).filter(|&bucket| counts[bucket] > 0);
+        let least = with_values().next().map_or(u64::MAX, |at| range_of(at).0);
+        let most = with_values().next_back().map_or(0, |at| {
+            let (from, width) = range_of(at);
+            from + (width - 1)
+        });
+        Merged {
+            sum: self.sum.wrapping_sub(earlier.sum),
+            min: if least == u64::MAX {
+                least
+            } else {
+                least.max(self.min)
+            },
+            max: most.min(self.max),
+            counts,
+        }
     }
 
     /// The histogram as users see it. All 0 without values.
@@ -238,6 +263,21 @@ mod tests {
         assert!(close(data.p95, 9500.0), "{data:?}");
         assert!(close(data.p99, 9900.0), "{data:?}");
         assert!(close(data.std_dev, 2886.75), "{data:?}");
+    }
+
+    #[test]
+    fn an_interval_has_its_own_values_only() {
+        let shard = Buckets::default();
+        (1..=1000).for_each(|value| shard.record(value));
+        let before = Merged::of([&shard].into_iter());
+        assert_eq!(before.since(&before).data().count, 0);
+        for value in [5, 5, 5, 300] {
+            shard.record(value);
+        }
+        let data = Merged::of([&shard].into_iter()).since(&before).data();
+        assert_eq!((data.count, data.sum, data.min), (4, 315, 5.0));
+        assert_eq!(data.median, 5.0);
+        assert!((300.0..320.0).contains(&data.max), "{data:?}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! A histogram as users see it.
 
+use super::buckets::Merged;
+
 /// The distribution of the values that a [`Histogram`](super::Histogram) recorded, in its unit.
 /// Percentiles are accurate to an eighth, usually better; values below 16 are exact. Everything
 /// is 0 when nothing was recorded.
@@ -56,5 +58,24 @@ impl HistogramData {
     /// The standard deviation. Like the percentiles, it is an estimate.
     pub fn std_dev(&self) -> f64 {
         self.std_dev
+    }
+}
+
+/// What a [`Histogram`](super::Histogram) has recorded so far. The difference between two of them
+/// is what was recorded in between, so that percentiles of the last second can be told, and not
+/// only those since the beginning.
+#[derive(Debug, Clone)]
+pub struct HistogramCounts(pub(super) Merged);
+
+impl HistogramCounts {
+    /// The distribution of the values.
+    pub fn data(&self) -> HistogramData {
+        self.0.data()
+    }
+
+    /// The values that were recorded after `earlier` was taken, which is of the same histogram. The
+    /// smallest and the largest of them are known to an eighth.
+    pub fn since(&self, earlier: &HistogramCounts) -> HistogramCounts {
+        HistogramCounts(self.0.since(&earlier.0))
     }
 }

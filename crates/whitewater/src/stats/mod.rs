@@ -25,7 +25,7 @@ mod tables;
 mod ticker;
 
 pub(crate) use activity::{Activity, During};
-pub use data::HistogramData;
+pub use data::{HistogramCounts, HistogramData};
 pub use histogram::Histogram;
 pub(crate) use job_stats::JobStats;
 pub(crate) use latencies::ReadLatencies;
@@ -115,9 +115,14 @@ impl Statistics {
 
     /// A histogram at some recent moment.
     pub fn histogram(&self, histogram: Histogram) -> HistogramData {
+        self.counts(histogram).data()
+    }
+
+    /// What a histogram has recorded until some recent moment.
+    pub fn counts(&self, histogram: Histogram) -> HistogramCounts {
         let shards = self.shards.iter();
-        Merged::of(shards.filter_map(|s| s.histograms[histogram as usize].get().map(|b| &**b)))
-            .data()
+        let recorded = shards.filter_map(|s| s.histograms[histogram as usize].get());
+        HistogramCounts(Merged::of(recorded.map(|buckets| &**buckets)))
     }
 }
 

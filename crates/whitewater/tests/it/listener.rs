@@ -6,7 +6,7 @@ use tempfile::TempDir;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
 use whitewater::listener::*;
-use whitewater::{DB, IngestExternalFileOptions, Options, SstFileWriter, WriteOptions};
+use whitewater::{DB, ErrorKind, IngestExternalFileOptions, Options, SstFileWriter, WriteOptions};
 
 /// Writes down the events that it gets.
 #[derive(Default)]
@@ -168,6 +168,33 @@ fn jobs_and_their_files_are_told_in_order() {
     assert_eq!(told, deleted);
     assert_eq!(notes.told(&["dropped"]), ["dropped other"]);
     assert_eq!(notes.told(&["error", "recovery", "stall"]), [""; 0]);
+}
+
+#[test]
+fn a_listener_may_come_when_the_database_is_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut plain = Options::default();
+    plain.create_if_missing(true);
+    set_protocol(&mut plain);
+    let db = DB::open(&plain, dir.path().join("db")).unwrap();
+    db.put(b"a", b"1").unwrap();
+    db.flush().unwrap();
+    let (first, second) = (Arc::new(Notes::default()), Arc::new(Notes::default()));
+    db.add_event_listener(first.clone()).unwrap();
+    db.put(b"b", b"1").unwrap();
+    db.flush().unwrap();
+    let observer = db.observer();
+    observer.add_event_listener(second.clone()).unwrap();
+    db.put(b"c", b"1").unwrap();
+    db.flush().unwrap();
+    drop(db);
+    let seen = |notes: &Notes| notes.told(&["sealed"]).len();
+    assert_eq!((seen(&first), seen(&second)), (2, 1));
+    let late = observer.add_event_listener(second).unwrap_err();
+    assert_eq!(late.kind(), ErrorKind::ShutdownInProgress);
+    let reader = DB::open_for_read_only(&plain, dir.path().join("db"), false).unwrap();
+    let none = reader.add_event_listener(first).unwrap_err();
+    assert_eq!(none.kind(), ErrorKind::NotSupported);
 }
 
 #[test]

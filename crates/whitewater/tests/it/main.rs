@@ -47,6 +47,7 @@ mod metamorphic;
 mod model;
 mod moved;
 mod multi_cf;
+mod observer;
 mod options;
 mod paths;
 mod perf;

@@ -4,6 +4,7 @@ use super::{DBCommon, DBInner, ThreadMode};
 use crate::api::c_str::CStrLike;
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::column_family::ColumnFamilyData;
+use crate::db::inspect::LiveTable;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -63,7 +64,23 @@ pub struct LiveFile {
     pub num_deletions: u64,
 }
 
-fn property_name(name: impl CStrLike) -> Result<String, Error> {
+impl From<LiveTable> for LiveFile {
+    fn from(table: LiveTable) -> Self {
+        LiveFile {
+            column_family_name: table.column_family_name,
+            name: table.name,
+            db_path: table.dir,
+            size: table.size,
+            level: table.level,
+            start_key: table.start_key,
+            end_key: table.end_key,
+            num_entries: table.num_entries,
+            num_deletions: table.num_deletions,
+        }
+    }
+}
+
+pub(in crate::api) fn property_name(name: impl CStrLike) -> Result<String, Error> {
     let bad = |e: &dyn std::fmt::Display| {
         Error::invalid(format_args!(
             "Failed to convert property name to CString: {e}"
@@ -267,18 +284,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// ```
     pub fn live_files(&self) -> Result<Vec<LiveFile>, Error> {
         let tables = self.engine().live_tables()?;
-        let files = tables.into_iter().map(|t| LiveFile {
-            column_family_name: t.column_family_name,
-            name: t.name,
-            db_path: t.dir,
-            size: t.size,
-            level: t.level,
-            start_key: t.start_key,
-            end_key: t.end_key,
-            num_entries: t.num_entries,
-            num_deletions: t.num_deletions,
-        });
-        Ok(files.collect())
+        Ok(tables.into_iter().map(LiveFile::from).collect())
     }
 
     /// The database's unique id, as the file `IDENTITY` has it.

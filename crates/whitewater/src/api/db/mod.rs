@@ -28,6 +28,7 @@ mod ttl;
 mod writes;
 
 pub use import::ImportColumnFamilyOptions;
+pub(super) use inspect::property_name;
 pub use inspect::{ColumnFamilyMetaData, LiveFile, Range};
 pub use listing::LiveFilesStorageInfoOptions;
 pub use sizes::SizeApproximationOptions;

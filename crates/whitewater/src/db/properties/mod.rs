@@ -30,6 +30,10 @@ impl Engine {
         let Some(name) = name.strip_prefix("rocksdb.") else {
             match name {
                 "whitewater.commit-protocol" => return Some(self.options.protocol().to_string()),
+                "whitewater.background-error" => {
+                    let stopped = Self::check_healthy(&self.lock_state());
+                    return Some(stopped.map_or_else(|e| e.to_string(), |()| String::new()));
+                }
                 "whitewater.memtable" => return self.with_cf(cf, |c| c.mem.kind().print()),
                 _ => {}
             }
@@ -155,6 +159,10 @@ impl Engine {
         cf: &Arc<ColumnFamilyData>,
         name: &str,
     ) -> Option<BTreeMap<String, String>> {
+        if name == "whitewater.write-stall" {
+            let entries = self.with_cf(cf, CfState::stall_entries)?;
+            return Some(entries.into_iter().collect());
+        }
         let (base, level) = split_level(name.strip_prefix("rocksdb.")?);
         let numbers = |entries: Vec<(String, u64)>| {
             let text = |(k, n): (String, u64)| (k, n.to_string());

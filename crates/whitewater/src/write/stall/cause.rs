@@ -30,7 +30,7 @@ impl Cause {
     const ALL: [Cause; 3] = [Cause::Memtables, Cause::Level0Files, Cause::PendingBytes];
 
     /// RocksDB's name in properties.
-    fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Cause::Memtables => "memtable-limit",
             Cause::Level0Files => "l0-file-count-limit",
@@ -86,6 +86,39 @@ impl Load {
         } else {
             None
         }
+    }
+
+    /// Each figure, with the values from which it delays and stops writers; 0 if it does not.
+    pub fn limits(&self, o: &CfOptions) -> [(&'static str, u64); 9] {
+        let number = |n: i32| u64::try_from(n).unwrap_or(0);
+        let auto = |n: u64| if o.disable_auto_compactions { 0 } else { n };
+        let delay = match o.max_write_buffer_number {
+            n if n > 3 => number((n - 1).max(o.min_write_buffer_number_to_merge + 1)),
+            _ => 0,
+        };
+        [
+            ("memtables", number(self.memtables)),
+            ("memtables.delay", delay),
+            ("memtables.stop", number(o.max_write_buffer_number.max(1))),
+            ("level0-files", number(self.level0)),
+            (
+                "level0-files.delay",
+                auto(number(o.level0_slowdown_writes_trigger)),
+            ),
+            (
+                "level0-files.stop",
+                auto(number(o.level0_stop_writes_trigger)),
+            ),
+            ("pending-bytes", self.pending),
+            (
+                "pending-bytes.delay",
+                auto(o.soft_pending_compaction_bytes_limit),
+            ),
+            (
+                "pending-bytes.stop",
+                auto(o.hard_pending_compaction_bytes_limit),
+            ),
+        ]
     }
 
     /// Whether a delay for `cause` is close to a stop.
@@ -253,6 +286,23 @@ mod tests {
             ..options()
         };
         assert_eq!(load(3, 99, 9999).stall(&manual), Option::None);
+    }
+
+    #[test]
+    fn limits_are_those_that_stalls_begin_at() {
+        let limits = |o: &CfOptions| load(1, 2, 3).limits(o).map(|(_, n)| n);
+        assert_eq!(limits(&options()), [1, 4, 5, 2, 20, 36, 3, 1000, 2000]);
+        let waits = CfOptions {
+            min_write_buffer_number_to_merge: 4,
+            disable_auto_compactions: true,
+            ..options()
+        };
+        assert_eq!(limits(&waits), [1, 5, 5, 2, 0, 0, 3, 0, 0]);
+        let two = CfOptions {
+            max_write_buffer_number: 2,
+            ..options()
+        };
+        assert_eq!(limits(&two)[..3], [1, 0, 2]);
     }
 
     #[test]
