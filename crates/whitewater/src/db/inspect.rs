@@ -6,6 +6,7 @@ use crate::db::Engine;
 use crate::memtable::MemTableStats;
 use crate::options::assign::TABLE_FACTORY;
 use crate::options::table::OptionTable;
+use crate::options::{CfOptions, DbOptions};
 use crate::read::estimate::ErrorMargin;
 use crate::version::Version;
 use std::path::PathBuf;
@@ -43,13 +44,14 @@ pub struct OptionValue {
     pub changes_live: bool,
 }
 
-/// The options of one struct; `prefix` goes before their names.
-fn values_of<T: OptionTable + Default>(
+/// The options of one struct, with those of `defaults`; `prefix` goes before their names.
+fn values_of<T: OptionTable>(
     options: &T,
+    defaults: &T,
     column_family: Option<&str>,
     prefix: &str,
 ) -> Vec<OptionValue> {
-    let pairs = options.to_text().into_iter().zip(T::default().to_text());
+    let pairs = options.to_text().into_iter().zip(defaults.to_text());
     let value = |((name, value), (_, default))| OptionValue {
         column_family: column_family.map(str::to_owned),
         name: format!("{prefix}{name}"),
@@ -100,12 +102,17 @@ fn memtable_stats(view: &SuperVersion, start: &[u8], end: &[u8]) -> MemTableStat
 impl Engine {
     /// The options in force, of the database and then of each column family.
     pub(crate) fn option_values(&self) -> Vec<OptionValue> {
-        let mut all = values_of(&*self.db_options(), None, "");
+        // Corrected as those in force are, so that only what was asked for differs.
+        let (db, family) = (
+            DbOptions::default().sanitized(),
+            CfOptions::default().sanitized(),
+        );
+        let mut all = values_of(&*self.db_options(), &db, None, "");
         for cf in self.column_families() {
             let options = cf.options();
             let (name, tables) = (Some(cf.name.as_str()), format!("{TABLE_FACTORY}."));
-            all.extend(values_of(&*options, name, ""));
-            all.extend(values_of(&options.table, name, &tables));
+            all.extend(values_of(&*options, &family, name, ""));
+            all.extend(values_of(&options.table, &family.table, name, &tables));
         }
         all
     }

@@ -1,10 +1,10 @@
 //! Observers: they see what the database tells, and do not keep it open.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, mpsc};
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
 use whitewater::statistics::{Histogram, Ticker};
-use whitewater::{DB, Options, TransactionDB, WriteOptions, properties};
+use whitewater::{CompactionDecision, DB, Options, TransactionDB, WriteOptions, properties};
 
 fn options() -> Options {
     let mut options = Options::default();
@@ -19,7 +19,8 @@ fn an_observer_sees_figures_until_the_database_is_dropped() {
     let dir = tempfile::tempdir().unwrap();
     let mut options = options();
     options.enable_statistics();
-    let db = DB::open_cf(&options, dir.path(), ["default", "other"]).unwrap();
+    let families = ["default", "other"].map(|name| (name, options.clone()));
+    let db = DB::open_cf_with_opts(&options, dir.path(), families).unwrap();
     let observer = db.observer();
     assert_eq!(observer.path(), dir.path());
     assert!(observer.is_open());
@@ -86,10 +87,18 @@ fn stalls_are_told_with_what_they_are_measured_by() {
     let dir = tempfile::tempdir().unwrap();
     let mut options = options();
     options.set_disable_auto_compactions(false);
-    options.set_level_zero_file_num_compaction_trigger(100);
+    // Compactions wait until the test is over.
+    let (hold, held) = mpsc::channel::<()>();
+    let held = Mutex::new(held);
+    options.set_compaction_filter("wait", move |_, _, _| {
+        let _ = held.lock().unwrap().recv();
+        CompactionDecision::Keep
+    });
+    options.set_level_zero_file_num_compaction_trigger(2);
     options.set_level_zero_slowdown_writes_trigger(2);
     options.set_level_zero_stop_writes_trigger(30);
     let db = DB::open(&options, dir.path()).unwrap();
+    let _hold = hold;
     let stall = || {
         db.property_map_value(properties::WRITE_STALL)
             .unwrap()
