@@ -1,16 +1,20 @@
 //! Watches a database that several threads write and read.
 //!
-//! `cargo run --release -p whitewater-monitor --example watched -- [SECONDS]` prints the address of
-//! the page and works until the time is over (without a time, for ever). With `--cost`, rounds with
-//! and without a monitor, whose page is asked for all the time, alternate, and the rates of both
-//! are printed.
+//! `cargo run --release -p whitewater-monitor --example watched -- [HOW [SECONDS]]` prints the
+//! address of the page and works until the time is over (without a time, for ever). How is `load`
+//! (the default), `rest` (nothing is done), `stall` (compactions fall behind) or `failed-sync`
+//! (after a while the log cannot be synced). With `cost`, rounds with and without a monitor, whose
+//! page is asked for all the time, alternate, and the rates of both are printed.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
+use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
+use whitewater::fs::os::OsFs;
 use whitewater::statistics::StatsLevel;
 use whitewater::{DB, Options, WriteOptions};
 use whitewater_monitor::Monitor;
@@ -22,11 +26,13 @@ const KEYS: u64 = 200_000;
 
 fn main() -> Result<(), Failure> {
     let mut arguments = std::env::args().skip(1);
+    let how = arguments.next().unwrap_or_else(|| "load".to_owned());
+    let seconds = arguments.next().map(|seconds| seconds.parse());
+    let time = seconds.transpose()?.map(Duration::from_secs);
     let dir = tempfile::tempdir()?;
-    match arguments.next().as_deref() {
-        Some("--cost") => cost(dir.path()),
-        Some(seconds) => show(dir.path(), Some(Duration::from_secs(seconds.parse()?))),
-        None => show(dir.path(), None),
+    match how.as_str() {
+        "cost" => cost(dir.path()),
+        how => show(dir.path(), how, time),
     }
 }
 
@@ -39,15 +45,40 @@ fn options() -> Options {
     options
 }
 
-fn show(dir: &Path, time: Option<Duration>) -> Result<(), Failure> {
-    let options = options();
+fn show(dir: &Path, how: &str, time: Option<Duration>) -> Result<(), Failure> {
+    let mut options = options();
     options.set_statistics_level(StatsLevel::ExceptTimeForMutex);
+    if how == "stall" {
+        options.set_write_buffer_size(512 << 10);
+        options.set_level_zero_slowdown_writes_trigger(4);
+        options.set_level_zero_stop_writes_trigger(12);
+    }
+    if how == "failed-sync" {
+        let faults = FaultFs::new(Arc::new(OsFs));
+        faults.add_rule(Rule {
+            ops: OpSet::of(&[FaultOp::Sync]),
+            path: PathMatch::EndsWith(".log".to_owned()),
+            when: When::Nth(5_000),
+            fault: Fault::Eio,
+            sticky: true,
+        });
+        options.set_fs(Arc::new(faults));
+    }
     let db = DB::open(&options, dir)?;
     let monitor = Monitor::builder()
-        .add_as("watched", &db)
+        .add_as(format!("watched: {how}"), &db)
         .listen("127.0.0.1:0")?;
     println!("http://{}/", monitor.address());
-    work(&db, time)?;
+    let begin = Instant::now();
+    if how != "rest"
+        && let Err(e) = work(&db, time)
+    {
+        println!("the work has ended: {e}");
+    }
+    // What is left of the time shows the database at rest.
+    while time.is_none_or(|time| begin.elapsed() < time) {
+        thread::sleep(Duration::from_millis(100));
+    }
     Ok(())
 }
 

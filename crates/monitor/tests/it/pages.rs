@@ -106,5 +106,5 @@ fn events_are_streamed_as_they_happen() {
         &format!("/api/v1/0/events?since={}", sealed.number),
     );
     let listed: Vec<Event> = serde_json::from_str(&listed.body).unwrap();
-    assert!(listed.iter().any(|event| *event == flushed));
+    assert!(listed.contains(&flushed));
 }

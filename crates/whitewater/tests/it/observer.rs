@@ -47,7 +47,7 @@ fn an_observer_sees_figures_until_the_database_is_dropped() {
         .unwrap();
     assert_eq!(stats["db.user_keys_written"], "3");
     db.flush().unwrap();
-    assert_eq!(observer.live_files().unwrap()[0].num_entries, 2);
+    assert_eq!(observer.live_files().unwrap()[0].num_entries, 1);
     drop(db);
     assert!(!observer.is_open());
     assert_eq!(entries("default"), None);
