@@ -52,13 +52,14 @@ fn show(dir: &Path, how: &str, time: Option<Duration>) -> Result<(), Failure> {
         options.set_write_buffer_size(512 << 10);
         options.set_level_zero_slowdown_writes_trigger(4);
         options.set_level_zero_stop_writes_trigger(12);
+        options.set_ratelimiter(2 << 20, 100_000, 10);
     }
     if how == "failed-sync" {
         let faults = FaultFs::new(Arc::new(OsFs));
         faults.add_rule(Rule {
             ops: OpSet::of(&[FaultOp::Sync]),
             path: PathMatch::EndsWith(".log".to_owned()),
-            when: When::Nth(5_000),
+            when: When::Nth(500),
             fault: Fault::Eio,
             sticky: true,
         });

@@ -1,8 +1,8 @@
 //! The pages. They are rendered here, escaped by `maud`; the script in the browser only puts a
 //! newer rendering in place of the last one and lists events as they come.
 //!
-//! * [`overview`], [`write_path`]: the two pages of a database.
-//! * [`chart`]: charts; [`units`]: numbers as people read them.
+//! * `overview`, `write_path`: the two pages of a database.
+//! * `chart`: charts; `units`: numbers as people read them.
 
 mod chart;
 mod overview;

@@ -66,6 +66,8 @@ pub(crate) trait Handler: Send + Sync + 'static {
     fn answer(&self, request: &Request) -> Answer;
 }
 
+/// The type of streams.
+const STREAM: &str = "text/event-stream";
 /// How long a stream waits for a piece before it looks whether the server ends.
 const LOOK: Duration = Duration::from_millis(200);
 /// How long a stream may be silent; a comment tells then that it is alive.
@@ -269,6 +271,7 @@ fn converse(stream: &mut TcpStream, open: &mut Open, handler: &dyn Handler) {
     }
     let response = match handler.answer(&request) {
         Answer::Whole(response) => response,
+        Answer::Stream(_) if request.head_only => Response::ok(STREAM, ""),
         Answer::Stream(pieces) if open.become_stream() => return stream_to(stream, open, pieces),
         Answer::Stream(_) => Response::text(503, "there are too many streams"),
     };
@@ -315,7 +318,7 @@ fn refuse(stream: &mut TcpStream, refusal: Refusal, limits: Limits) {
 fn stream_to(stream: &mut TcpStream, open: &Open, mut pieces: Box<dyn Pieces>) {
     let limits = open.shared.limits;
     let end = Instant::now() + limits.stream;
-    let mut text = head(200, "text/event-stream");
+    let mut text = head(200, STREAM);
     text.push_str("\r\n");
     let mut spoken = Instant::now();
     loop {

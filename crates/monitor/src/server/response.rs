@@ -17,7 +17,7 @@ pub(crate) struct Response {
     pub status: u16,
     pub content_type: &'static str,
     pub body: Vec<u8>,
-    /// The name that a file is saved under; it is not shown then.
+    /// Where a browser goes instead.
     pub location: Option<String>,
 }
 

@@ -11,9 +11,10 @@ use clap::{Args, Parser, Subcommand};
 
 use super::failure::Result;
 use super::session::Session;
+
 use super::{
     backups, bulk, check, checksums, entity, families, files, idump, inspect, maintain, manifest,
-    options, point, prepared, scan, sst, wal,
+    options, point, prepared, scan, serve, sst, wal,
 };
 
 const LONG_ABOUT: &str = "\
@@ -181,6 +182,7 @@ pub enum Command {
     Idump(idump::Dump),
     Prepared(prepared::Prepared),
     Options(options::Show),
+    Serve(serve::Serve),
 }
 
 impl Command {
@@ -227,6 +229,7 @@ impl Command {
             Command::Idump(c) => c.run(session),
             Command::Prepared(c) => c.run(session),
             Command::Options(c) => c.run(session),
+            Command::Serve(c) => c.run(session),
         }
     }
 }

@@ -9,6 +9,7 @@
 //! * [`prepared`]: prepared transactions
 //! * [`maintain`]: compaction, repair, checkpoints; [`backups`]
 //! * [`inspect`]: live files, properties, sizes
+//! * [`serve`]: a page about a database
 //! * [`files`], [`check`], [`checksums`]: the files of a directory, their consistency and what
 //!   the manifest has of their checksums
 //! * [`manifest`], [`wal`], [`sst`], [`idump`], [`options`]: the content of files
@@ -41,6 +42,7 @@ pub mod paths;
 pub mod point;
 pub mod prepared;
 pub mod scan;
+pub mod serve;
 pub mod session;
 pub mod sst;
 pub mod state;

@@ -260,6 +260,19 @@ pub enum Scope {
     All,
 }
 
+/// Opens the database in `dir` as a secondary instance that can follow a primary. Its own files are
+/// in `own`, unless the user has named another directory.
+///
+/// # Errors
+/// Opening fails, or there is no directory for its own files.
+pub fn to_follow(session: &Session<'_>, dir: &Path, own: &Path) -> Result<Db> {
+    let Loaded { options, families } = Loaded::new(session, dir, !session.global.ttl)?;
+    let own = session.global.secondary_path.as_deref().unwrap_or(own);
+    let db = Db::open_cf_descriptors_as_secondary(&options, dir, own, families)?;
+    db.try_catch_up_with_primary()?;
+    Ok(db)
+}
+
 /// Opens the database of `--db` for reading, without locking it or writing to it.
 ///
 /// # Errors

@@ -6,6 +6,7 @@ mod keys;
 mod parts;
 mod peers;
 mod prepared;
+mod serve;
 #[path = "../../../concurrent/tests/common/skip.rs"]
 mod skip;
 mod whole;
