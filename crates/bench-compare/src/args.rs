@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Parser;
 use whitewater_memtable_bench::machine;
@@ -8,8 +9,9 @@ use whitewater_tools::page;
 
 use crate::document::Document;
 use crate::group::Limit;
-use crate::keys::VALUE_SIZE_LEAST;
+use crate::keys::{KEY_SIZE_LEAST, KEY_SIZE_MOST, VALUE_SIZE_LEAST};
 use crate::mixes::{self, LOAD, Mix};
+use crate::presets::{DEFAULT, Preset, Table};
 use crate::rounds::{self, Run};
 use crate::sequence::Work;
 use crate::stores::{self, Engine};
@@ -20,42 +22,71 @@ use crate::{Result, fail, terminal};
 #[derive(Debug, Parser)]
 #[command(name = "bench-compare", version, max_term_width = 100)]
 pub struct Args {
+    /// Makes a table of docs/benchmarks.md: options that are not given are those of the table
+    #[arg(long)]
+    table: Option<Table>,
+    /// Makes the table with less data and fewer rounds, in some four minutes
+    #[arg(long, requires = "table")]
+    quick: bool,
     /// The stores, by name [default: all that are built in]
     #[arg(long, value_delimiter = ',')]
     engines: Vec<String>,
-    /// The mixes that follow the load, in this order [default: all]
+    /// The mixes that follow the load, in this order [default: a to f, c, uniform, absent,
+    /// overwrite and pop]
     #[arg(long, value_delimiter = ',')]
     mixes: Vec<String>,
-    /// How many records are loaded
-    #[arg(long, default_value_t = 2_000_000)]
-    records: u64,
-    /// How many operations a mix has, by all threads together
-    #[arg(long, default_value_t = 2_000_000)]
-    operations: u64,
-    /// How many records the mix `pop` takes, by one thread
-    #[arg(long, default_value_t = 500_000)]
-    pops: u64,
-    /// After how many seconds a mix ends, done or not; the load is never cut short
-    #[arg(long, default_value_t = 60)]
-    seconds: u64,
-    /// Numbers of threads; all is done for each
-    #[arg(long, value_delimiter = ',', default_value = "2")]
+    /// How many records are loaded [default: 2000000]
+    #[arg(long)]
+    records: Option<u64>,
+    /// How many operations a mix has, by all threads together [default: 2000000]
+    #[arg(long)]
+    operations: Option<u64>,
+    /// How many records mixes like `pop` take, by one thread [default: 500000]
+    #[arg(long)]
+    pops: Option<u64>,
+    /// After how many seconds a mix ends, done or not; the load is never cut short [default: 60]
+    #[arg(long)]
+    seconds: Option<u64>,
+    /// How many seconds the mix `tail` lasts [default: 300]
+    #[arg(long)]
+    tail_seconds: Option<u64>,
+    /// How many operations a second the mix `tail` begins [default: half of what the store does
+    /// when each thread begins the next when the last has ended]
+    #[arg(long)]
+    tail_rate: Option<u64>,
+    /// How many seconds that is measured [default: 10]
+    #[arg(long)]
+    peak_seconds: Option<u64>,
+    /// Numbers of threads; all is done for each [default: 2]
+    #[arg(long, value_delimiter = ',')]
     threads: Vec<usize>,
-    /// How often all is done; results are medians
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-    /// The length of values, in bytes, at least 8
-    #[arg(long, default_value_t = 100)]
-    value_size: usize,
-    /// How much memory a store may cache data in, in MiB
-    #[arg(long, default_value_t = 512)]
-    cache_mib: u64,
-    /// The least number of records of a scan
-    #[arg(long, default_value_t = 1)]
-    scan_min: u64,
-    /// The most records of a scan; numbers up to it are equally likely
-    #[arg(long, default_value_t = 100)]
-    scan_max: u64,
+    /// How often all is done; results are medians [default: 5]
+    #[arg(long)]
+    rounds: Option<usize>,
+    /// Begins no other round that would end after this many seconds [default: no limit]
+    #[arg(long)]
+    budget_seconds: Option<u64>,
+    /// Each mix has a store of its own, loaded for it
+    #[arg(long)]
+    fresh: bool,
+    /// Lets stores settle after the last mix, not after the load
+    #[arg(long)]
+    settle_last: bool,
+    /// The length of keys, in bytes, from 16 to 64 [default: 16]
+    #[arg(long)]
+    key_size: Option<usize>,
+    /// The length of values, in bytes, at least 8 [default: 100]
+    #[arg(long)]
+    value_size: Option<usize>,
+    /// How much memory a store may cache data in, in MiB [default: 512]
+    #[arg(long)]
+    cache_mib: Option<u64>,
+    /// The least number of records of a scan [default: 1]
+    #[arg(long)]
+    scan_min: Option<u64>,
+    /// The most records of a scan; numbers up to it are equally likely [default: 100]
+    #[arg(long)]
+    scan_max: Option<u64>,
     /// Decides all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -85,14 +116,23 @@ pub fn run() -> Result<()> {
     if let Some(task) = &args.child {
         return rounds::child(task);
     }
+    let preset = args.table.map_or(DEFAULT, |table| table.preset(args.quick));
     let engines = args.engines()?;
-    let mixes = args.mixes()?;
-    args.check()?;
+    let mixes = args.mixes(&preset)?;
+    let work = args.work(&preset);
+    let threads = match args.threads.is_empty() {
+        true => preset.threads.to_vec(),
+        false => args.threads.clone(),
+    };
+    let rounds = args.rounds.unwrap_or(preset.rounds);
+    let limit = args.memory_limit_mib.or(preset.memory_limit_mib);
+    let budget = args.budget_seconds.or(preset.budget_seconds);
+    args.check(&work, &threads, rounds)?;
     let directory = args.directory.clone();
     let directory = directory
         .or_else(|| std::env::var_os("TEST_TMPDIR").map(PathBuf::from))
         .unwrap_or_else(std::env::temp_dir);
-    let limit = args.memory_limit_mib.map(|mib| mib << 20);
+    let limit = limit.map(|mib| mib << 20);
     if let Some(bytes) = limit {
         if machine::file_system(&directory) == "tmpfs" {
             return fail(format!(
@@ -106,10 +146,12 @@ pub fn run() -> Result<()> {
     }
     let run = Run {
         engines: &engines,
-        threads: &args.threads,
+        threads: &threads,
         mixes: &mixes,
-        rounds: args.rounds,
-        work: args.work(),
+        fresh: args.fresh || preset.fresh,
+        rounds,
+        budget: budget.map(Duration::from_secs),
+        work,
         directory: &directory,
         limit,
     };
@@ -118,7 +160,7 @@ pub fn run() -> Result<()> {
         eprintln!("{}: {}", engine.title(), engine.setup());
     }
     let results = run.all(|line| eprintln!("{line}"))?;
-    print!("{}", terminal::text(&results, &engines, &args.threads));
+    print!("{}", terminal::text(&results, &engines, &threads));
     println!();
     for note in terminal::NOTES {
         println!("{note}");
@@ -151,19 +193,14 @@ impl Args {
         self.engines.iter().map(engine).collect()
     }
 
-    fn mixes(&self) -> Result<Vec<String>> {
-        let after_load = || {
-            mixes::ALL
-                .iter()
-                .map(|mix| mix.name)
-                .filter(|name| *name != LOAD)
-        };
+    fn mixes(&self, preset: &Preset) -> Result<Vec<String>> {
         if self.mixes.is_empty() {
-            return Ok(after_load().map(str::to_owned).collect());
+            return Ok(preset.mixes.iter().map(|name| (*name).to_owned()).collect());
         }
         for name in &self.mixes {
             if Mix::named(name).is_none() {
-                let known: Vec<_> = after_load().collect();
+                let all = mixes::ALL.iter().map(|mix| mix.name);
+                let known: Vec<_> = all.filter(|name| *name != LOAD).collect();
                 return fail(format!(
                     "there is no mix {name}; there are {}",
                     known.join(", ")
@@ -174,29 +211,37 @@ impl Args {
         Ok(named.cloned().collect())
     }
 
-    fn check(&self) -> Result<()> {
+    fn check(&self, work: &Work, threads: &[usize], rounds: usize) -> Result<()> {
         for (name, value) in [
-            ("--records", self.records),
-            ("--operations", self.operations),
-            ("--pops", self.pops),
-            ("--seconds", self.seconds),
-            ("--rounds", self.rounds as u64),
-            ("--cache-mib", self.cache_mib),
-            ("--scan-min", self.scan_min),
+            ("--records", work.records),
+            ("--operations", work.operations),
+            ("--pops", work.pops),
+            ("--seconds", work.seconds),
+            ("--tail-seconds", work.tail_seconds),
+            ("--tail-rate", work.tail_rate.unwrap_or(1)),
+            ("--peak-seconds", work.peak_seconds),
+            ("--rounds", rounds as u64),
+            ("--cache-mib", work.cache_bytes),
+            ("--scan-min", work.scan_least),
             ("--memory-limit-mib", self.memory_limit_mib.unwrap_or(1)),
             (
                 "--threads",
-                self.threads.iter().copied().min().unwrap_or(0) as u64,
+                threads.iter().copied().min().unwrap_or(0) as u64,
             ),
         ] {
             if value == 0 {
                 return fail(format!("{name} must be at least 1"));
             }
         }
-        if self.scan_max < self.scan_min {
+        if work.scan_most < work.scan_least {
             return fail("--scan-max must not be below --scan-min");
         }
-        if self.value_size < VALUE_SIZE_LEAST {
+        if !(KEY_SIZE_LEAST..=KEY_SIZE_MOST).contains(&work.key_size) {
+            return fail(format!(
+                "--key-size must be from {KEY_SIZE_LEAST} to {KEY_SIZE_MOST}"
+            ));
+        }
+        if work.value_size < VALUE_SIZE_LEAST {
             return fail(format!("--value-size must be at least {VALUE_SIZE_LEAST}"));
         }
         for path in [&self.json, &self.html] {
@@ -205,17 +250,24 @@ impl Args {
         Ok(())
     }
 
-    fn work(&self) -> Work {
+    fn work(&self, preset: &Preset) -> Work {
+        let work = preset.work(self.seed);
+        let cache_bytes = self.cache_mib.map(|mib| mib << 20);
         Work {
-            records: self.records,
-            operations: self.operations,
-            pops: self.pops,
-            seconds: self.seconds,
-            value_size: self.value_size,
-            cache_bytes: self.cache_mib << 20,
-            scan_least: self.scan_min,
-            scan_most: self.scan_max,
-            seed: self.seed,
+            records: self.records.unwrap_or(work.records),
+            operations: self.operations.unwrap_or(work.operations),
+            pops: self.pops.unwrap_or(work.pops),
+            seconds: self.seconds.unwrap_or(work.seconds),
+            peak_seconds: self.peak_seconds.unwrap_or(work.peak_seconds),
+            tail_seconds: self.tail_seconds.unwrap_or(work.tail_seconds),
+            tail_rate: self.tail_rate,
+            settle_last: self.settle_last || work.settle_last,
+            key_size: self.key_size.unwrap_or(work.key_size),
+            value_size: self.value_size.unwrap_or(work.value_size),
+            cache_bytes: cache_bytes.unwrap_or(work.cache_bytes),
+            scan_least: self.scan_min.unwrap_or(work.scan_least),
+            scan_most: self.scan_max.unwrap_or(work.scan_most),
+            seed: work.seed,
         }
     }
 }

@@ -11,6 +11,7 @@ use crate::Result;
 use crate::mixes::{ALL, Mix};
 use crate::results::{Cell, Results};
 use crate::rounds::Run;
+use crate::runner::Point;
 use crate::sequence::PERCENTILES;
 use crate::terminal::{NOTES, count_of_threads, mib, micros, of_threads, percentile};
 
@@ -72,7 +73,7 @@ impl<'a> Document<'a> {
                 "file_system": self.file_system,
             },
             "work": self.run.work,
-            "rounds": self.run.rounds,
+            "rounds": results.rounds(),
             "memory_limit_bytes": self.run.limit,
             "percentiles": PERCENTILES,
             "stores": engines.map(|engine| json!({
@@ -94,8 +95,9 @@ impl<'a> Document<'a> {
             (
                 "records",
                 format!(
-                    "{} of 16-byte keys and {}-byte values",
+                    "{} of {}-byte keys and {}-byte values",
                     grouped(work.records as f64),
+                    work.key_size,
                     work.value_size
                 ),
             ),
@@ -108,7 +110,7 @@ impl<'a> Document<'a> {
                 ),
             ),
             ("cache", format!("{} MiB", mib(work.cache_bytes as f64))),
-            ("rounds", self.run.rounds.to_string()),
+            ("rounds", results.rounds().to_string()),
             ("seed", work.seed.to_string()),
         ];
         if let Some(limit) = self.run.limit {
@@ -184,10 +186,21 @@ impl<'a> Document<'a> {
         columns.extend((0..PERCENTILES.len()).map(percentile));
         let rest = ["max", "memory MiB", "files MiB", "read MiB", "written MiB"];
         columns.extend(rest.map(str::to_owned));
+        let mut lines = vec![latency_chart(&cells), time_chart(&cells)];
+        if mix.scheduled {
+            columns.push("schedule, ops/s".to_owned());
+            lines.push(over_time("Latency over time: p99.9", &cells, |at| at.p99_9));
+            lines.push(over_time("Latency over time: longest", &cells, |at| {
+                at.most
+            }));
+        }
+        if mix.queue.is_some() {
+            columns.push("first tenth, last tenth, ops/s".to_owned());
+        }
         Some(Section {
             title: format!("{}, {}", mix.name, of_threads(mix, threads)),
             about: mix.about.to_owned(),
-            lines: vec![latency_chart(&cells), time_chart(&cells)],
+            lines,
             columns,
             rows: cells.iter().flat_map(|cell| fields(cell)).collect(),
             ..Section::default()
@@ -199,10 +212,6 @@ impl<'a> Document<'a> {
 fn fields(cell: &Cell) -> Vec<Vec<String>> {
     let medians = cell.medians();
     let (slowest, fastest) = medians.range;
-    let mut files = mib(medians.file_bytes);
-    if let Some(settled) = medians.settled_file_bytes {
-        files += &format!(" / {}", mib(settled));
-    }
     let kinds = medians.latencies.iter().enumerate();
     kinds
         .map(|(at, kind)| {
@@ -215,9 +224,19 @@ fn fields(cell: &Cell) -> Vec<Vec<String>> {
             row.extend(kind.percentiles.iter().map(|value| micros(*value)));
             row.push(micros(kind.most.1));
             row.push(once(mib(medians.resident)));
-            row.push(once(files.clone()));
+            row.push(once(medians.files()));
             row.push(once(mib(medians.read.0)));
             row.push(once(mib(medians.written.0)));
+            if cell.mix.scheduled {
+                row.push(once(grouped(medians.scheduled_rate.unwrap_or(0.0))));
+            }
+            if cell.mix.queue.is_some() {
+                let tenths = medians.tenths.map_or_else(
+                    || "-".to_owned(),
+                    |(first, last)| format!("{} .. {}", grouped(first), grouped(last)),
+                );
+                row.push(once(tenths));
+            }
             row
         })
         .collect()
@@ -261,5 +280,29 @@ fn time_chart(cells: &[&Cell]) -> Lines {
         mark: None,
         reach: 0.0,
         series: series.collect(),
+    }
+}
+
+/// The last round's latencies over time.
+fn over_time(caption: &str, cells: &[&Cell], figure: fn(&Point) -> f64) -> Lines {
+    let mut series = Vec::new();
+    for cell in cells {
+        for kind in cell.rounds.last().iter().flat_map(|round| &round.over_time) {
+            let points = kind.points.iter().map(|at| (at.seconds, figure(at)));
+            series.push((
+                format!("{}: {}", cell.engine, kind.operation),
+                points.collect(),
+            ));
+        }
+    }
+    Lines {
+        caption: format!("{caption}, last round"),
+        unit: "us",
+        across: "seconds".to_owned(),
+        axis: Axis::Numbers,
+        logarithmic: true,
+        mark: None,
+        reach: 0.0,
+        series,
     }
 }

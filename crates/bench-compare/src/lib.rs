@@ -7,7 +7,7 @@
 //! * [`measure`]: memory, files and bytes of this process; [`group`]: a limit to its memory
 //! * [`rounds`]: a child process for each store in each round; [`results`]: medians of rounds
 //! * [`terminal`], [`document`]: the results as a table, as JSON and as a page
-//! * [`args`]: the command line
+//! * [`args`]: the command line; [`presets`]: its options for each table
 
 pub mod args;
 pub mod document;
@@ -16,6 +16,7 @@ pub mod group;
 pub mod keys;
 pub mod measure;
 pub mod mixes;
+pub mod presets;
 pub mod results;
 pub mod rounds;
 pub mod runner;

@@ -1,6 +1,7 @@
 //! The workloads: YCSB's load and core mixes A to F, and what they leave out.
 
 use crate::generators::Distribution;
+use crate::stores::{End, Engine};
 
 /// What one operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,7 +18,7 @@ pub enum Operation {
     Scan,
     /// Reads a record, then writes it.
     ReadModifyWrite,
-    /// Takes the record with the first key.
+    /// Takes the record at an end of the order of keys.
     Pop,
 }
 
@@ -65,6 +66,21 @@ pub struct Mix {
     pub records: Distribution,
     /// Whether its reads run once before they are measured.
     pub warmed: bool,
+    /// Where it takes records from, if it is a queue. A single thread runs it then.
+    pub queue: Option<Queue>,
+    /// Whether operations begin by a schedule, at half the rate that the mix reaches without.
+    pub scheduled: bool,
+}
+
+/// How one thread takes records, as the one consumer of a queue does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Queue {
+    /// The end that records are taken from.
+    pub end: End,
+    /// Whether the store is made to flush after each tenth, so that deletions are in tables.
+    pub flushed: bool,
+    /// Whether another thread adds a record at the other end for each that is taken.
+    pub produced: bool,
 }
 
 impl Mix {
@@ -76,12 +92,14 @@ impl Mix {
             .sum()
     }
 
-    /// Whether it takes the first record again and again, as the one consumer of a queue does:
-    /// a single thread runs it.
-    pub fn is_queue(&self) -> bool {
-        self.operations
-            .iter()
-            .any(|(operation, _)| *operation == Operation::Pop)
+    /// How many threads run it if all run with `threads`. The producer of a queue comes on top.
+    pub fn threads(&self, threads: usize) -> usize {
+        if self.queue.is_some() { 1 } else { threads }
+    }
+
+    /// Whether a store can run it.
+    pub fn suits(&self, engine: Engine) -> bool {
+        self.queue.is_none_or(|queue| queue.end == End::First) || engine.reads_backwards()
     }
 
     /// The mix called `name`.
@@ -105,6 +123,8 @@ const fn mix(
         operations,
         records,
         warmed: false,
+        queue: None,
+        scheduled: false,
     }
 }
 
@@ -112,6 +132,27 @@ const fn warmed(mix: Mix) -> Mix {
     Mix {
         warmed: true,
         ..mix
+    }
+}
+
+const fn pop(
+    name: &'static str,
+    about: &'static str,
+    end: End,
+    flushed: bool,
+    produced: bool,
+) -> Mix {
+    let operations: &[_] = match produced {
+        true => &[(Operation::Pop, 50), (Operation::Insert, 50)],
+        false => &[(Operation::Pop, 100)],
+    };
+    Mix {
+        queue: Some(Queue {
+            end,
+            flushed,
+            produced,
+        }),
+        ..mix(name, about, Distribution::Uniform, operations)
     }
 }
 
@@ -179,10 +220,61 @@ pub const ALL: &[Mix] = &[
         &[(Operation::Update, 100)],
     ),
     mix(
+        "grow",
+        "50% inserts, 50% updates, zipfian",
+        Distribution::Zipfian,
+        &[(Operation::Insert, 50), (Operation::Update, 50)],
+    ),
+    Mix {
+        scheduled: true,
+        ..mix(
+            "tail",
+            "mix a by a schedule: latencies from the time at which an operation was due",
+            Distribution::Zipfian,
+            &[(Operation::Read, 50), (Operation::Update, 50)],
+        )
+    },
+    pop(
         "pop",
         "takes the first record again and again",
-        Distribution::Uniform,
-        &[(Operation::Pop, 100)],
+        End::First,
+        false,
+        false,
+    ),
+    pop(
+        "pop-last",
+        "takes the last record again and again",
+        End::Last,
+        false,
+        false,
+    ),
+    pop(
+        "pop-flushed",
+        "takes the first record; a flush after each tenth",
+        End::First,
+        true,
+        false,
+    ),
+    pop(
+        "pop-last-flushed",
+        "takes the last record; a flush after each tenth",
+        End::Last,
+        true,
+        false,
+    ),
+    pop(
+        "pop-produced",
+        "takes the first record while another thread adds last ones",
+        End::First,
+        false,
+        true,
+    ),
+    pop(
+        "pop-last-produced",
+        "takes the last record while another thread adds first ones",
+        End::Last,
+        false,
+        true,
     ),
 ];
 

@@ -3,8 +3,8 @@
 use serde::Serialize;
 use whitewater_tools::bench::report::median;
 
-use crate::mixes::Mix;
-use crate::sequence::Measured;
+use crate::mixes::{LOAD, Mix};
+use crate::sequence::{Latency, Measured, Settled};
 use crate::stores::Engine;
 
 /// What one store did in one mix with a number of threads.
@@ -33,8 +33,12 @@ pub struct Medians {
     pub anonymous: f64,
     /// The space of files after the mix, in bytes.
     pub file_bytes: f64,
-    /// The space of files after the store was left to settle, for the load.
+    /// The space of files after the store was left to settle, if it was after this mix.
     pub settled_file_bytes: Option<f64>,
+    /// Operations a second in the first and in the last tenth, of a queue.
+    pub tenths: Option<(f64, f64)>,
+    /// Operations a second of the schedule, if there was one.
+    pub scheduled_rate: Option<f64>,
     /// How long settling took, in seconds.
     pub settle_seconds: Option<f64>,
     /// Bytes read by calls and from the disk.
@@ -74,13 +78,15 @@ impl Cell {
     /// Its medians.
     pub fn medians(&self) -> Medians {
         let rates = || self.rounds.iter().map(Measured::rate);
-        let settled = |figure: fn(&crate::sequence::Settled) -> f64| {
-            let rounds = self.rounds.iter();
-            let all: Vec<_> = rounds
-                .filter_map(|one| one.settled.as_ref().map(figure))
-                .collect();
+        let of_some = |figure: &dyn Fn(&Measured) -> Option<f64>| {
+            let all: Vec<_> = self.rounds.iter().filter_map(figure).collect();
             (!all.is_empty()).then(|| median(&all))
         };
+        let settled = |figure: fn(&Settled) -> f64| {
+            of_some(&|one: &Measured| one.settled.as_ref().map(figure))
+        };
+        let first_tenth = of_some(&|one| one.tenths.map(|(first, _)| first));
+        let last_tenth = of_some(&|one| one.tenths.map(|(_, last)| last));
         Medians {
             operations_per_second: self.rate(),
             range: (
@@ -91,6 +97,8 @@ impl Cell {
             anonymous: self.median(|one| one.memory.anonymous as f64),
             file_bytes: self.median(|one| one.file_bytes as f64),
             settled_file_bytes: settled(|settled| settled.file_bytes as f64),
+            tenths: first_tenth.zip(last_tenth),
+            scheduled_rate: of_some(&|one| one.scheduled_rate),
             settle_seconds: settled(|settled| settled.seconds),
             read: (
                 self.median(|one| one.traffic.read_by_calls as f64),
@@ -112,7 +120,7 @@ impl Cell {
         kinds
             .map(|(at, kind)| {
                 let rounds: Vec<_> = self.rounds.iter().map(|one| &one.latencies[at]).collect();
-                let mid = |figure: &dyn Fn(&crate::sequence::Latency) -> f64| {
+                let mid = |figure: &dyn Fn(&Latency) -> f64| {
                     median(&rounds.iter().map(|one| figure(one)).collect::<Vec<_>>())
                 };
                 MedianLatency {
@@ -162,6 +170,12 @@ impl Results {
         }
     }
 
+    /// How many rounds there were.
+    pub fn rounds(&self) -> usize {
+        let all = self.cells.iter().filter(|cell| cell.mix.name != LOAD);
+        all.map(|cell| cell.rounds.len()).max().unwrap_or(0)
+    }
+
     /// The cells of a number of threads and a mix, in the order of `engines`.
     pub fn row(&self, engines: &[Engine], threads: usize, mix: &Mix) -> Vec<Option<&Cell>> {
         let cell = |engine: &Engine| {
@@ -175,7 +189,6 @@ impl Results {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sequence::Latency;
 
     fn round(seconds: f64, most: f64) -> Measured {
         Measured {

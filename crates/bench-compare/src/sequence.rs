@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use whitewater_tools::bench::histogram::Latencies;
 
 use crate::generators::Acknowledged;
-use crate::keys::Values;
+use crate::keys::Layout;
 use crate::measure::{Memory, Traffic, file_bytes};
 use crate::mixes::{LOAD, Mix, Operation};
-use crate::runner::{self, Plan};
+use crate::runner::{self, Outcome, OverTime, Plan};
 use crate::stores::{Engine, Settings, Store, Visit};
 use crate::{Result, fail};
 
@@ -44,6 +44,16 @@ pub struct Work {
     pub pops: u64,
     /// After how many seconds a mix ends at the latest; the load never does.
     pub seconds: u64,
+    /// How long the rate is measured that a schedule has half of.
+    pub peak_seconds: u64,
+    /// How long a mix runs by a schedule.
+    pub tail_seconds: u64,
+    /// The rate of schedules, in operations a second; `None`: half of what was measured.
+    pub tail_rate: Option<u64>,
+    /// Whether the store is left to settle after the last mix instead of after the load.
+    pub settle_last: bool,
+    /// The length of keys, in bytes.
+    pub key_size: usize,
     /// The length of values, in bytes.
     pub value_size: usize,
     /// How much memory a store may cache data in, in bytes.
@@ -75,7 +85,13 @@ pub struct Measured {
     pub traffic: Traffic,
     /// The space of files right after, in bytes.
     pub file_bytes: u64,
-    /// How the store was after it was left to settle; after the load only.
+    /// Latencies over time, of a mix that ran by a schedule.
+    pub over_time: Vec<OverTime>,
+    /// Operations a second of the schedule.
+    pub scheduled_rate: Option<f64>,
+    /// Operations a second in the first and in the last tenth, of a queue.
+    pub tenths: Option<(f64, f64)>,
+    /// How the store was after it was left to settle; after the load or the last mix only.
     pub settled: Option<Settled>,
 }
 
@@ -159,23 +175,36 @@ impl Visit for Sequence<'_> {
         };
         let store = S::open(&task.directory, &settings)?;
         let records = Acknowledged::from(0);
-        let values = Values::new(work.value_size, work.seed);
-        let names = std::iter::once(LOAD).chain(task.mixes.iter().map(String::as_str));
-        for name in names {
+        let layout = Layout::new(work.key_size, work.value_size, work.seed);
+        let run = |plan: &Plan| {
+            let outcome = runner::run(&store, &records, &layout, plan);
+            outcome.map_err(|failure| failure.during(plan.mix.name))
+        };
+        let mut mixes = vec![LOAD];
+        mixes.extend(task.mixes.iter().map(String::as_str));
+        let settle_after = if work.settle_last { mixes.len() - 1 } else { 0 };
+        for (at, name) in mixes.into_iter().enumerate() {
             let Some(mix) = Mix::named(name) else {
                 return fail(format!("there is no mix {name}"));
             };
-            let plan = plan(task, mix);
+            let mut plan = plan(task, mix);
             if mix.warmed {
-                let warming = Plan {
+                run(&Plan {
                     warming: true,
                     seed: plan.seed + 1,
                     ..plan
-                };
-                runner::run(&store, &records, &values, &warming)?;
+                })?;
             }
-            let mut measured = one(task, &store, &records, &values, &plan)?;
-            if mix.name == LOAD {
+            if mix.scheduled {
+                plan.rate = Some(match work.tail_rate {
+                    Some(rate) => rate as f64,
+                    None => half_of_peak(&run, &plan, work.peak_seconds)?,
+                });
+            }
+            let before = Traffic::now();
+            let outcome = run(&plan)?;
+            let mut measured = measured(task, &plan, outcome, before)?;
+            if at == settle_after {
                 measured.settled = Some(settle(task, &store)?);
             }
             (self.tell)(&measured)?;
@@ -184,21 +213,32 @@ impl Visit for Sequence<'_> {
     }
 }
 
+/// Half the rate that the mix reaches without a schedule.
+fn half_of_peak(run: &impl Fn(&Plan) -> Result<Outcome>, plan: &Plan, seconds: u64) -> Result<f64> {
+    let peak = run(&Plan {
+        limit: Duration::from_secs(seconds),
+        seed: plan.seed + 1,
+        ..*plan
+    })?;
+    Ok((peak.operations as f64 / peak.seconds.max(1e-9) / 2.0).max(1.0))
+}
+
 fn plan(task: &Task, mix: &'static Mix) -> Plan {
     let work = &task.work;
-    let is_load = mix.name == LOAD;
     Plan {
         mix,
-        threads: if mix.is_queue() { 1 } else { task.threads },
+        threads: mix.threads(task.threads),
         operations: match mix.name {
             LOAD => work.records,
-            _ if mix.is_queue() => work.pops,
+            _ if mix.queue.is_some() => work.pops,
+            // Its time ends it.
+            _ if mix.scheduled => u64::MAX,
             _ => work.operations,
         },
-        limit: if is_load {
-            Duration::MAX
-        } else {
-            Duration::from_secs(work.seconds)
+        limit: match mix.name {
+            LOAD => Duration::MAX,
+            _ if mix.scheduled => Duration::from_secs(work.tail_seconds),
+            _ => Duration::from_secs(work.seconds),
         },
         scan: (work.scan_least, work.scan_most),
         // Other random numbers for each mix.
@@ -206,19 +246,11 @@ fn plan(task: &Task, mix: &'static Mix) -> Plan {
             seed.wrapping_mul(31).wrapping_add(u64::from(byte))
         }),
         warming: false,
+        rate: None,
     }
 }
 
-fn one<S: Store>(
-    task: &Task,
-    store: &S,
-    records: &Acknowledged,
-    values: &Values,
-    plan: &Plan,
-) -> Result<Measured> {
-    let before = Traffic::now();
-    let outcome = runner::run(store, records, values, plan);
-    let outcome = outcome.map_err(|failure| failure.during(plan.mix.name))?;
+fn measured(task: &Task, plan: &Plan, outcome: Outcome, before: Traffic) -> Result<Measured> {
     let latencies = outcome.latencies.iter();
     Ok(Measured {
         mix: plan.mix.name.to_owned(),
@@ -231,6 +263,9 @@ fn one<S: Store>(
         memory: Memory::now(),
         traffic: Traffic::now().since(before),
         file_bytes: file_bytes(&task.directory)?,
+        over_time: outcome.over_time,
+        scheduled_rate: plan.rate,
+        tenths: outcome.tenths,
         settled: None,
     })
 }

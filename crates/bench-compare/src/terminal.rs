@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use whitewater_memtable_bench::table::grouped;
 
 use crate::mixes::{ALL, Mix};
-use crate::results::{Cell, MedianLatency, Results};
+use crate::results::{Cell, MedianLatency, Medians, Results};
 use crate::sequence::PERCENTILES;
 use crate::stores::Engine;
 
@@ -30,11 +30,13 @@ const COLUMNS: [&str; 14] = [
 const SHOWN: usize = 5;
 
 /// How to read the columns.
-pub const NOTES: [&str; 4] = [
+pub const NOTES: [&str; 6] = [
     "Medians of the rounds. Figures compare within one run only.",
     "us: latencies in microseconds; an operation lasts from the end of the one before it.",
+    "tail: an operation lasts from when it was due by its schedule; max is the longest stall.",
+    "pop and the like: operations are records that were taken; flushes between are not counted.",
     "memory: resident, in MiB, pages of mapped files included. files: their space right after, in \
-     MiB, without holes; after the load, behind a slash, when the store has settled.",
+     MiB, without holes; behind a slash, when the store has settled.",
     "read, written: MiB by calls of the system, in the background as well; writes through a \
      mapping are not among them (the JSON file has bytes from and to the disk).",
 ];
@@ -77,6 +79,9 @@ fn block(text: &mut String, mix: &Mix, threads: usize, cells: &[&Cell]) {
         }
         let _ = writeln!(text, "{}", line.trim_end());
     }
+    for line in cells.iter().filter_map(|cell| more(cell)) {
+        let _ = writeln!(text, "  {line}");
+    }
 }
 
 /// The rows of a cell: one for each kind of operation.
@@ -93,13 +98,26 @@ fn fields(cell: &Cell) -> Vec<Fields> {
         first[2] = format!("{} .. {}", grouped(slowest), grouped(fastest));
     }
     first[10] = mib(medians.resident);
-    first[11] = mib(medians.file_bytes);
-    if let Some(settled) = medians.settled_file_bytes {
-        first[11] = format!("{} / {}", first[11], mib(settled));
-    }
+    first[11] = medians.files();
     first[12] = mib(medians.read.0);
     first[13] = mib(medians.written.0);
     rows
+}
+
+/// What the columns do not have: the rates at the ends of a queue's run, the rate of a schedule.
+fn more(cell: &Cell) -> Option<String> {
+    let medians = cell.medians();
+    if let Some((first, last)) = medians.tenths {
+        return Some(format!(
+            "{}: first tenth {}/s, last tenth {}/s, {:.2} of it",
+            cell.engine,
+            grouped(first),
+            grouped(last),
+            last / first.max(1e-9)
+        ));
+    }
+    let rate = medians.scheduled_rate?;
+    Some(format!("{}: schedule of {}/s", cell.engine, grouped(rate)))
 }
 
 fn latency(latency: &MedianLatency) -> Fields {
@@ -114,7 +132,7 @@ fn latency(latency: &MedianLatency) -> Fields {
 
 /// How many threads run a mix when all run with `threads`, in words.
 pub fn of_threads(mix: &Mix, threads: usize) -> String {
-    count_of_threads(if mix.is_queue() { 1 } else { threads })
+    count_of_threads(mix.threads(threads))
 }
 
 /// A number of threads in words.
@@ -131,6 +149,16 @@ pub fn micros(value: f64) -> String {
         value if value >= 100.0 => grouped(value),
         value if value >= 10.0 => format!("{value:.1}"),
         _ => format!("{value:.2}"),
+    }
+}
+
+impl Medians {
+    /// The space of files in MiB: right after, and when the store has settled.
+    pub fn files(&self) -> String {
+        match self.settled_file_bytes {
+            Some(settled) => format!("{} / {}", mib(self.file_bytes), mib(settled)),
+            None => mib(self.file_bytes),
+        }
     }
 }
 

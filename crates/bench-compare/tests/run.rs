@@ -28,6 +28,49 @@ fn error(arguments: &[&str]) -> String {
     String::from_utf8(output.stderr).unwrap()
 }
 
+fn mixes_after_load() -> Vec<&'static str> {
+    let all = mixes::ALL.iter().map(|mix| mix.name);
+    all.filter(|name| *name != mixes::LOAD).collect()
+}
+
+/// How many operations there were; by a schedule also those that were due and not begun in time,
+/// which count among the latencies.
+fn operations(round: &Value, mix: &mixes::Mix) -> u64 {
+    if !mix.scheduled {
+        return round["operations"].as_u64().unwrap();
+    }
+    let latencies = round["latencies"].as_array().unwrap().iter();
+    latencies.map(|kind| kind["count"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn a_table_is_one_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let json = directory.path().join("json");
+    let output = run(
+        directory.path(),
+        &[
+            "--table=R-queue",
+            "--quick",
+            "--engines=whitewater",
+            "--rounds=1",
+            &format!("--json={}", json.display()),
+        ],
+    );
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{errors}");
+    let json: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    // What is given counts, the rest is the table's.
+    assert_eq!(json["work"]["records"], 500);
+    assert_eq!(json["work"]["seconds"], 2);
+    for result in json["results"].as_array().unwrap() {
+        // Each mix has a load of its own.
+        let rounds = result["rounds"].as_array().unwrap().len();
+        let expected = if result["mix"] == mixes::LOAD { 6 } else { 1 };
+        assert_eq!(rounds, expected, "{result}");
+    }
+}
+
 #[test]
 fn every_store_runs_every_mix_and_leaves_nothing() {
     let directory = tempfile::tempdir().unwrap();
@@ -39,6 +82,11 @@ fn every_store_runs_every_mix_and_leaves_nothing() {
         &[
             "--rounds=2",
             "--threads=3",
+            &format!("--mixes={}", mixes_after_load().join(",")),
+            "--peak-seconds=1",
+            "--tail-seconds=1",
+            "--tail-rate=300",
+            "--key-size=24",
             &format!("--json={}", json.display()),
             &format!("--html={}", html.display()),
         ],
@@ -52,20 +100,24 @@ fn every_store_runs_every_mix_and_leaves_nothing() {
     let json: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
     let html = std::fs::read_to_string(html).unwrap();
     let results = json["results"].as_array().unwrap();
-    assert_eq!(results.len(), stores::ALL.len() * mixes::ALL.len());
+    let suits = |mix: &mixes::Mix| stores::ALL.iter().filter(|one| mix.suits(**one)).count();
+    assert_eq!(results.len(), mixes::ALL.iter().map(suits).sum::<usize>());
     for result in results {
         let mix = mixes::Mix::named(result["mix"].as_str().unwrap()).unwrap();
         let expected = match mix.name {
             mixes::LOAD => 500,
-            _ if mix.is_queue() => 100,
+            _ if mix.queue.is_some() => 100,
             _ => 300,
         };
         let rounds = result["rounds"].as_array().unwrap();
         assert_eq!(rounds.len(), 2);
         for round in rounds {
-            assert_eq!(round["operations"], expected, "{result}");
+            assert_eq!(operations(round, mix), expected, "{result}");
             assert!(round["memory"]["resident"].as_u64().unwrap() > 1 << 20);
             assert!(round["file_bytes"].as_u64().unwrap() > 0);
+            assert_eq!(round["tenths"].is_null(), mix.queue.is_none(), "{round}");
+            let over_time = round["over_time"].as_array().unwrap();
+            assert_eq!(over_time.is_empty(), !mix.scheduled, "{round}");
         }
         assert!(result["medians"]["operations_per_second"].as_f64().unwrap() > 0.0);
         assert_eq!(
@@ -80,13 +132,13 @@ fn every_store_runs_every_mix_and_leaves_nothing() {
             mix.name
         );
     }
+    assert!(text.contains(": first tenth ") && text.contains(": schedule of 300/s"));
+    assert!(html.contains("Latency over time: p99.9"));
     for engine in stores::ALL {
+        let all = mixes::ALL.iter().filter(|mix| mix.suits(*engine)).count();
         assert!(errors.contains(&format!("round 2 of 2, 3 threads, {engine}")));
         assert!(html.contains(&engine.title()) && html.contains(engine.setup()));
-        assert_eq!(
-            text.matches(&format!("\n  {engine} ")).count(),
-            mixes::ALL.len()
-        );
+        assert_eq!(text.matches(&format!("\n  {engine} ")).count(), all);
     }
 }
 
@@ -97,6 +149,9 @@ fn what_cannot_be_done_is_said_before_anything_runs() {
         (&["--mixes=c,z"], "there is no mix z"),
         (&["--threads=2,0"], "--threads must be at least 1"),
         (&["--value-size=7"], "--value-size must be at least 8"),
+        (&["--key-size=15"], "--key-size must be from 16 to 64"),
+        (&["--table=W"], "R-queue"),
+        (&["--quick"], "--table"),
         (
             &["--scan-min=9", "--scan-max=8"],
             "--scan-max must not be below --scan-min",

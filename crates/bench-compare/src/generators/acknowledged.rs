@@ -18,6 +18,8 @@ pub struct Acknowledged {
     /// whoever holds `advance` takes them with `Acquire`.
     window: Box<[AtomicBool]>,
     advance: Mutex<()>,
+    /// How many records producers of queues have added. Relaxed: only that thread uses it.
+    queued: AtomicU64,
 }
 
 impl Acknowledged {
@@ -28,6 +30,7 @@ impl Acknowledged {
             limit: AtomicU64::new(first),
             window: (0..WINDOW).map(|_| AtomicBool::new(false)).collect(),
             advance: Mutex::default(),
+            queued: AtomicU64::new(0),
         }
     }
 
@@ -38,6 +41,12 @@ impl Acknowledged {
             std::thread::yield_now();
         }
         number
+    }
+
+    /// How many records producers of queues have added before this one. They are not among those
+    /// that exist for the other operations.
+    pub fn next_queued(&self) -> u64 {
+        self.queued.fetch_add(1, Ordering::Relaxed)
     }
 
     /// The number of records that exist: all below it do.

@@ -1,4 +1,5 @@
-//! Threads run one mix on one store.
+//! Threads run one mix on one store: as fast as it goes or by a [`schedule`]; a [`queue`] has
+//! threads of its own.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -11,10 +12,17 @@ use whitewater_tools::bench::histogram::Latencies;
 use whitewater_tools::bench::keygen::{Rng, below};
 
 use crate::generators::{Acknowledged, Chooser};
-use crate::keys::{ABSENT, Values, key};
+use crate::keys::{ABSENT, Layout};
 use crate::mixes::{Mix, Operation};
 use crate::stores::Store;
 use crate::{Failure, Result, fail};
+
+mod queue;
+mod schedule;
+
+pub use schedule::{OverTime, Point};
+
+use schedule::{Schedule, Windows};
 
 /// What to run.
 #[derive(Clone, Copy, Debug)]
@@ -33,6 +41,9 @@ pub struct Plan {
     pub seed: u64,
     /// Whether only the operations that read are done, to warm caches.
     pub warming: bool,
+    /// How many operations a second all threads together begin, whether earlier ones have ended
+    /// or not, until `limit`; `None`: the next begins when the last has ended.
+    pub rate: Option<f64>,
 }
 
 /// What came of it.
@@ -46,13 +57,17 @@ pub struct Outcome {
     pub latencies: BTreeMap<Operation, Latencies>,
     /// Operations a second over time, each with the second at which that interval ended.
     pub series: Vec<(f64, f64)>,
+    /// Latencies over time, of a run by a schedule.
+    pub over_time: Vec<OverTime>,
+    /// Operations a second in the first and in the last tenth, of a queue.
+    pub tenths: Option<(f64, f64)>,
 }
 
 /// What the threads of a run share.
 struct Shared<'a, S> {
     store: &'a S,
     records: &'a Acknowledged,
-    values: &'a Values,
+    layout: &'a Layout,
     plan: &'a Plan,
     operations: Vec<(Operation, u32)>,
     /// Set by a thread that fails. Relaxed: it publishes nothing.
@@ -72,6 +87,7 @@ struct Part {
     from: Instant,
     to: Instant,
     latencies: BTreeMap<Operation, Latencies>,
+    windows: Windows,
 }
 
 /// Runs a mix. `records` are those that exist.
@@ -82,14 +98,17 @@ struct Part {
 pub fn run<S: Store>(
     store: &S,
     records: &Acknowledged,
-    values: &Values,
+    layout: &Layout,
     plan: &Plan,
 ) -> Result<Outcome> {
+    if let Some(queue) = &plan.mix.queue {
+        return queue::run(store, records, layout, plan, queue);
+    }
     let all = plan.mix.operations.iter().copied();
     let shared = Shared {
         store,
         records,
-        values,
+        layout,
         plan,
         operations: all
             .filter(|(operation, _)| !plan.warming || operation.only_reads())
@@ -127,8 +146,10 @@ pub fn run<S: Store>(
     if let (Some(from), Some(to)) = (from, to) {
         outcome.seconds = (to - from).as_secs_f64();
     }
+    let mut windows = Windows::default();
     for part in parts {
         outcome.operations += part.operations;
+        windows.merge(&part.windows);
         for (operation, latencies) in part.latencies {
             outcome
                 .latencies
@@ -137,6 +158,7 @@ pub fn run<S: Store>(
                 .merge(&latencies);
         }
     }
+    outcome.over_time = windows.over_time();
     Ok(outcome)
 }
 
@@ -203,8 +225,8 @@ impl<'a, S: Store> Worker<'a, S> {
         }
     }
 
-    /// Does this thread's part of the operations. An operation lasts from the end of the one
-    /// before it, so that the clock is read once for each.
+    /// Does this thread's part of the operations. Without a schedule an operation lasts from the
+    /// end of the one before it, so that the clock is read once for each.
     fn work(mut self, progress: &AtomicU64) -> Result<Part> {
         let plan = self.shared.plan;
         let threads = plan.threads as u64;
@@ -215,6 +237,14 @@ impl<'a, S: Store> Worker<'a, S> {
         }
         self.shared.start.wait();
         let from = Instant::now();
+        let schedule = plan.rate.map(|rate| Schedule {
+            from,
+            rate,
+            threads,
+            number: self.number,
+            limit: plan.limit,
+        });
+        let mut windows = Windows::new(plan.limit);
         let mut to = from;
         let mut operations = 0;
         while operations < mine && to - from < plan.limit {
@@ -222,23 +252,58 @@ impl<'a, S: Store> Worker<'a, S> {
                 break;
             }
             let operation = self.draw();
-            if !self.operate(operation)? {
-                break;
+            let mut begin = to;
+            if let Some(schedule) = &schedule {
+                match schedule.wait(operations) {
+                    Some(due) => begin = due,
+                    None => break,
+                }
             }
-            let now = Instant::now();
+            self.operate(operation)?;
+            to = Instant::now();
+            let nanoseconds = (to - begin).as_nanos() as u64;
             if let Some(latencies) = latencies.get_mut(&operation) {
-                latencies.add((now - to).as_nanos() as u64);
+                latencies.add(nanoseconds);
             }
-            to = now;
+            if schedule.is_some() {
+                windows.add(begin - from, operation, nanoseconds);
+            }
             operations += 1;
             progress.store(operations, Ordering::Relaxed);
+        }
+        if let Some(schedule) = &schedule {
+            self.not_begun(schedule, operations, &mut latencies, &mut windows);
         }
         Ok(Part {
             operations,
             from,
             to,
             latencies,
+            windows,
         })
+    }
+
+    /// Counts the operations that were due and were not begun when the time was over, with the
+    /// time that they had waited by then: leaving them out would hide a stall at the end.
+    fn not_begun(
+        &mut self,
+        schedule: &Schedule,
+        begun: u64,
+        latencies: &mut BTreeMap<Operation, Latencies>,
+        windows: &mut Windows,
+    ) {
+        let end = schedule.from + schedule.limit;
+        let mut next = begun;
+        while schedule.due(next) < end && !self.shared.stop.load(Ordering::Relaxed) {
+            let due = schedule.due(next);
+            let operation = self.draw();
+            let nanoseconds = (end - due).as_nanos() as u64;
+            if let Some(latencies) = latencies.get_mut(&operation) {
+                latencies.add(nanoseconds);
+            }
+            windows.add(due - schedule.from, operation, nanoseconds);
+            next += 1;
+        }
     }
 
     fn draw(&mut self) -> Operation {
@@ -262,15 +327,14 @@ impl<'a, S: Store> Worker<'a, S> {
         self.chooser.next(&mut self.rng, limit)
     }
 
-    /// Does one operation. Whether there was something to do.
-    fn operate(&mut self, operation: Operation) -> Result<bool> {
+    fn operate(&mut self, operation: Operation) -> Result<()> {
         match operation {
             Operation::Read => {
                 let record = self.existing();
                 self.read(record)?;
             }
             Operation::ReadAbsent => {
-                let key = key(ABSENT + self.existing());
+                let key = self.shared.layout.key(ABSENT + self.existing());
                 if self.shared.store.get(&key, |_| ())? {
                     return fail("a record that was never written is there");
                 }
@@ -292,16 +356,17 @@ impl<'a, S: Store> Worker<'a, S> {
                 self.read(record)?;
                 self.write(record)?;
             }
-            Operation::Pop => return self.shared.store.pop(),
+            // A queue has threads of its own.
+            Operation::Pop => return fail("this mix is no queue"),
         }
-        Ok(true)
+        Ok(())
     }
 
     fn read(&mut self, record: u64) -> Result<()> {
-        let values = self.shared.values;
+        let layout = self.shared.layout;
         let mut fits = false;
-        let see = |value: &[u8]| fits = values.fits(value, record);
-        let found = self.shared.store.get(&key(record), see)?;
+        let see = |value: &[u8]| fits = layout.fits(value, record);
+        let found = self.shared.store.get(&layout.key(record), see)?;
         match (found, fits) {
             (true, true) => Ok(()),
             (true, false) => fail(format!("record {record} has a value that it never had")),
@@ -310,19 +375,18 @@ impl<'a, S: Store> Worker<'a, S> {
     }
 
     fn write(&mut self, record: u64) -> Result<()> {
-        self.shared
-            .values
-            .fill(&mut self.value, record, &mut self.rng);
-        self.shared.store.put(&key(record), &self.value)
+        let layout = self.shared.layout;
+        layout.fill(&mut self.value, record, &mut self.rng);
+        self.shared.store.put(&layout.key(record), &self.value)
     }
 
     fn scan(&mut self) -> Result<()> {
         let (least, most) = self.shared.plan.scan;
         let count = least + below(&mut self.rng, most - least + 1);
-        let from = key(self.existing());
+        let from = self.shared.layout.key(self.existing());
         let mut first = None;
         let see = |key: &[u8], value: &[u8]| {
-            first.get_or_insert_with(|| key == from);
+            first.get_or_insert_with(|| key == &*from);
             std::hint::black_box(value.iter().fold(0_u8, |sum, byte| sum.wrapping_add(*byte)));
         };
         self.shared.store.scan(&from, count as usize, see)?;

@@ -3,7 +3,8 @@
 //! *Settings*: a circular buffer of the given size, rounded down to a power of two, over a file;
 //! *no log*, because a write with its log waits for the disk (in groups), so that the end of the
 //! process loses what is in the buffer. This favours bf-tree. Reads copy the value, as its API
-//! has it. It has no compression. A pop scans one record from the first key and deletes it.
+//! has it. It has no compression. A pop scans one record from the first key and deletes it; there
+//! is none from the end, since scans go forwards only.
 //! Settling does nothing: there is no such call without snapshots.
 
 use std::cell::RefCell;
@@ -11,7 +12,7 @@ use std::path::Path;
 
 use bf_tree::{Config, LeafInsertResult, LeafReadResult, ScanReturnField};
 
-use super::{Settings, Store};
+use super::{End, Settings, Store};
 use crate::{Result, fail};
 
 /// How it is set up.
@@ -51,6 +52,8 @@ impl BfTree {
 }
 
 impl Store for BfTree {
+    const BACKWARDS: bool = false;
+
     fn open(directory: &Path, settings: &Settings) -> Result<Self> {
         let bytes = 1 << settings.cache_bytes.max(1 << 20).ilog2();
         let mut config = Config::new(directory.join("bf-tree"), bytes);
@@ -83,9 +86,15 @@ impl Store for BfTree {
         self.read(from, count, see)
     }
 
-    fn pop(&self) -> Result<bool> {
+    fn pop(&self, end: End, mut see: impl FnMut(&[u8], &[u8])) -> Result<bool> {
+        if end == End::Last {
+            return fail("bf-tree does not read backwards");
+        }
         let mut first = Vec::new();
-        self.read(&[0], 1, |key, _| first.extend_from_slice(key))?;
+        self.read(&[0], 1, |key, value| {
+            see(key, value);
+            first.extend_from_slice(key);
+        })?;
         if first.is_empty() {
             return Ok(false);
         }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use canopydb::{Database, DbOptions, EnvOptions};
 
-use super::{Settings, Store};
+use super::{End, Settings, Store};
 use crate::Result;
 
 /// How it is set up.
@@ -63,13 +63,17 @@ impl Store for Canopydb {
         Ok(seen)
     }
 
-    fn pop(&self) -> Result<bool> {
+    fn pop(&self, end: End, mut see: impl FnMut(&[u8], &[u8])) -> Result<bool> {
         let txn = self.database.begin_write()?;
         let mut tree = txn.get_or_create_tree(TREE)?;
-        let first = tree.iter()?.next().transpose()?;
-        let Some((key, _)) = first else {
+        let found = match end {
+            End::First => tree.iter()?.next(),
+            End::Last => tree.iter()?.next_back(),
+        };
+        let Some((key, value)) = found.transpose()? else {
             return Ok(false);
         };
+        see(&key, &value);
         tree.delete(&key)?;
         drop(tree);
         txn.commit()?;

@@ -2,8 +2,8 @@
 //!
 //! *Settings*: a cache of the given size; Bloom filters of 10 bits a key; lz4 for data blocks on
 //! all levels; a journal, written to the system with each operation and not synced; everything
-//! else by default. A pop reads the first key and removes it with `remove`. Settling flushes the
-//! memtable and waits until no compaction has run for a while.
+//! else by default. A pop is `first_key_value` or `last_key_value`, and `remove`. Settling flushes
+//! the memtable and waits until no compaction has run for a while.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use fjall::config::{BloomConstructionPolicy, CompressionPolicy, FilterPolicy, FilterPolicyEntry};
 use fjall::{CompressionType, Database, Keyspace, KeyspaceCreateOptions};
 
-use super::{Settings, Store};
+use super::{End, Settings, Store};
 use crate::Result;
 
 /// How it is set up.
@@ -58,12 +58,22 @@ impl Store for Fjall {
         Ok(seen)
     }
 
-    fn pop(&self) -> Result<bool> {
-        let Some(first) = self.keyspace.first_key_value() else {
+    fn pop(&self, end: End, mut see: impl FnMut(&[u8], &[u8])) -> Result<bool> {
+        let found = match end {
+            End::First => self.keyspace.first_key_value(),
+            End::Last => self.keyspace.last_key_value(),
+        };
+        let Some(found) = found else {
             return Ok(false);
         };
-        self.keyspace.remove(first.key()?)?;
+        let (key, value) = found.into_inner()?;
+        see(&key, &value);
+        self.keyspace.remove(key)?;
         Ok(true)
+    }
+
+    fn flush(&self) -> Result<()> {
+        Ok(self.keyspace.rotate_memtable_and_wait()?)
     }
 
     fn settle(&self) -> Result<()> {

@@ -15,7 +15,7 @@ use std::path::Path;
 use heed::types::Bytes;
 use heed::{Database, Env, EnvFlags, EnvOpenOptions, WithTls};
 
-use super::{Settings, Store};
+use super::{End, Settings, Store};
 use crate::Result;
 
 /// How it is set up.
@@ -82,13 +82,18 @@ impl Store for Lmdb {
         Ok(seen)
     }
 
-    fn pop(&self) -> Result<bool> {
+    fn pop(&self, end: End, mut see: impl FnMut(&[u8], &[u8])) -> Result<bool> {
         let mut txn = self.env.write_txn()?;
-        // The key is in a page that the deletion may change.
-        let first = self.database.first(&txn)?.map(|(key, _)| key.to_vec());
-        let Some(key) = first else {
+        let found = match end {
+            End::First => self.database.first(&txn)?,
+            End::Last => self.database.last(&txn)?,
+        };
+        let Some((key, value)) = found else {
             return Ok(false);
         };
+        see(key, value);
+        // It is in a page that the deletion may change.
+        let key = key.to_vec();
         self.database.delete(&mut txn, &key)?;
         txn.commit()?;
         Ok(true)

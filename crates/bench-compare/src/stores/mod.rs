@@ -25,6 +25,26 @@ pub mod rocks;
 #[cfg(feature = "sled")]
 pub mod sled;
 
+/// An end of the order of keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// That of the least key.
+    First,
+    /// That of the greatest key.
+    Last,
+}
+
+impl End {
+    /// The other end.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            End::First => End::Last,
+            End::Last => End::First,
+        }
+    }
+}
+
 /// What the user says about all stores.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
@@ -40,6 +60,8 @@ pub struct Settings {
 
 /// An open store. Dropping it closes the store.
 pub trait Store: Sized + Send + Sync {
+    /// Whether the store finds its last record without reading all that come before.
+    const BACKWARDS: bool = true;
     /// Opens a store in a directory that is empty.
     ///
     /// # Errors
@@ -62,12 +84,21 @@ pub trait Store: Sized + Send + Sync {
     /// # Errors
     /// Any error of the store.
     fn scan(&self, from: &[u8], count: usize, see: impl FnMut(&[u8], &[u8])) -> Result<usize>;
-    /// Deletes the record with the first key, found by an iterator from the start. Whether there
-    /// was one. No other thread pops.
+    /// Deletes the record at an end of the order of keys, found from there as a user would find
+    /// it. `see` is called with its key and value first. Whether there was one. No other thread
+    /// pops.
+    ///
+    /// # Errors
+    /// Any error of the store; it cannot read backwards (see [`BACKWARDS`](Self::BACKWARDS)).
+    fn pop(&self, end: End, see: impl FnMut(&[u8], &[u8])) -> Result<bool>;
+    /// Moves what writes have left in memory to files, if the store has a place in memory for
+    /// new writes that reads treat otherwise. Does not wait for compactions.
     ///
     /// # Errors
     /// Any error of the store.
-    fn pop(&self) -> Result<bool>;
+    fn flush(&self) -> Result<()> {
+        Ok(())
+    }
     /// Waits until work that the store has put off (flushes, compactions, checkpoints) is done.
     ///
     /// # Errors
@@ -155,6 +186,9 @@ impl Engine {
     /// The crate that it comes from.
     fn package(self) -> &'static str {
         match self {
+            // Its version says which RocksDB it has.
+            #[cfg(feature = "rocksdb")]
+            Engine::RocksDb => "librocksdb-sys",
             #[cfg(feature = "lmdb")]
             Engine::Lmdb => "heed",
             other => other.name(),
@@ -193,6 +227,18 @@ impl Engine {
             #[cfg(feature = "bf-tree")]
             Engine::BfTree => bf_tree::SETUP,
         }
+    }
+
+    /// Whether it finds its last record: [`Store::BACKWARDS`].
+    pub fn reads_backwards(self) -> bool {
+        struct Backwards;
+        impl Visit for Backwards {
+            type Output = bool;
+            fn visit<S: Store>(self) -> bool {
+                S::BACKWARDS
+            }
+        }
+        self.with(Backwards)
     }
 
     /// The one called `name`.

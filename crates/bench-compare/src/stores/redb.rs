@@ -10,7 +10,7 @@ use std::path::Path;
 
 use redb::{Database, Durability, ReadableDatabase, TableDefinition};
 
-use super::{Settings, Store};
+use super::{End, Settings, Store};
 use crate::Result;
 
 /// How it is set up.
@@ -74,8 +74,15 @@ impl Store for Redb {
         Ok(seen)
     }
 
-    fn pop(&self) -> Result<bool> {
-        self.write(Durability::None, |table| Ok(table.pop_first()?.is_some()))
+    fn pop(&self, end: End, mut see: impl FnMut(&[u8], &[u8])) -> Result<bool> {
+        self.write(Durability::None, |table| {
+            let popped = match end {
+                End::First => table.pop_first()?,
+                End::Last => table.pop_last()?,
+            };
+            let popped = popped.map(|(key, value)| see(key.value(), value.value()));
+            Ok(popped.is_some())
+        })
     }
 
     fn settle(&self) -> Result<()> {

@@ -5,9 +5,10 @@
 //! levels; a log, not synced; every other option as both have it by default (write buffers of
 //! 64 MiB, two background jobs, leveled compaction, blocks of 4 KiB, index and filter blocks kept
 //! by the open table beside the cache).
+//!
 //! A read is `get_pinned`, which hands out the block's memory where it can. A scan is an iterator
-//! made for it with default read options. A pop is an iterator from the start, and `delete`.
-//! Settling flushes and waits for compactions.
+//! made for it with default read options. A pop is an iterator made for it, `seek_to_first` or
+//! `seek_to_last`, and `delete`. Flushing is `flush`. Settling flushes and waits for compactions.
 
 /// How both are set up.
 pub const SETUP: &str = "log without sync, lz4, Bloom filters of 10 bits, other options by \
@@ -65,17 +66,27 @@ macro_rules! rocks {
                 Ok(seen)
             }
 
-            fn pop(&self) -> crate::Result<bool> {
+            fn pop(
+                &self,
+                end: super::End,
+                mut see: impl FnMut(&[u8], &[u8]),
+            ) -> crate::Result<bool> {
                 let mut iterator = self.db.raw_iterator();
-                iterator.seek_to_first();
-                match iterator.key() {
-                    Some(key) => self.db.delete(key)?,
-                    None => {
-                        iterator.status()?;
-                        return Ok(false);
-                    }
+                match end {
+                    super::End::First => iterator.seek_to_first(),
+                    super::End::Last => iterator.seek_to_last(),
                 }
+                let Some((key, value)) = iterator.item() else {
+                    iterator.status()?;
+                    return Ok(false);
+                };
+                see(key, value);
+                self.db.delete(key)?;
                 Ok(true)
+            }
+
+            fn flush(&self) -> crate::Result<()> {
+                Ok(self.db.flush()?)
             }
 
             fn settle(&self) -> crate::Result<()> {

@@ -3,11 +3,11 @@
 //! *Settings*: a cache of the given size; `Mode::HighThroughput`; no periodic flush, which would
 //! sync. sled gathers writes in buffers of its log and writes those to the system when full, so
 //! that the end of the process loses the last ones: this favours sled a little. Its compression
-//! is zstd only and stays off. A pop is `pop_min`. Settling flushes, which syncs.
+//! is zstd only and stays off. A pop is `pop_min` or `pop_max`. Settling flushes, which syncs.
 
 use std::path::Path;
 
-use super::{Settings, Store};
+use super::{End, Settings, Store};
 use crate::Result;
 
 /// How it is set up.
@@ -47,8 +47,12 @@ impl Store for Sled {
         Ok(seen)
     }
 
-    fn pop(&self) -> Result<bool> {
-        Ok(self.db.pop_min()?.is_some())
+    fn pop(&self, end: End, mut see: impl FnMut(&[u8], &[u8])) -> Result<bool> {
+        let popped = match end {
+            End::First => self.db.pop_min()?,
+            End::Last => self.db.pop_max()?,
+        };
+        Ok(popped.map(|(key, value)| see(&key, &value)).is_some())
     }
 
     fn settle(&self) -> Result<()> {

@@ -44,7 +44,17 @@ impl Visit for LikeAMap {
             assert_eq!(all.unwrap_or_else(|e| panic!("{e}")), seen.len());
             seen
         };
-        assert!(!store.pop().unwrap_or_else(|e| panic!("{e}")));
+        // The number of the record that was at an end.
+        let pop = |end| {
+            let mut popped = None;
+            let found = store.pop(end, |key, value| {
+                popped = Some(u32::from_be_bytes(key.try_into().unwrap()));
+                assert_eq!(value.len(), 100);
+            });
+            assert_eq!(found.unwrap_or_else(|e| panic!("{e}")), popped.is_some());
+            popped
+        };
+        assert_eq!(pop(End::First), None);
         for number in (1..=1000).rev() {
             put(number * 2, &[number as u8; 100]);
         }
@@ -64,15 +74,23 @@ impl Visit for LikeAMap {
             assert_eq!(scan(1998, 50).len(), 2);
             assert_eq!(scan(2001, 50).len(), 0);
         }
-        for _ in 0..3 {
-            assert!(store.pop().unwrap_or_else(|e| panic!("{e}")));
+        for number in [2, 4, 6] {
+            assert_eq!(pop(End::First), Some(number));
         }
+        store.flush().unwrap_or_else(|e| panic!("{e}"));
         assert_eq!((get(2), get(6)), (None, None));
         assert_eq!(scan(0, 1), [(8, vec![200; 100])]);
-        for _ in 3..1000 {
-            assert!(store.pop().unwrap_or_else(|e| panic!("{e}")));
+        let mut last = 2000;
+        if S::BACKWARDS {
+            while last > 1000 {
+                assert_eq!(pop(End::Last), Some(last));
+                last -= 2;
+            }
         }
-        assert!(!store.pop().unwrap_or_else(|e| panic!("{e}")));
+        for number in (8..=last).step_by(2) {
+            assert_eq!(pop(End::First), Some(number));
+        }
+        assert_eq!(pop(End::First), None);
     }
 }
 
