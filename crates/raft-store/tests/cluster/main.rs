@@ -18,7 +18,8 @@ mod network;
 mod node;
 mod registers;
 
-use std::env;
+use std::io::Write;
+use std::{env, io, panic, process};
 
 fn number(name: &str, default: u64) -> u64 {
     match env::var(name) {
@@ -29,8 +30,19 @@ fn number(name: &str, default: u64) -> u64 {
     }
 }
 
+/// Ends the process at the first panic of any task: nodes without one of their tasks would make
+/// the others wait for ever.
+fn end_at_panics() {
+    panic::set_hook(Box::new(|what| {
+        // Not by `eprintln!`, whose text the harness keeps until the test ends.
+        _ = writeln!(io::stderr(), "{what}");
+        process::exit(101);
+    }));
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_under_kills_pauses_and_partitions_are_linearizable() {
+    end_at_panics();
     let (seed, rounds) = (number("RAFT_SEED", 1), number("RAFT_ROUNDS", 8));
     let seen = faults::run(seed, rounds).await;
     println!("seed {seed}: {seen:?}");
