@@ -4,7 +4,7 @@ use crate::border::{Result, error, given};
 use crate::options::rocksdb_options_t;
 use arc_swap::{ArcSwapOption, Guard};
 use std::ops::Deref;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use whitewater::{
     DBWithThreadMode, ErrorKind, MultiThreaded, OptimisticTransactionDB, Options, TransactionDB,
@@ -42,9 +42,9 @@ pub(crate) struct Slot {
     /// Written when the database was opened and when it is closed, read by every call, also of
     /// listeners, for which it is closed until it was opened.
     db: ArcSwapOption<Db>,
-    /// How often manual compactions were disabled and not enabled since. Callers' threads write
-    /// and read it; it publishes nothing.
-    manual_off: AtomicUsize,
+    /// How often manual compactions were disabled, less how often they were enabled: below 0 after
+    /// more of the latter, as in RocksDB. Callers' threads write and read it; it publishes nothing.
+    manual_off: AtomicI64,
     /// How often deletions of files were disabled and not enabled since. Callers' threads write and
     /// read it; it publishes nothing.
     pub(crate) deletions_off: AtomicUsize,
@@ -98,13 +98,12 @@ impl Slot {
     }
 
     pub(crate) fn enable_manual_compaction(&self) {
-        let less = |off: usize| off.checked_sub(1);
-        let _ = (self.manual_off).fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        self.manual_off.fetch_sub(1, Ordering::Relaxed);
     }
 
     pub(crate) fn check_manual_compaction(&self) -> Result<()> {
         match self.manual_off.load(Ordering::Relaxed) {
-            0 => Ok(()),
+            ..=0 => Ok(()),
             _ => Err(error(ErrorKind::Incomplete, "Manual compaction paused")),
         }
     }
@@ -124,7 +123,7 @@ impl Opening {
         let in_place = options.get_by_name("inplace_update_support");
         let slot = Arc::new(Slot {
             db: ArcSwapOption::empty(),
-            manual_off: AtomicUsize::new(0),
+            manual_off: AtomicI64::new(0),
             deletions_off: AtomicUsize::new(0),
             kept: AtomicBool::new(false),
             updates_in_place: in_place.is_some_and(|text| text == "true"),

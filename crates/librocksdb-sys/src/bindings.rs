@@ -4685,7 +4685,7 @@ unsafe extern "C" {
     pub fn rocksdb_writebatch_create_with_params(
         reserved: usize,
         max_bytes: usize,
-        protection: usize,
+        protected: usize,
         ts_size: usize,
     ) -> *mut rocksdb_writebatch_t;
     pub fn rocksdb_writebatch_data(
@@ -4947,7 +4947,7 @@ unsafe extern "C" {
         reserved: usize,
         overwrite_keys: c_uchar,
         max_bytes: usize,
-        protection: usize,
+        protected: usize,
     ) -> *mut rocksdb_writebatch_wi_t;
     pub fn rocksdb_writebatch_wi_data(
         batch: *mut rocksdb_writebatch_wi_t,

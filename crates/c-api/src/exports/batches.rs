@@ -1,15 +1,34 @@
 //! Write batches.
 
-use super::refused::refuse_aloud;
-use crate::border::{Bytes, ErrPtr, List, Out, exports, given, joined, lent};
+use crate::border::{Bytes, ErrPtr, List, Out, Result, error, exports, given, joined, lent};
 use crate::callbacks::{Deleted, Put, Visit};
 use crate::families::rocksdb_column_family_handle_t;
 use libc::c_char;
-use whitewater::WriteBatch;
+use whitewater::{ErrorKind, WriteBatch};
 
-/// Writes that happen together.
+/// Writes that happen together, and how many bytes they may take; 0 is no limit.
 #[derive(Default)]
-pub struct rocksdb_writebatch_t(pub(crate) WriteBatch);
+pub struct rocksdb_writebatch_t(pub(crate) WriteBatch, usize);
+
+impl rocksdb_writebatch_t {
+    pub(super) fn new(batch: WriteBatch) -> Self {
+        rocksdb_writebatch_t(batch, 0)
+    }
+
+    /// The batch, unless it has grown over its limit. RocksDB drops what is too much.
+    pub(super) fn checked(&self) -> Result<&WriteBatch> {
+        match self.1 {
+            0 => Ok(&self.0),
+            limit if self.0.size_in_bytes() <= limit => Ok(&self.0),
+            _ => Err(error(ErrorKind::Aborted, "Memory limit reached")),
+        }
+    }
+}
+
+/// RocksDB's `protection_bytes_per_key`, of which it takes any number for 8.
+pub(super) fn protection(bytes: usize) -> usize {
+    if bytes == 0 { 0 } else { 8 }
+}
 
 type Batch<'a> = Option<&'a mut rocksdb_writebatch_t>;
 type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
@@ -167,7 +186,7 @@ exports! {
     fn rocksdb_writebatch_create_from(
         data: Bytes, len: usize,
     ) -> Option<Box<rocksdb_writebatch_t>> {
-        Some(Box::new(rocksdb_writebatch_t(WriteBatch::from_data(data.of(len)))))
+        Some(Box::new(rocksdb_writebatch_t::new(WriteBatch::from_data(data.of(len)))))
     }
     fn rocksdb_writebatch_count(batch: Option<&rocksdb_writebatch_t>) -> i32 {
         batch.map_or(0, |batch| i32::try_from(batch.0.len()).unwrap_or(i32::MAX))
@@ -237,21 +256,11 @@ exports! {
             batch.0.iterate(&mut Visit { state, put, deleted });
         }
     }
-    // There is no limit to set; others than none are refused by name.
+    // Timestamps are given with their keys, so that no size is needed.
     fn rocksdb_writebatch_create_with_params(
-        reserved: usize, max_bytes: usize, protection: usize, ts_size: usize,
+        reserved: usize, max_bytes: usize, protected: usize, _ts_size: usize,
     ) -> Option<Box<rocksdb_writebatch_t>> {
-        let name = "rocksdb_writebatch_create_with_params";
-        if max_bytes != 0 || ts_size != 0 {
-            refuse_aloud(&format!("{name}: max_bytes {max_bytes}, timestamps of {ts_size} bytes"));
-            return None;
-        }
-        match WriteBatch::with_protection(reserved, protection) {
-            Ok(batch) => Some(Box::new(rocksdb_writebatch_t(batch))),
-            Err(e) => {
-                refuse_aloud(&format!("{name}: {e}"));
-                None
-            }
-        }
+        let batch = WriteBatch::with_protection(reserved, protection(protected)).ok()?;
+        Some(Box::new(rocksdb_writebatch_t(batch, max_bytes)))
     }
 }

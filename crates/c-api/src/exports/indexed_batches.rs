@@ -1,6 +1,6 @@
 //! Write batches with an index.
 
-use super::batches::batch_functions;
+use super::batches::{batch_functions, protection};
 use super::iterator;
 use super::reads::{read_options, rocksdb_pinnableslice_t};
 use super::refused::refuse_aloud;
@@ -125,14 +125,14 @@ exports! {
     // The comparator of the database that the batch is written to takes the place of `_comparator`.
     fn rocksdb_writebatch_wi_create_with_params(
         _comparator: Option<&rocksdb_comparator_t>, reserved: usize, overwrite_keys: u8,
-        max_bytes: usize, protection: usize,
+        max_bytes: usize, protected: usize,
     ) -> Option<Box<rocksdb_writebatch_wi_t>> {
         let name = "rocksdb_writebatch_wi_create_with_params";
         if max_bytes != 0 {
             refuse_aloud(&format!("{name}: max_bytes {max_bytes}"));
             return None;
         }
-        match WriteBatchWithIndex::with_protection(reserved, overwrite_keys != 0, protection) {
+        match WriteBatchWithIndex::with_protection(reserved, overwrite_keys != 0, protection(protected)) {
             Ok(batch) => Some(Box::new(rocksdb_writebatch_wi_t(batch))),
             Err(e) => {
                 refuse_aloud(&format!("{name}: {e}"));

@@ -48,7 +48,7 @@ exports! {
     ) -> Option<Box<rocksdb_writebatch_t>> {
         let (number, batch) = iter?.now.as_ref()?.as_ref().ok()?;
         sequence.set(*number);
-        Some(Box::new(rocksdb_writebatch_t(batch.clone())))
+        Some(Box::new(rocksdb_writebatch_t::new(batch.clone())))
     }
     fn rocksdb_wal_iter_destroy(_iter: Option<Box<rocksdb_wal_iterator_t>>) {}
 }

@@ -1,6 +1,6 @@
 //! The exported functions that do not set options.
 //!
-//! * `open`, `families`: databases and column families; `reads`, `writes`; `batches`,
+//! * `open`, `families`: databases and column families; `reads`, `timestamps`, `writes`; `batches`,
 //!   `indexed_batches`; `iterators`, `snapshots`; `control`: flushes and compactions; `inspect`:
 //!   properties and files; `live_files`; `logs`: the write-ahead log.
 //! * `backups`, `checkpoints`, `exported`, `sst_files`.
@@ -30,6 +30,7 @@ mod refused;
 mod remote;
 mod snapshots;
 mod sst_files;
+mod timestamps;
 mod transaction_db;
 mod transactions;
 mod writes;

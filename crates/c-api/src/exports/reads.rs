@@ -108,9 +108,10 @@ fn may_exist(
             Err(_) => return 0,
         },
     });
-    if let Some(known) = known {
+    // As in RocksDB, the value of a key that surely does not exist is known, too: none.
+    let known = known.as_ref().map(AsRef::as_ref);
+    if let Some(known) = known.or((!exists).then_some(&[][..])) {
         found.set(1);
-        let known = known.as_ref();
         len.set(known.len());
         if !value.is_none() {
             value.set(copied(known));

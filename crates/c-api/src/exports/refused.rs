@@ -13,11 +13,9 @@ use crate::listeners::{
 };
 use crate::options::{
     rocksdb_cache_t, rocksdb_hyper_clock_cache_options_t, rocksdb_lru_cache_options_t,
-    rocksdb_options_t, rocksdb_readoptions_t, rocksdb_write_buffer_manager_t,
-    rocksdb_writeoptions_t,
+    rocksdb_options_t, rocksdb_write_buffer_manager_t, rocksdb_writeoptions_t,
 };
 use crate::transaction::rocksdb_transaction_t;
-use libc::c_char;
 use whitewater::{Error, ErrorKind};
 
 /// An allocator; there are none to choose.
@@ -26,7 +24,6 @@ pub struct rocksdb_memory_allocator_t(());
 type TimestampSize = extern "C" fn(State, u32) -> usize;
 type Db<'a> = Option<&'a rocksdb_t>;
 type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
-type Reads<'a> = Option<&'a rocksdb_readoptions_t>;
 type Writes<'a> = Option<&'a rocksdb_writeoptions_t>;
 
 fn refusal(function: &str) -> Error {
@@ -40,13 +37,6 @@ pub(super) fn refuse<R: Nothing>(function: &str, errptr: ErrPtr) -> R {
 /// Refuses where C is told of no errors: on standard error, as there is no other place.
 pub(super) fn refuse_aloud(function: &str) {
     eprintln!("{}", refusal(function));
-}
-
-fn refuse_each(function: &str, len: usize, errs: Out<*mut c_char>, values: Out<*mut c_char>) {
-    for at in 0..len {
-        crate::border::outcome::<()>(errs, at, Err(refusal(function)));
-        values.set_at(at, std::ptr::null_mut());
-    }
 }
 
 /// Declares functions that refuse aloud.
@@ -149,39 +139,6 @@ exports! {
         _db: Db<'_>, _options: Option<&rocksdb_options_t>, _name: Text, _ttl: i32, errptr: ErrPtr,
     ) -> Option<Box<rocksdb_column_family_handle_t>> {
         refuse("rocksdb_create_column_family_with_ttl", errptr)
-    }
-    fn rocksdb_get_with_ts(
-        _db: Db<'_>, _options: Reads<'_>, _key: Bytes, _keylen: usize, len: Out<usize>,
-        ts: Out<*mut c_char>, tslen: Out<usize>, errptr: ErrPtr,
-    ) -> *mut c_char {
-        len.set(0);
-        ts.set(std::ptr::null_mut());
-        tslen.set(0);
-        refuse("rocksdb_get_with_ts", errptr)
-    }
-    fn rocksdb_get_cf_with_ts(
-        _db: Db<'_>, _options: Reads<'_>, _handle: Handle<'_>, _key: Bytes, _keylen: usize,
-        len: Out<usize>, ts: Out<*mut c_char>, tslen: Out<usize>, errptr: ErrPtr,
-    ) -> *mut c_char {
-        len.set(0);
-        ts.set(std::ptr::null_mut());
-        tslen.set(0);
-        refuse("rocksdb_get_cf_with_ts", errptr)
-    }
-    fn rocksdb_multi_get_with_ts(
-        _db: Db<'_>, _options: Reads<'_>, num: usize, _keys: List<Bytes>, _lengths: List<usize>,
-        values: Out<*mut c_char>, _value_lengths: Out<usize>, _ts: Out<*mut c_char>,
-        _ts_lengths: Out<usize>, errs: Out<*mut c_char>,
-    ) {
-        refuse_each("rocksdb_multi_get_with_ts", num, errs, values);
-    }
-    fn rocksdb_multi_get_cf_with_ts(
-        _db: Db<'_>, _options: Reads<'_>, _families: List<Handle<'static>>, num: usize,
-        _keys: List<Bytes>, _lengths: List<usize>, values: Out<*mut c_char>,
-        _value_lengths: Out<usize>, _ts: Out<*mut c_char>, _ts_lengths: Out<usize>,
-        errs: Out<*mut c_char>,
-    ) {
-        refuse_each("rocksdb_multi_get_cf_with_ts", num, errs, values);
     }
     fn rocksdb_delete_file(_db: Db<'_>, _name: Text) {
         refuse_aloud("rocksdb_delete_file");

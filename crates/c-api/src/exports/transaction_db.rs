@@ -226,7 +226,7 @@ exports! {
     ) {
         errptr.run(|| {
             let (db, options) = (open(db)?, write_options(options)?);
-            let batch = WriteBatchWithTransaction::<true>::from_data(given(batch)?.0.data());
+            let batch = WriteBatchWithTransaction::<true>::from_data(given(batch)?.checked()?.data());
             locking(&db)?.write_opt(batch, options)
         });
     }

@@ -92,7 +92,7 @@ exports! {
         txn: Transaction<'_>, batch: Option<&rocksdb_writebatch_t>, errptr: ErrPtr,
     ) {
         errptr.run(|| {
-            let batch = WriteBatchWithTransaction::<true>::from_data(given(batch)?.0.data());
+            let batch = WriteBatchWithTransaction::<true>::from_data(given(batch)?.checked()?.data());
             on_txn!(of(txn)?, txn => txn.rebuild_from_writebatch(&batch))
         });
     }

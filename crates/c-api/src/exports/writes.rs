@@ -148,7 +148,8 @@ exports! {
     ) {
         errptr.run(|| {
             let (db, options, batch) = (open(db)?, write_options(options)?, given(batch)?);
-            on_db!(db, db => db.write_batch(&batch.0, options))
+            let batch = batch.checked()?;
+            on_db!(db, db => db.write_batch(batch, options))
         });
     }
 }

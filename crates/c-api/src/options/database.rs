@@ -135,6 +135,11 @@ exports! {
             with(options, |options| options.set_env(&env.options));
         }
     }
+    // The engine always writes the file.
+    fn rocksdb_options_get_write_identity_file(options: Option<&rocksdb_options_t>) -> u8 {
+        let text = options.and_then(|options| options.get("write_identity_file"));
+        text.is_none_or(|text| text == "true").into()
+    }
     fn rocksdb_options_set_db_log_dir(options: Option<&mut rocksdb_options_t>, dir: Text) {
         with(options, |options| options.set_db_log_dir(dir.path()));
     }

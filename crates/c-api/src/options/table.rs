@@ -315,8 +315,7 @@ options! {
         set rocksdb_options_set_write_dbid_to_manifest(u8),
         get rocksdb_options_get_write_dbid_to_manifest -> u8;
     "write_identity_file": Flag,
-        set rocksdb_options_set_write_identity_file(u8),
-        get rocksdb_options_get_write_identity_file -> u8;
+        set rocksdb_options_set_write_identity_file(u8);
     "track_and_verify_wals_in_manifest": Flag,
         set rocksdb_options_set_track_and_verify_wals_in_manifest(u8),
         get rocksdb_options_get_track_and_verify_wals_in_manifest -> u8;

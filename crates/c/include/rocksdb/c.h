@@ -2396,7 +2396,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_writebatch_create(void)
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_writebatch_create_from(const char* data,
     size_t len);
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_t* rocksdb_writebatch_create_with_params(size_t
-    reserved, size_t max_bytes, size_t protection, size_t ts_size);
+    reserved, size_t max_bytes, size_t protected, size_t ts_size);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_writebatch_data(rocksdb_writebatch_t* batch, size_t*
     len);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_delete(rocksdb_writebatch_t* batch, const char*
@@ -2499,7 +2499,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_iterator_t*
     rocksdb_iterator_t* base, const rocksdb_readoptions_t* options);
 extern ROCKSDB_LIBRARY_API rocksdb_writebatch_wi_t*
     rocksdb_writebatch_wi_create_with_params(rocksdb_comparator_t* comparator, size_t reserved,
-    unsigned char overwrite_keys, size_t max_bytes, size_t protection);
+    unsigned char overwrite_keys, size_t max_bytes, size_t protected);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_writebatch_wi_data(rocksdb_writebatch_wi_t* batch,
     size_t* len);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_wi_delete(rocksdb_writebatch_wi_t* batch, const
