@@ -79,6 +79,8 @@ impl BlockBasedOptions {
     }
 
     /// Takes the filter away.
+    ///
+    /// **Option `filter_policy`**: default none; can be changed while the database is open.
     #[doc(hidden)]
     pub fn clear_filter(&mut self) {
         self.table.filter_policy = None;
