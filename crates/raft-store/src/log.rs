@@ -9,7 +9,8 @@
 use crate::codec::{decode, encode};
 use crate::engine::{Change, Engine, Named, Whitewater};
 use crate::error::{Error, Result, fatal};
-use crate::keys::{self, LOG, META, Tag};
+use crate::keys::{self, APPLIED, LOG, META, Tag};
+use crate::state::Applied;
 use crate::store::Shared;
 use openraft::log_id::RaftLogId;
 use openraft::storage::{LogFlushed, LogState, RaftLogStorage};
@@ -111,8 +112,36 @@ impl<C: RaftTypeConfig, E: Engine> LogStore<C, E> {
         self.shared.write(vec![change]).await
     }
 
+    /// Whether the state has reached the entry `index`.
+    fn is_applied(&self, index: u64) -> Result<bool> {
+        let family: Option<String> = self.shared.record(self.group, Tag::Family)?;
+        let family = family.unwrap_or_else(|| keys::state_family(self.group, 0));
+        let applied = self.shared.engine.get(&family, APPLIED)?;
+        let applied: Option<Applied<C>> = applied
+            .map(|bytes| decode("what was applied last", &bytes))
+            .transpose()?;
+        let applied = applied.and_then(|applied| applied.log_id);
+        Ok(applied.is_some_and(|id| id.index >= index))
+    }
+
+    /// If the state is to come to the entry `index` by a snapshot that has arrived, returns once
+    /// it is there.
+    async fn installed(&self, index: u64) -> Result<()> {
+        let installs = &self.shared.installs;
+        if !installs.are_pending(self.group) || self.is_applied(index)? {
+            return Ok(());
+        }
+        let done = || self.is_applied(index).unwrap_or(true);
+        installs.end(self.group, done).await;
+        match self.is_applied(index)? {
+            true => Ok(()),
+            false => Err(Error::new("the snapshot was not installed")),
+        }
+    }
+
     /// Purges up to `log_id`, and notes that.
     async fn purge_to(&self, log_id: LogId<C::NodeId>) -> Result<()> {
+        self.installed(log_id.index).await?;
         let purged: Option<LogId<C::NodeId>> = self.shared.record(self.group, Tag::Purged)?;
         // Range deletions beside each other, and not one above the other, are cheap to read over.
         let from = purged.map_or(0, |id| id.index.saturating_add(1));

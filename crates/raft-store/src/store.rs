@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::keys::{self, LOG, META, Tag};
 use crate::log::LogStore;
 use crate::snapshot::directory;
+use crate::snapshot::pending::Installs;
 use crate::syncer::{SyncCounts, Syncer};
 use openraft::RaftTypeConfig;
 use serde::de::DeserializeOwned;
@@ -44,6 +45,7 @@ pub(crate) struct Shared<E> {
     path: PathBuf,
     /// The names of all families.
     families: Mutex<BTreeSet<String>>,
+    pub installs: Installs,
 }
 
 impl<E: Engine> Store<E> {
@@ -72,6 +74,7 @@ impl<E: Engine> Store<E> {
         let shared = Shared {
             syncer: Syncer::start(engine.clone())?,
             families: Mutex::new(engine.families().iter().cloned().collect()),
+            installs: Installs::default(),
             engine,
             fs,
             path: path.to_owned(),

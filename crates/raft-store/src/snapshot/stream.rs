@@ -3,6 +3,7 @@
 use super::directory::Directory;
 use super::header::Tables;
 use super::incoming::Incoming;
+use super::pending::{Installs, Pending};
 use crate::error::{Error, Result};
 use std::io::{self, SeekFrom};
 use std::pin::Pin;
@@ -25,6 +26,9 @@ pub struct SnapshotFiles {
     piece: (Vec<u8>, usize),
     reading: Option<JoinHandle<io::Result<Vec<u8>>>>,
     writing: Option<JoinHandle<io::Result<()>>>,
+    /// For whom it arrives, and that it has arrived.
+    arrives: Option<(Installs, u64)>,
+    pending: Option<Pending>,
 }
 
 #[derive(Debug, Clone)]
@@ -84,6 +88,8 @@ impl SnapshotFiles {
             piece: (Vec::new(), 0),
             reading: None,
             writing: None,
+            arrives: None,
+            pending: None,
         }
     }
 
@@ -97,10 +103,19 @@ impl SnapshotFiles {
         }))))
     }
 
-    /// A stream that puts tables into `directory`.
-    pub(crate) fn incoming(directory: Directory) -> Self {
+    /// A stream of tables of `group` that puts them into `directory`. It has arrived when it is
+    /// shut down.
+    pub(crate) fn incoming(directory: Directory, installs: Installs, group: u64) -> Self {
         let incoming = Incoming::new(directory);
-        Self::new(Side::Incoming(Arc::new(Mutex::new(incoming))))
+        SnapshotFiles {
+            arrives: Some((installs, group)),
+            ..Self::new(Side::Incoming(Arc::new(Mutex::new(incoming))))
+        }
+    }
+
+    /// What says that it has arrived and is not installed.
+    pub(crate) fn take_pending(&mut self) -> Option<Pending> {
+        self.pending.take()
     }
 
     /// The tables that have arrived and their directory. Those of a stream that is read are copied
@@ -195,7 +210,11 @@ impl AsyncWrite for SnapshotFiles {
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_written(cx)
+        ready!(self.poll_written(cx))?;
+        if let Some((installs, group)) = self.arrives.take() {
+            self.pending = Some(installs.begin(group));
+        }
+        Poll::Ready(Ok(()))
     }
 }
 

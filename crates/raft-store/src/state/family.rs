@@ -16,7 +16,7 @@ use whitewater::checkpoint::Checkpoint;
 /// What was applied last. In the state's family, so that it changes and moves together with that.
 #[derive(Serialize, Deserialize)]
 #[serde(bound = "")]
-pub(super) struct Applied<C: RaftTypeConfig> {
+pub(crate) struct Applied<C: RaftTypeConfig> {
     pub log_id: Option<LogId<C::NodeId>>,
     pub membership: StoredMembership<C::NodeId, C::Node>,
 }

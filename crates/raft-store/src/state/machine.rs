@@ -195,8 +195,12 @@ impl<C: RaftTypeConfig<Entry = Entry<C>>> Machine<C> {
     async fn install(
         &self,
         meta: &SnapshotMeta<C::NodeId, C::Node>,
-        files: SnapshotFiles,
+        mut files: SnapshotFiles,
     ) -> Result<()> {
+        // A purge of what the snapshot replaces waits until this is dropped.
+        let (installs, group) = (&self.family.shared().installs, self.group());
+        let pending = files.take_pending();
+        let _pending = pending.unwrap_or_else(|| installs.begin(group));
         let _turn = self.turn.lock().await;
         let family = self.family.clone();
         let (directory, tables, name) = blocking(move || {
@@ -286,7 +290,10 @@ where
         let subject = ErrorSubject::Snapshot(None);
         let directory =
             directory.map_err(fatal(self.machine.group(), subject, ErrorVerb::Write))?;
-        Ok(Box::new(SnapshotFiles::incoming(directory)))
+        let installs = self.machine.family.shared().installs.clone();
+        let group = self.machine.group();
+        let files = SnapshotFiles::incoming(directory, installs, group);
+        Ok(Box::new(files))
     }
 
     async fn install_snapshot(

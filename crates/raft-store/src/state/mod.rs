@@ -16,5 +16,6 @@ mod family;
 mod machine;
 
 pub use self::application::{Application, View};
+pub(crate) use self::family::Applied;
 pub use self::family::State;
 pub use self::machine::{SnapshotBuilder, StateMachine};

@@ -1,7 +1,8 @@
 //! States and their snapshots.
 
 use crate::entries::{Pairs, Types, entries, entry, log_id, open};
-use openraft::storage::RaftStateMachine;
+use futures::FutureExt;
+use openraft::storage::{RaftLogStorage, RaftLogStorageExt, RaftStateMachine};
 use openraft::{RaftSnapshotBuilder, Snapshot};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
@@ -176,6 +177,41 @@ async fn a_snapshot_that_is_short_or_not_what_it_says_is_refused() {
         receiver.applied_state().await.unwrap().0,
         Some(log_id(1, 0))
     );
+}
+
+/// openraft asks for this purge while the state machine still installs the snapshot. A crash between
+/// them left neither entries nor state.
+#[tokio::test]
+async fn a_purge_up_to_a_received_snapshot_waits_for_its_installation() {
+    let store = open(&MemFs::new());
+    let (mut sender, _) = machine(&store, 1);
+    let (mut receiver, _) = machine(&store, 2);
+    sender.apply(entries(0, 50)).await.unwrap();
+    let mut snapshot = build(&mut sender).await;
+    let bytes = bytes_of(&mut snapshot.snapshot).await;
+    let mut log = store.log::<Types>(2);
+    log.blocking_append(entries(0, 10)).await.unwrap();
+    receiver.apply(entries(0, 5)).await.unwrap();
+
+    let incoming = received(&mut receiver, &bytes).await;
+    log.purge(log_id(1, 4)).await.unwrap();
+    let mut other = log.clone();
+    let mut refused = Box::pin(other.purge(log_id(1, 49)));
+    assert!((&mut refused).now_or_never().is_none());
+    drop(incoming);
+    let error = refused.await.unwrap_err();
+    assert!(error.to_string().contains("was not installed"), "{error}");
+
+    let incoming = received(&mut receiver, &bytes).await;
+    let mut purge = Box::pin(log.purge(log_id(1, 49)));
+    assert!((&mut purge).now_or_never().is_none());
+    receiver
+        .install_snapshot(&snapshot.meta, incoming)
+        .await
+        .unwrap();
+    purge.await.unwrap();
+    let state = log.get_log_state().await.unwrap();
+    assert_eq!(state.last_purged_log_id, Some(log_id(1, 49)));
 }
 
 /// At each sync of an installation the power is cut. The state is the old one or the new one, and
