@@ -731,7 +731,10 @@ impl Memtable {
     /// Keeps the log `wal_number`, which has the section of a commit that is about to be
     /// inserted.
     pub fn keep_section(&self, wal_number: u64) {
-        self.oldest_section.fetch_min(wal_number, Ordering::Relaxed);
+        // Mostly it is there, and the line stays shared.
+        if self.oldest_section.load(Ordering::Relaxed) > wal_number {
+            self.oldest_section.fetch_min(wal_number, Ordering::Relaxed);
+        }
     }
 
     /// Moves an empty memtable on to a newer log. No write of an older log is under way.

@@ -8,24 +8,48 @@
 //!   has inserted it, the list itself keeps that log until the decision's is durable.
 //! * X8: a decision that fails leaves the section as it was, to be decided again.
 //! * X9: a name is in the list once.
+//!
+//! The list is in shards by name, so that threads seldom meet at one lock: two of its changes for
+//! each section are made while later writes wait for the writer. Who looks at all of it looks at
+//! one shard after the other. That is as good as one moment: what X1 and X2 say of a section is about
+//! the shard that it stays in.
 
 use crate::memtable::sections::Section;
+use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
-use whitewater_concurrent::system::{self, Mutex};
+use whitewater_concurrent::key_hash::KeyHasher;
+use whitewater_concurrent::system::{self, Mutex, MutexGuard};
 use whitewater_concurrent::undecided::{NumberRange, Undecided};
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::{Error, Result, planted};
 
 /// See the [module](self).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct OutstandingSections {
-    /// A leaf lock.
-    list: Mutex<List>,
+    hasher: KeyHasher,
+    /// Leaf locks.
+    shards: [CachePadded<Mutex<List>>; SHARDS],
+    /// The newest decision that a flush or compaction has gone by. It is durable. A leaf lock.
+    gone_by: Mutex<Decision>,
 }
 
+/// The number of shards.
+const SHARDS: usize = 64;
+
+impl Default for OutstandingSections {
+    fn default() -> Self {
+        OutstandingSections {
+            hasher: KeyHasher::new(),
+            shards: std::array::from_fn(|_| CachePadded::default()),
+            gone_by: Mutex::default(),
+        }
+    }
+}
+
+/// A shard.
 #[derive(Debug, Default)]
 struct List {
     by_name: BTreeMap<Arc<[u8]>, Outstanding>,
@@ -36,8 +60,6 @@ struct List {
     decided_in: BTreeMap<u64, u64>,
     /// The newest decision that was acknowledged.
     last_decided: Decision,
-    /// The newest one that a flush or compaction has gone by. It is durable.
-    gone_by: Decision,
 }
 
 /// Where the record of a decision is; all 0 stands for none.
@@ -126,7 +148,7 @@ impl OutstandingSections {
     }
 
     fn insert(&self, section: &Arc<Section>, place: Option<Place>, ranges: Ranges) -> Result<()> {
-        let mut list = self.list.lock();
+        let mut list = self.shard(&section.name).lock();
         list.any = true;
         if list.by_name.contains_key(&section.name) {
             return Err(Error::invalid(format_args!(
@@ -155,7 +177,7 @@ impl OutstandingSections {
         (log, number): (u64, SequenceNumber),
         range: Option<NumberRange>,
     ) {
-        if let Some(outstanding) = self.list.lock().find(section) {
+        if let Some(outstanding) = self.shard(&section.name).lock().find(section) {
             outstanding.place = Some(Place { log, number });
             outstanding.ranges.extend(range);
         }
@@ -172,7 +194,7 @@ impl OutstandingSections {
         undecided: Option<&'a Undecided>,
         of_failed: Option<&'a Undecided>,
     ) -> Result<Deciding<'a>> {
-        let mut list = self.list.lock();
+        let mut list = self.shard(&section.name).lock();
         match list.find(section) {
             Some(outstanding) if outstanding.place.is_some() && !outstanding.deciding => {
                 outstanding.deciding = true;
@@ -204,7 +226,7 @@ impl OutstandingSections {
         decision: Decision,
         range: Option<NumberRange>,
     ) -> u64 {
-        let mut list = self.list.lock();
+        let mut list = self.shard(&section.name).lock();
         let Some(outstanding) = list.find(section) else {
             return 0;
         };
@@ -223,7 +245,7 @@ impl OutstandingSections {
 
     /// The numbers of `section`'s operations that are undecided.
     pub fn ranges(&self, section: &Arc<Section>) -> Ranges {
-        let mut list = self.list.lock();
+        let mut list = self.shard(&section.name).lock();
         let outstanding = list.find(section);
         outstanding.map_or_else(Ranges::new, |one| one.ranges.clone())
     }
@@ -232,79 +254,104 @@ impl OutstandingSections {
     /// it may be in `unsynced` or a later log, of which nothing may be durable. To be asked for
     /// before memtables are looked at: X2.
     pub fn oldest_needed(&self, unsynced: u64) -> Option<u64> {
-        let mut list = self.list.lock();
-        list.decided_in.retain(|log, _| *log >= unsynced);
-        let places = list.by_name.values().filter_map(|one| one.place);
-        let places = places.map(|place| place.log);
-        places.chain(list.decided_in.values().copied()).min()
+        let oldest_in = |mut list: MutexGuard<'_, List>| {
+            list.decided_in.retain(|log, _| *log >= unsynced);
+            let places = list.by_name.values().filter_map(|one| one.place);
+            let places = places.map(|place| place.log);
+            places.chain(list.decided_in.values().copied()).min()
+        };
+        self.lists().filter_map(oldest_in).min()
     }
 
     /// The newest decision that was acknowledged, if there was one.
     pub fn last_decided(&self) -> Option<Decision> {
-        Some(self.list.lock().last_decided).filter(|decision| decision.last > 0)
+        let newest = self.lists().map(|list| list.last_decided).max();
+        newest.filter(|decision| decision.last > 0)
     }
 
     /// Notes that a flush or compaction goes by decisions up to `decision`, which is durable.
     pub fn note_gone_by(&self, decision: Decision) {
-        let mut list = self.list.lock();
-        list.gone_by = list.gone_by.max(decision);
+        let mut gone_by = self.gone_by.lock();
+        *gone_by = decision.max(*gone_by);
     }
 
     /// What the manifest has to tell of decisions that tables go by: the number of the newest one
     /// and its log. It is durable.
     pub fn gone_by(&self) -> Option<(SequenceNumber, u64)> {
-        let decision = self.list.lock().gone_by;
+        let decision = *self.gone_by.lock();
         (decision.last > 0).then_some((decision.first, decision.log))
     }
 
     /// The oldest log that has a section that is not decided.
     pub fn oldest_log(&self) -> Option<u64> {
-        let list = self.list.lock();
-        let places = list.by_name.values().filter_map(|one| one.place);
-        places.map(|place| place.log).min()
+        let oldest_in = |list: MutexGuard<'_, List>| {
+            let places = list.by_name.values().filter_map(|one| one.place);
+            places.map(|place| place.log).min()
+        };
+        self.lists().filter_map(oldest_in).min()
     }
 
     /// The sections that are prepared at the visible number `visible`, each with the number
     /// of its record. No write is under way: all above `visible` have failed.
     pub fn prepared_at(&self, visible: SequenceNumber) -> Vec<(Arc<Section>, SequenceNumber)> {
-        let list = self.list.lock();
-        let prepared = list.by_name.values().filter_map(|one| {
-            let place = one.place_at(visible)?;
-            Some((one.section.clone(), place.number))
-        });
-        prepared.collect()
+        let mut prepared = Vec::new();
+        for list in self.lists() {
+            prepared.extend(list.by_name.values().filter_map(|one| {
+                let place = one.place_at(visible)?;
+                Some((one.section.clone(), place.number))
+            }));
+        }
+        prepared.sort_by(|(a, _), (b, _)| a.name.cmp(&b.name));
+        prepared
     }
 
     /// Notes that the sections that are [prepared at](Self::prepared_at) `visible` are in
     /// `log` now. Everything else is in tables.
     pub fn note_moved(&self, visible: SequenceNumber, log: u64) {
-        let mut list = self.list.lock();
-        list.decided_in.clear();
-        for one in list.by_name.values_mut() {
-            if let Some(place) = one.place_at(visible) {
-                one.place = Some(Place { log, ..place });
-                one.decided = None; // the decision has failed: upholds X8
+        for mut list in self.lists() {
+            list.decided_in.clear();
+            for one in list.by_name.values_mut() {
+                if let Some(place) = one.place_at(visible) {
+                    one.place = Some(Place { log, ..place });
+                    one.decided = None; // the decision has failed: upholds X8
+                }
             }
         }
     }
 
     /// How many bytes the sections take, about.
     pub fn memory(&self) -> u64 {
-        let list = self.list.lock();
-        list.by_name.values().map(|one| one.section.memory()).sum()
+        let memory = |list: MutexGuard<'_, List>| -> u64 {
+            list.by_name.values().map(|one| one.section.memory()).sum()
+        };
+        self.lists().map(memory).sum()
     }
 
     /// Whether there ever was a section.
     pub fn were_any(&self) -> bool {
-        self.list.lock().any
+        self.lists().any(|list| list.any)
     }
 
     /// The prepared sections that are not being decided on, by name.
     pub fn all(&self) -> Vec<Arc<Section>> {
-        let list = self.list.lock();
-        let waiting = |one: &&Outstanding| one.place.is_some() && !one.deciding;
-        let waiting = list.by_name.values().filter(waiting);
-        waiting.map(|one| one.section.clone()).collect()
+        let is_waiting = |one: &&Outstanding| one.place.is_some() && !one.deciding;
+        let mut waiting = Vec::new();
+        for list in self.lists() {
+            let of_shard = list.by_name.values().filter(is_waiting);
+            waiting.extend(of_shard.map(|one| one.section.clone()));
+        }
+        waiting.sort_by(|a, b| a.name.cmp(&b.name));
+        waiting
+    }
+
+    /// The shard that has a section of this name.
+    fn shard(&self, name: &[u8]) -> &Mutex<List> {
+        &self.shards[self.hasher.hash(0, name) as usize % SHARDS]
+    }
+
+    /// The shards, one after the other.
+    fn lists(&self) -> impl Iterator<Item = MutexGuard<'_, List>> {
+        self.shards.iter().map(|shard| shard.lock())
     }
 }
 
@@ -348,7 +395,11 @@ impl Drop for Entered<'_> {
             return;
         }
         // The prepare has failed: its numbers are never visible.
-        let removed = self.sections.list.lock().remove(&self.section);
+        let removed = self
+            .sections
+            .shard(&self.section.name)
+            .lock()
+            .remove(&self.section);
         leave(
             self.undecided,
             removed.into_iter().flat_map(|one| one.ranges),
@@ -371,7 +422,11 @@ impl Deciding<'_> {
     /// with the decision count from one instant on (X3).
     pub fn done(mut self) {
         self.done = true;
-        let removed = self.sections.list.lock().remove_decided(&self.section);
+        let removed = self
+            .sections
+            .shard(&self.section.name)
+            .lock()
+            .remove_decided(&self.section);
         planted!(DecidedInTwoSteps => if let Some(one) = &removed {
             leave(self.undecided, one.ranges.iter().copied());
             system::sleep(Duration::from_millis(5));
@@ -387,7 +442,12 @@ impl Drop for Deciding<'_> {
             return;
         }
         let mut failed = None;
-        if let Some(outstanding) = self.sections.list.lock().find(&self.section) {
+        if let Some(outstanding) = self
+            .sections
+            .shard(&self.section.name)
+            .lock()
+            .find(&self.section)
+        {
             outstanding.deciding = false;
             outstanding.decided = None;
             // Its numbers are never visible.
