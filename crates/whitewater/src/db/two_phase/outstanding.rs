@@ -11,8 +11,8 @@
 //!
 //! The list is in shards by name, so that threads seldom meet at one lock: two of its changes for
 //! each section are made while later writes wait for the writer. Who looks at all of it looks at
-//! one shard after the other. That is as good as one moment: what X1 and X2 say of a section is about
-//! the shard that it stays in.
+//! one shard after the other. That is as good as one moment: what X1 and X2 say of a section is
+//! about the shard that it stays in.
 
 use crate::memtable::sections::Section;
 use crossbeam_utils::CachePadded;

@@ -1,7 +1,8 @@
 //! What compactions leave of blob files.
 
 use super::{
-    FRAME, RECORD_HEADER, blob_files, compact, content, delete_range, large, open, options, state,
+    FRAME, RECORD_HEADER, await_blob_files, blob_files, compact, content, delete_range, large,
+    open, options, state,
 };
 use crate::harness::{Db, until};
 use whitewater::fs::mem::MemFs;
@@ -47,7 +48,7 @@ fn garbage_is_what_compactions_drop() {
     compact(&db);
     // The second file is all garbage, and it is not the oldest.
     assert_eq!(state(&db), (3, 3 * FRAME + records(30), records(10)));
-    assert_eq!(blob_files(&fs).len(), 3);
+    await_blob_files(&fs, 3);
     drop(db);
     let db = open(&o);
     assert_eq!(state(&db), (3, 3 * FRAME + records(30), records(10)));
@@ -63,7 +64,7 @@ fn garbage_is_what_compactions_drop() {
     delete(&db, 0..40);
     compact(&db);
     assert_eq!(state(&db), (0, 0, 0));
-    assert_eq!(blob_files(&fs), [""; 0]);
+    await_blob_files(&fs, 0);
     drop(db);
     assert_eq!(content(&open(&o)), []);
 }
@@ -107,6 +108,7 @@ fn values_move_out_of_old_files() {
     assert!(content(&db) == before);
     // Those of the two oldest files are in a new one.
     assert_eq!(state(&db), (3, 3 * FRAME + records(40), 0));
+    await_blob_files(&fs, 3);
     let left = blob_files(&fs);
     assert_eq!(left[..2], names[2..]);
     assert_eq!(o.get_ticker_count(Ticker::BlobDbGcNumKeysRelocated), 20);
@@ -125,7 +127,7 @@ fn values_move_out_of_old_files() {
     assert!(content(&db) == before);
     drop(db);
     assert!(content(&open(&o)) == before);
-    assert_eq!(blob_files(&fs), [""; 0]);
+    await_blob_files(&fs, 0);
 }
 
 #[test]
@@ -224,6 +226,6 @@ fn a_file_stays_while_an_older_one_is_needed() {
         .unwrap();
     assert_eq!(total, Some(3 * FRAME + records(30)));
     drop(iter);
-    assert_eq!(blob_files(&fs).len(), 2);
+    await_blob_files(&fs, 2);
     assert_eq!(content(&db).len(), 20);
 }

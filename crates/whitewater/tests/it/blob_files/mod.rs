@@ -14,7 +14,7 @@ mod random;
 mod repaired;
 mod written;
 
-use crate::harness::{DIR, Db, open_all};
+use crate::harness::{DIR, Db, open_all, until};
 use std::path::Path;
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
@@ -80,6 +80,11 @@ fn blob_files(fs: &MemFs) -> Vec<String> {
     names.retain(|name| name.ends_with(".blob"));
     names.sort();
     names
+}
+
+/// Waits until so many blob files are left: a background thread may hold one for a moment.
+fn await_blob_files(fs: &MemFs, count: usize) {
+    until("blob files are deleted", || blob_files(fs).len() == count);
 }
 
 /// The content of `db`, which is the same in every way to read.
