@@ -146,7 +146,7 @@ impl<E: Engine> Shared<E> {
     pub async fn sync(&self) -> Result<()> {
         let (sender, receiver) = oneshot::channel();
         self.when_durable(move |synced| {
-            // Nobody waits any more if it fails.
+            // If it fails, the receiver has gone.
             _ = sender.send(synced.map_err(|e| Error::new(e.to_string())));
         });
         receiver

@@ -132,7 +132,8 @@ exports! {
             refuse_aloud(&format!("{name}: max_bytes {max_bytes}"));
             return None;
         }
-        match WriteBatchWithIndex::with_protection(reserved, overwrite_keys != 0, protection(protected)) {
+        let (overwrites, protection) = (overwrite_keys != 0, protection(protected));
+        match WriteBatchWithIndex::with_protection(reserved, overwrites, protection) {
             Ok(batch) => Some(Box::new(rocksdb_writebatch_wi_t(batch))),
             Err(e) => {
                 refuse_aloud(&format!("{name}: {e}"));

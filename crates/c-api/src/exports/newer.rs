@@ -163,7 +163,8 @@ exports! {
         for (at, key) in keys.of(num).iter().enumerate() {
             let (key, keylen) = (Bytes::at(key.data), key.size);
             let mut err = std::ptr::null_mut();
-            let found = rocksdb_get_pinned_cf(db, options, handle, key, keylen, ErrPtr::to(&mut err));
+            let error = ErrPtr::to(&mut err);
+            let found = rocksdb_get_pinned_cf(db, options, handle, key, keylen, error);
             values.set_at(at, found);
             errs.set_at(at, err);
         }

@@ -47,7 +47,9 @@ exports! {
             Ok(Some(db))
         })
     }
-    fn rocksdb_optimistictransactiondb_close(db: Option<&'static rocksdb_optimistictransactiondb_t>) {
+    fn rocksdb_optimistictransactiondb_close(
+        db: Option<&'static rocksdb_optimistictransactiondb_t>,
+    ) {
         if let Some(db) = db {
             db.close();
         }

@@ -226,7 +226,8 @@ exports! {
     ) {
         errptr.run(|| {
             let (db, options) = (open(db)?, write_options(options)?);
-            let batch = WriteBatchWithTransaction::<true>::from_data(given(batch)?.checked()?.data());
+            let batch = given(batch)?.checked()?;
+            let batch = WriteBatchWithTransaction::<true>::from_data(batch.data());
             locking(&db)?.write_opt(batch, options)
         });
     }

@@ -92,7 +92,8 @@ exports! {
         txn: Transaction<'_>, batch: Option<&rocksdb_writebatch_t>, errptr: ErrPtr,
     ) {
         errptr.run(|| {
-            let batch = WriteBatchWithTransaction::<true>::from_data(given(batch)?.checked()?.data());
+            let batch = given(batch)?.checked()?;
+            let batch = WriteBatchWithTransaction::<true>::from_data(batch.data());
             on_txn!(of(txn)?, txn => txn.rebuild_from_writebatch(&batch))
         });
     }

@@ -173,7 +173,7 @@ impl Cluster {
             }
             assert!(
                 begun.elapsed() < STUCK,
-                "{what}: no leader, and no fault any more"
+                "{what}: no leader after the faults have ended"
             );
             sleep(Duration::from_millis(20)).await;
         }

@@ -193,7 +193,7 @@ impl Engine {
         Ok(())
     }
 
-    /// Ends the lock whoever holds it, because the database closes.
+    /// Ends the locks of all threads, because the database closes.
     pub(super) fn break_wal_lock(self: &Arc<Self>) {
         // The caller may be in a call of the user's in the middle of a switch, which is none of a
         // locked log.
