@@ -48,8 +48,8 @@ pub fn round(args: &Args, round: u64) -> Result<u64, String> {
     };
     let mut next = 0;
     for _ in 0..LIVES {
-        // Without plain tables: with them, `--simulate --seed=113` finds no prefix of the writes after
-        // a cut, and why is not known yet.
+        // Without plain tables: with them, `--simulate --seed=113` finds no prefix of the writes
+        // after a cut. The cause is not known yet.
         let options = RandomOptions::new(rng.random()).with_checksums();
         script::log(|| format!("opening with {options}"));
         let lived = live(args, &options, shape, &left, &mut next, &mut rng);
