@@ -33,7 +33,7 @@ impl Engine {
         let staging =
             staging_of(target).ok_or_else(|| Error::invalid("Specified export_dir invalid"))?;
         check_parent(fs, &staging)?;
-        self.flush(std::slice::from_ref(cf), true)?;
+        self.flush_whole_batches(cf)?;
         let made = self.keeping_files(u64::MAX, || self.fill_export(cf, &staging, target));
         if made.is_err() {
             // The error that matters is known. The next attempt removes what is left.

@@ -21,6 +21,17 @@ impl Engine {
         self.flush_those(|state| state.cfs.keys().copied().collect(), wait)
     }
 
+    /// Flushes `cf` for an operation that works on tables. With atomic flushes, this flushes
+    /// all column families: nobody asked to flush `cf` alone, so that unlogged batches stay
+    /// whole.
+    pub(super) fn flush_whole_batches(self: &Arc<Self>, cf: &Arc<ColumnFamilyData>) -> Result<()> {
+        if self.options.atomic_flush {
+            self.flush_all(true)
+        } else {
+            self.flush(std::slice::from_ref(cf), true)
+        }
+    }
+
     fn flush_those(
         self: &Arc<Self>,
         those: impl FnOnce(&DbState) -> Vec<u32>,

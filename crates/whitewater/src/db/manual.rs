@@ -53,13 +53,7 @@ impl Engine {
         let begin = begin.map(|key| user.first_version(key));
         let end = end.map(|key| user.last_version(key));
         let (begin, end) = (begin.as_deref(), end.as_deref());
-        // The caller did not ask to flush this column family alone: unlogged batches stay
-        // whole.
-        if self.options.atomic_flush {
-            self.flush_all(true)?
-        } else {
-            self.flush(std::slice::from_ref(cf), true)?
-        }
+        self.flush_whole_batches(cf)?;
         let excludes = usize::from(spec.exclusive);
         self.lock_state().manual_compactions += excludes;
         // A refusal of the requested move has done no harm, and is not a failure.

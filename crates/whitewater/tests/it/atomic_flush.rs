@@ -4,6 +4,7 @@ use crate::harness::points::Trap;
 use crate::harness::{DIR, Db, open_all, tiny_on};
 use std::path::Path;
 use std::sync::Arc;
+use whitewater::checkpoint::Checkpoint;
 use whitewater::fs::Fs;
 use whitewater::fs::fault::{Fault, FaultFs, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
@@ -177,6 +178,20 @@ fn a_compaction_flushes_whole_batches() {
     put(&db, 0).unwrap();
     let a = db.cf_handle("a").unwrap();
     db.compact_range_cf(&a, None::<&[u8]>, None::<&[u8]>);
+    let left = open_all(&options(fs.crash_clone(0.0, 0)), Path::new(DIR)).unwrap();
+    assert_eq!(batches(&left), 1);
+}
+
+/// An export first flushes its column family, and once left the others' parts of unlogged
+/// batches behind.
+#[test]
+fn an_export_flushes_whole_batches() {
+    let fs = MemFs::new();
+    let db = open(&options(fs.clone())).unwrap();
+    put(&db, 0).unwrap();
+    let a = db.cf_handle("a").unwrap();
+    let checkpoint = Checkpoint::new(&db).unwrap();
+    checkpoint.export_column_family(&a, "/exported").unwrap();
     let left = open_all(&options(fs.crash_clone(0.0, 0)), Path::new(DIR)).unwrap();
     assert_eq!(batches(&left), 1);
 }
