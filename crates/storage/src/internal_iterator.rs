@@ -21,6 +21,11 @@ pub trait InternalIterator: Send + Sync {
     fn seek_for_prev(&mut self, target: &[u8]);
     /// Moves forward.
     fn next(&mut self);
+    /// Moves forward, and returns whether the cursor stands on an entry then.
+    fn advance(&mut self) -> bool {
+        self.next();
+        self.valid()
+    }
     /// Moves backward.
     fn prev(&mut self);
     /// The internal key.
@@ -86,6 +91,9 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn next(&mut self) {
         (**self).next();
+    }
+    fn advance(&mut self) -> bool {
+        (**self).advance()
     }
     fn prev(&mut self) {
         (**self).prev();

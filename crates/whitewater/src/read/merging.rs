@@ -2,8 +2,8 @@
 //!
 //! The valid children are in a binary heap of indices, ordered by the key that each child
 //! stands on: smallest on top going forward, largest going backward. The iterator remembers
-//! which of the top's two heap children comes next, so as long as one source supplies a run of
-//! keys, a step costs one comparison.
+//! which of the top's two heap children comes next, and at which key, so as long as one source
+//! supplies a run of keys, a step costs one comparison and looks at that source alone.
 //!
 //! Equal internal keys come in the order of the children going forward, and in the reverse of
 //! it going backward, so both directions see the same sequence.
@@ -12,7 +12,8 @@
 //! * I1: every child not in the heap is past an end; every child in it is valid.
 //! * I2: going forward, each child stands on its first entry after the current one in (key,
 //!   child) order; going backward, on its last entry before it.
-//! * I3: a failed child empties the heap: the iterator is not valid from then on until it is
+//! * I3: while a runner-up is known, `limit` is the key that it stands on.
+//! * I4: a failed child empties the heap: the iterator is not valid from then on until it is
 //!   positioned again.
 
 use crate::perf_context::{self, PerfMetric};
@@ -47,6 +48,7 @@ pub(crate) fn merging_memtables(
         memtables,
         forward: true,
         runner_up: None,
+        limit: Vec::new(),
         error: None,
         switch_key: Vec::new(),
     })
@@ -93,6 +95,8 @@ struct MergingIterator {
     /// The heap position (1 or 2) that would be next if the top left, if known. Reset whenever
     /// positions 1 and 2 may have changed.
     runner_up: Option<usize>,
+    /// The key of the runner-up's child.
+    limit: Vec<u8>,
     /// The first failure of a child since the last positioning.
     error: Option<Error>,
     /// The current key while the direction changes; kept to reuse its memory.
@@ -155,7 +159,7 @@ impl MergingIterator {
             }
         }
         if self.error.is_some() {
-            self.heap.clear(); // upholds I3
+            self.heap.clear(); // upholds I4
             return;
         }
         for position in (0..self.heap.len() / 2).rev() {
@@ -184,40 +188,44 @@ impl MergingIterator {
         }
     }
 
-    /// Restores the heap after the top child has moved.
+    /// Restores the heap after the top child has moved to an entry.
     #[inline]
     fn top_moved(&mut self) {
-        let top = self.heap[0];
-        if !self.children[top].valid() {
-            self.remove_top();
-            return;
-        }
         if self.heap.len() == 1 {
             return;
         }
         let next = match self.runner_up {
             Some(position) => position,
-            None => {
-                let position = if self.heap.len() > 2 && self.before(self.heap[2], self.heap[1]) {
-                    2
-                } else {
-                    1
-                };
-                self.runner_up = Some(position);
-                position
-            }
+            None => self.find_runner_up(),
         };
-        if self.before(self.heap[next], top) {
+        let top = self.heap[0];
+        let order = self
+            .comparator
+            .compare(self.children[top].key(), &self.limit)
+            .then(top.cmp(&self.heap[next]));
+        if order.is_lt() != self.forward {
             self.heap.swap(0, next);
             self.runner_up = None;
             self.sift_down(next);
         }
     }
 
+    /// Finds the heap position that would be next if the top left. There is one.
+    fn find_runner_up(&mut self) -> usize {
+        let second = self.heap.len() > 2 && self.before(self.heap[2], self.heap[1]);
+        let position = if second { 2 } else { 1 };
+        self.runner_up = Some(position);
+        self.limit.clear();
+        let key = self.children[self.heap[position]].key();
+        self.limit.extend_from_slice(key); // upholds I3
+        position
+    }
+
+    #[cold]
     fn remove_top(&mut self) {
         let top = self.heap[0];
         if !self.usable(top) && self.error.is_some() {
-            self.heap.clear(); // upholds I3
+            self.heap.clear(); // upholds I4
             return;
         }
         self.runner_up = None;
@@ -277,16 +285,24 @@ impl InternalIterator for MergingIterator {
         self.position(false, |_, child| child.seek_for_prev(target));
     }
     fn next(&mut self) {
+        self.advance();
+    }
+    fn advance(&mut self) -> bool {
         if !self.forward {
             self.turn();
         }
-        if let Some(&top) = self.heap.first() {
-            self.children[top].next();
-            if top < self.memtables {
-                perf_context::count(PerfMetric::NextOnMemtableCount, 1);
-            }
-            self.top_moved();
+        let Some(&top) = self.heap.first() else {
+            return false;
+        };
+        if top < self.memtables {
+            perf_context::count(PerfMetric::NextOnMemtableCount, 1);
         }
+        if self.children[top].advance() {
+            self.top_moved();
+            return true;
+        }
+        self.remove_top();
+        !self.heap.is_empty()
     }
     fn prev(&mut self) {
         if self.forward {
@@ -297,7 +313,11 @@ impl InternalIterator for MergingIterator {
             if top < self.memtables {
                 perf_context::count(PerfMetric::PrevOnMemtableCount, 1);
             }
-            self.top_moved();
+            if self.children[top].valid() {
+                self.top_moved();
+            } else {
+                self.remove_top();
+            }
         }
     }
     fn key(&self) -> &[u8] {

@@ -157,6 +157,15 @@ impl<T: Deref<Target = Table>> TableIter<T> {
         });
     }
 
+    /// Moves on from the last entry of a block, or fails if the cursor did.
+    #[inline(never)]
+    fn leave_block(&mut self) {
+        self.run(|it| {
+            it.within(|_, _, _| ())?;
+            it.forward()
+        });
+    }
+
     /// Moves on to the first entry of the following blocks.
     fn forward(&mut self) -> Result<()> {
         loop {
@@ -229,12 +238,20 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
 
     #[inline]
     fn next(&mut self) {
-        self.run(|it| {
-            if it.within(|c, b, _| c.next(b))? {
-                return Ok(());
-            }
-            it.forward()
-        });
+        self.advance();
+    }
+
+    #[inline]
+    fn advance(&mut self) -> bool {
+        if let Some((_, block)) = &self.block {
+            self.cursor.next(block);
+        }
+        if !self.cursor.valid() {
+            self.leave_block();
+        } else if self.table.global_seqno().is_some() {
+            self.resolve();
+        }
+        self.cursor.valid()
     }
 
     #[inline]

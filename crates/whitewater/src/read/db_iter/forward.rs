@@ -39,6 +39,25 @@ impl DbIter {
         self.find_forward(Run::Older)
     }
 
+    /// Shows the entry that the source has come to from the one shown, if it is a visible value of
+    /// the next key. Otherwise does nothing, and the walk has to look closer. Only if `is_plain`.
+    #[inline]
+    pub(super) fn show_at_once(&mut self) -> bool {
+        let Ok(entry) = parse_internal_key(self.source.key()) else {
+            return false;
+        };
+        let (key, upper) = (entry.user_key, self.upper_bound.as_deref());
+        let shown = entry.ty == ValueType::Value
+            && entry.seq < self.visible_below
+            && self.comparator.compare(key, &self.key).is_gt()
+            && !is_past(&self.comparator, upper, key);
+        if shown {
+            set_key(&mut self.key, key);
+            self.value = ValueAt::Source;
+        }
+        shown
+    }
+
     // Long: one loop with an arm for each kind of entry.
     fn find_forward(&mut self, mut run: Run) -> Result<Position> {
         let mut passed = 0;

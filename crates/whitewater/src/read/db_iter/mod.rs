@@ -167,6 +167,9 @@ pub(crate) struct DbIter {
     /// The number of bytes at the end of each value that are not shown.
     hidden_suffix: usize,
     only_memtable: bool,
+    /// Whether most entries are shown after no more than a look at them: nothing but the upper
+    /// bound and the sequence number decides about a plain value.
+    is_plain: bool,
     empty_ranges: Option<EmptyRangesView>,
     walked: Walked,
     statistics: Option<Arc<Statistics>>,
@@ -186,6 +189,12 @@ impl DbIter {
     /// An iterator that is not positioned yet.
     pub fn new(parts: DbIterParts) -> Self {
         let sequence = parts.point.sequence;
+        let has_empty_ranges = |view: &EmptyRangesView| view.begun_with.is_some();
+        let is_plain = parts.tombstones.is_empty()
+            && parts.versions.is_none()
+            && parts.prefix_mode == PrefixMode::Never
+            && parts.comparator.is_builtin()
+            && !parts.empty_ranges.as_ref().is_some_and(has_empty_ranges);
         DbIter {
             source: parts.source,
             cover: Cover::new(
@@ -224,6 +233,7 @@ impl DbIter {
             error: None,
             hidden_suffix: 0,
             only_memtable: parts.only_memtable,
+            is_plain,
             empty_ranges: parts.empty_ranges,
             walked: Walked::default(),
             statistics: parts.statistics,
@@ -418,7 +428,11 @@ impl DbIter {
                     let found = self.find_first();
                     return self.settle(found);
                 }
-                None => self.source.next(),
+                None => {
+                    if self.source.advance() && self.is_plain && self.show_at_once() {
+                        return;
+                    }
+                }
             },
             Position::BehindOperands => {}
             Position::BeforeKey => self.seek_past_key(),

@@ -267,11 +267,15 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         }
     }
     fn next(&mut self) {
-        if let Some((_, cursor)) = &mut self.current {
-            cursor.next();
-            if !cursor.valid() {
-                self.skip_forward();
-            }
+        self.advance();
+    }
+    fn advance(&mut self) -> bool {
+        let Some((_, cursor)) = &mut self.current else {
+            return false;
+        };
+        cursor.advance() || {
+            self.skip_forward();
+            self.valid()
         }
     }
     fn prev(&mut self) {

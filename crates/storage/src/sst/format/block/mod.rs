@@ -194,17 +194,26 @@ struct Header {
     suffix: usize,
 }
 
+/// Decodes the header of the entry at `at`. Most lengths take a byte; the value's often takes two.
 #[inline(always)]
 fn header(entries: &[u8], at: usize, has_value_len: bool) -> Option<Header> {
-    if let Some(&[shared, non_shared, value_len]) = entries.get(at..at + 3) {
-        let long = shared | non_shared | if has_value_len { value_len } else { 0 };
-        if long < 0x80 {
-            return Some(Header {
-                shared: usize::from(shared),
-                non_shared: usize::from(non_shared),
-                value_len: if has_value_len { value_len.into() } else { 0 },
-                suffix: at + 2 + usize::from(has_value_len),
-            });
+    if let Some(&[shared, non_shared, low, high]) = entries.get(at..at + 4) {
+        let header = |value_len: usize, bytes| Header {
+            shared: usize::from(shared),
+            non_shared: usize::from(non_shared),
+            value_len,
+            suffix: at + bytes,
+        };
+        if shared | non_shared < 0x80 {
+            if !has_value_len {
+                return Some(header(0, 2));
+            }
+            if low < 0x80 {
+                return Some(header(low.into(), 3));
+            }
+            if high < 0x80 {
+                return Some(header(usize::from(low & 0x7f) | usize::from(high) << 7, 4));
+            }
         }
     }
     long_header(entries, at, has_value_len)
