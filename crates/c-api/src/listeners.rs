@@ -184,6 +184,7 @@ const COMPACTION_REASONS: [&str; 20] = [
     "ForcedBlobGC",
     "RoundRobinTtl",
     "RefitLevel",
+    "ReadTriggered",
 ];
 
 fn compaction_reason(text: &str) -> u32 {

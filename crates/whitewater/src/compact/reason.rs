@@ -35,6 +35,8 @@ pub(crate) enum CompactionReason {
     PeriodicCompaction,
     /// Too much of the oldest blob files is garbage.
     ForcedBlobGc,
+    /// Too many reads looked into files in vain.
+    ReadTriggered,
 }
 
 impl CompactionReason {
@@ -56,6 +58,7 @@ impl CompactionReason {
             CompactionReason::Ttl => "Ttl",
             CompactionReason::PeriodicCompaction => "PeriodicCompaction",
             CompactionReason::ForcedBlobGc => "ForcedBlobGC",
+            CompactionReason::ReadTriggered => "ReadTriggered",
         }
     }
 }

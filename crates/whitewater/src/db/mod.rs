@@ -16,7 +16,8 @@
 //! * Reading: [`reads`], [`merge_operands`], `views` (what reads begin with), [`updates`] (the
 //!   logs, as batches), `conflicts` (whether a key has changed).
 //! * Flushes and compactions: [`background`] runs them; `flush_request`, `manual`,
-//!   `compact_files` and `rearrange` request them; `scheduled_work` finds what is due by time.
+//!   `compact_files` and `rearrange` request them; `scheduled_work` finds what is due by time,
+//!   `read_triggered` what is by reads.
 //! * Column families, tables and options: `column_families`, [`ingest`], `import` and `export`
 //!   (of column families), `checkpoint`, [`live_files`] (what checkpoints and backups copy),
 //!   [`listing`] (of files, for users), `change` (options of an open database),
@@ -71,6 +72,7 @@ pub(crate) mod options_file;
 mod pending_outputs;
 mod properties;
 mod read_only;
+mod read_triggered;
 mod reader;
 pub(crate) mod reads;
 mod rearrange;

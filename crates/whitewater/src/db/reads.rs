@@ -19,7 +19,7 @@ use crate::read::cover::HeldTombstones;
 use crate::read::db_iter::{DbIter, DbIterParts, EmptyRangesView, PrefixMode, VersionRange};
 use crate::read::level_iter::Bounds;
 use crate::read::merging::{failed_iterator, merging_memtables};
-use crate::read::{estimate, level};
+use crate::read::{estimate, level, sampling};
 use crate::snapshots::{BoundaryGuard, ReadAt, ReadPoint, SnapshotGuard};
 use crate::stats::{Activity, During, Histogram, Ticker, counted_merge};
 use arc_swap::Guard;
@@ -124,8 +124,12 @@ impl Engine {
         let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref())
             .of_family(&cf.name)
             .ignoring_tombstones(spec.ignore_range_deletions)
-            .passing_over(at.undecided);
+            .passing_over(at.undecided)
+            .sampled(sampling::is_sampled());
         let in_memory = self.gather_in(cf, view, key, at.sequence, spec, &mut ctx)?;
+        if ctx.is_sampled() {
+            self.look_for_wasted_reads(cf, view, Some(key));
+        }
         let _timer = perf_context::timer(PerfMetric::GetPostProcessTime);
         let (level, operands) = (ctx.level(), ctx.num_operands());
         let blobs = BorrowedBlobs {
@@ -472,6 +476,9 @@ impl Engine {
         view: &SuperVersion,
         spec: &ReadSpec,
     ) -> Result<Sources> {
+        if sampling::is_sampled() {
+            self.count_iterator(cf, view);
+        }
         let options = &view.options;
         let prefix_mode = prefix_mode(options, spec);
         let (mut all, mut tombstones) = (Vec::new(), Vec::new());

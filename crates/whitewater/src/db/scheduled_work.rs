@@ -2,7 +2,8 @@
 //!
 //! There is no timer. Compaction threads check whenever they look for work, and sleep no
 //! longer than until the next file will be too old. The release of a snapshot that keeps
-//! something wakes them, and so does the decision on a write that does (X4 of `snapshots`).
+//! something wakes them, and so does the decision on a write that does (X4 of `snapshots`). Reads
+//! wake them, too (`db::read_triggered`).
 
 use super::Engine;
 use super::state::DbState;
@@ -26,6 +27,7 @@ impl Engine {
             let oldest = self.live().oldest();
             oldest.map_or(latest, |oldest| oldest.min(latest))
         });
+        let reads_ask = self.background.is_asked_by_reads();
         let mut next: Option<u64> = None;
         for cf in state.cfs.values_mut() {
             let aged = cf.levels.marks.next_due.is_some_and(|due| due <= now);
@@ -33,7 +35,7 @@ impl Engine {
                 cf.moment.oldest_snapshot = oldest;
                 cf.moment.files_below = self.files.versions.next_file_number();
             }
-            if aged || oldest.is_some() {
+            if aged || reads_ask || oldest.is_some() {
                 cf.moment.now = now;
                 cf.score_levels();
             }

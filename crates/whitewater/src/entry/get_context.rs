@@ -37,6 +37,8 @@ pub(crate) struct GetContext<'a> {
     base: Option<Base>,
     /// The level of the table that had the answer.
     level: Option<usize>,
+    /// Whether the look-up counts for others of its kind.
+    is_sampled: bool,
     /// Whether older entries are wanted after an operand, if that is for the caller to say.
     wants_more: Option<WantsMore<'a>>,
 }
@@ -73,6 +75,7 @@ impl<'a> GetContext<'a> {
             covered_below: 0,
             ignores_tombstones: false,
             undecided: None,
+            is_sampled: false,
             operands: Vec::new(),
             base: None,
             level: None,
@@ -121,6 +124,19 @@ impl<'a> GetContext<'a> {
     pub fn passing_over(mut self, undecided: Option<&'a UndecidedRanges>) -> Self {
         self.undecided = undecided;
         self
+    }
+
+    /// Lets the look-up count for others of its kind (`read::sampling`).
+    #[inline]
+    pub fn sampled(mut self, is_sampled: bool) -> Self {
+        self.is_sampled = is_sampled;
+        self
+    }
+
+    /// Whether the look-up counts for others of its kind.
+    #[inline]
+    pub fn is_sampled(&self) -> bool {
+        self.is_sampled
     }
 
     /// Whether it may not look at all entries that another one with its sequence number looks at:

@@ -7,6 +7,7 @@
 
 use super::cover::{HeldTombstones, Tombstones};
 use super::level_iter::{Bounds, LevelIterator, OpenCursor};
+use super::sampling::RATE;
 use crate::entry::get_context::GetContext;
 use crate::entry::range_tombstones::Upto;
 use crate::perf_context::{self, PerfMetric};
@@ -67,6 +68,8 @@ pub(crate) fn get(
         }
         if ctx.done() {
             ctx.found_at(file.level());
+        } else if ctx.is_sampled() {
+            file.note_wasted_reads(RATE);
         }
         Ok(!ctx.done() && !ctx.covered())
     })

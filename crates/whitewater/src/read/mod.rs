@@ -8,6 +8,7 @@
 //!   source.
 //! * [`all_prefixes`]: a source whose prefixes have changed.
 //! * [`db_iter`]: from internal keys to user keys and values.
+//! * [`sampling`]: which reads count for read-triggered compaction.
 //! * [`estimate`]: estimates that need no data blocks; [`newest`]: the newest number of a key.
 
 pub(crate) mod all_prefixes;
@@ -19,6 +20,7 @@ pub(crate) mod level;
 pub(crate) mod level_iter;
 pub(crate) mod merging;
 pub(crate) mod newest;
+pub(crate) mod sampling;
 pub(crate) mod tombstones;
 
 #[cfg(test)]

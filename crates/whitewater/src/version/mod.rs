@@ -58,6 +58,9 @@ pub(crate) struct TableFile {
     /// Written by: `suggest_compact_range`, under the database mutex. Read by: picks, under it.
     /// Publishes nothing (relaxed).
     suggested: AtomicBool,
+    /// An estimate of the reads that looked into the file in vain.
+    /// Written by: sampled reads. Read by: these and picks. Publishes nothing (relaxed).
+    wasted_reads: AtomicU64,
     /// The open table, if tables are kept open without limit.
     pub open: OnceLock<Arc<OpenTable>>,
     /// Whether the file is known to have no range tombstones.
@@ -228,6 +231,7 @@ impl TableFile {
             job_output: AtomicUsize::new(0),
             level: AtomicUsize::new(0),
             suggested: AtomicBool::new(false),
+            wasted_reads: AtomicU64::new(0),
             open: OnceLock::new(),
             has_no_tombstones: AtomicBool::new(false),
             hold,
@@ -272,6 +276,16 @@ impl TableFile {
     /// Suggests to compact the file.
     pub fn suggest_compaction(&self) {
         self.suggested.store(true, Ordering::Relaxed);
+    }
+
+    /// Counts reads that looked into the file in vain.
+    pub fn note_wasted_reads(&self, reads: u64) {
+        self.wasted_reads.fetch_add(reads, Ordering::Relaxed);
+    }
+
+    /// An estimate of the reads that looked into the file in vain.
+    pub fn wasted_reads(&self) -> u64 {
+        self.wasted_reads.load(Ordering::Relaxed)
     }
 
     /// Whether a compaction that has been picked reads the file.

@@ -60,6 +60,7 @@ mod races;
 mod range_deletions;
 mod rate_limit;
 mod read_only;
+mod read_triggered;
 mod reads;
 mod recovery;
 mod repair;

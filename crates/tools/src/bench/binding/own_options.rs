@@ -120,6 +120,7 @@ pub fn set(options: &mut Options, flags: &Flags) -> Result<()> {
     options.set_max_write_batch_group_size_bytes(usize::try_from(
         flags.max_write_batch_group_size_bytes,
     )?);
+    options.set_read_triggered_compaction_threshold(flags.read_triggered_compaction_threshold);
     options.set_delayed_write_rate(flags.delayed_write_rate);
     options.set_background_nice(flags.background_nice, flags.background_nice);
     options.set_write_thread_max_yield_usec(flags.write_thread_max_yield_usec);

@@ -158,6 +158,7 @@ const FAMILY_CHOICES: Choices = &[
     ("min_write_buffer_number_to_merge", Values(&["2"])),
     ("num_levels", Fixed("a database needs as many levels as its tables are in")),
     ("periodic_compaction_seconds", Values(&["1"])),
+    ("read_triggered_compaction_threshold", Values(&["0", "0.0001", "10"])),
     ("prefix_extractor", Fixed("it is drawn for orders of keys that keep prefixes together")),
     ("prepopulate_blob_cache", Fixed("no blob cache is drawn, which it would fill")),
     ("sample_for_compression", HINT),

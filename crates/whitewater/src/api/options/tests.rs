@@ -350,6 +350,9 @@ fn setters_set_their_own_option_and_no_other() {
             },
         ),
         ("ttl", "3", |o| o.set_ttl(3)),
+        ("read_triggered_compaction_threshold", "0.5", |o| {
+            o.set_read_triggered_compaction_threshold(0.5);
+        }),
         ("periodic_compaction_seconds", "3", |o| {
             o.set_periodic_compaction_seconds(3);
         }),

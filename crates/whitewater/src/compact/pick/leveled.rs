@@ -50,7 +50,8 @@ impl Picker<'_> {
                 break;
             }
             if level == 0 {
-                let picked = self.level0(state.base_level);
+                let reason = CompactionReason::LevelL0FilesNum;
+                let picked = self.level0(state.base_level, reason);
                 let picked = picked.or_else(|| self.within_level0());
                 if picked.is_some() {
                     return picked;
@@ -95,22 +96,37 @@ impl Picker<'_> {
                 CompactionReason::ForcedBlobGc,
             ),
         ];
-        kinds.into_iter().find_map(|(places, way, reason)| {
+        let picked = kinds.into_iter().find_map(|(places, way, reason)| {
             let mut places = places.iter();
             places.find_map(|&(level, i)| {
                 let file = &self.version.levels[level][i];
                 self.single(level, file, state.base_level, way, reason)
             })
+        });
+        picked.or_else(|| self.read_triggered(state))
+    }
+
+    /// Picks a file that reads look into too often. In level 0, reads look into the others, too, so
+    /// all go down together.
+    fn read_triggered(&self, state: &LevelState) -> Option<Compaction> {
+        let reason = CompactionReason::ReadTriggered;
+        let mut places = state.marks.read_triggered.iter();
+        places.find_map(|&(level, i)| match level {
+            0 => self.level0(state.base_level, reason),
+            _ => {
+                let file = &self.version.levels[level][i];
+                self.single(level, file, state.base_level, Way::Down, reason)
+            }
         })
     }
 
     /// Picks all of level 0, to compact into the base level.
-    fn level0(&self, base_level: usize) -> Option<Compaction> {
+    fn level0(&self, base_level: usize, reason: CompactionReason) -> Option<Compaction> {
         let files = self.version.levels[0].clone();
         if files.is_empty() || any_busy(&files) {
             return None; // I3
         }
-        self.merge_down(0, files, base_level, CompactionReason::LevelL0FilesNum)
+        self.merge_down(0, files, base_level, reason)
     }
 
     /// Picks the newest files of level 0, to merge them among themselves, so that there are fewer

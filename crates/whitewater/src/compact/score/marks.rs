@@ -3,7 +3,7 @@
 //! Marks are positions in the version for which they were made. Files that are being compacted
 //! have no marks.
 
-use super::Moment;
+use super::{Moment, reads};
 use crate::options::CfOptions;
 use crate::version::{TableFile, Version};
 use std::sync::Arc;
@@ -25,6 +25,8 @@ pub(crate) struct Marks {
     pub periodic: Vec<Place>,
     /// Files that refer to the oldest blob file, because too much of the old blob files is garbage.
     pub forced_blob_gc: Vec<Place>,
+    /// Files that reads have looked into in vain too often ([`reads`](super::reads)).
+    pub read_triggered: Vec<Place>,
     /// The time at which the next file will be too old, in seconds since 1970.
     pub next_due: Option<u64>,
     /// The largest sequence number of the files that will be `bottommost` when no snapshot below it
@@ -40,6 +42,7 @@ impl Marks {
             && self.expired.is_empty()
             && self.periodic.is_empty()
             && self.forced_blob_gc.is_empty()
+            && self.read_triggered.is_empty()
     }
 
     /// Records that a file will be too old at `due`.
@@ -67,7 +70,7 @@ fn written_at(file: &TableFile) -> u64 {
 }
 
 /// The idle files of `levels` with their positions.
-fn idle(
+pub(super) fn idle(
     version: &Version,
     levels: std::ops::Range<usize>,
 ) -> impl Iterator<Item = (Place, &Arc<TableFile>)> {
@@ -136,6 +139,7 @@ pub(super) fn leveled(
     }
     periodic(version, options, moment, &mut marks);
     marks.forced_blob_gc = forced_blob_gc(version, options);
+    marks.read_triggered = reads::due(version, options, user);
     if options.reserves_last_level() {
         return marks; // no file is in its final place
     }

@@ -6,12 +6,15 @@
 //! the time and the oldest snapshot.
 //!
 //! * [`leveled`]: targets and scores of leveled compaction;
-//! * [`marks`]: single files that are due, by age or on request.
+//! * [`marks`]: single files that are due, by age or on request;
+//! * [`reads`]: files that are due because reads look into them in vain.
 
 mod leveled;
 mod marks;
+mod reads;
 
 pub(crate) use marks::{Marks, expired_tail};
+pub(crate) use reads::is_due_around;
 
 use crate::options::CfOptions;
 use crate::options::compaction::CompactionStyle;

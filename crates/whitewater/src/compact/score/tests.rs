@@ -136,3 +136,50 @@ fn what_snapshots_kept_waits_for_its_delay() {
     assert_eq!(at(150).next_due, Some(151));
     assert_eq!(at(151).bottommost, [(2, 0)]);
 }
+
+/// Reads in vain are due once they are as many as the bytes to be rewritten, by the threshold.
+#[test]
+fn reads_in_vain_pay_for_what_a_compaction_would_rewrite() {
+    let options = CfOptions {
+        read_triggered_compaction_threshold: 0.5,
+        ..styled(CompactionStyle::Level)
+    };
+    let user = &UserComparator::Bytewise;
+    let after = |text: &str, reads: &[(usize, usize, u64)], options: &CfOptions| {
+        let version = parse_version(text);
+        for &(level, i, reads) in reads {
+            version.levels[level][i].note_wasted_reads(reads);
+        }
+        let due = state_at(&version, options, 0, 0).marks.read_triggered;
+        let any = is_due_around(&version, options, user, Some(b"a"));
+        assert_eq!(any, !due.is_empty(), "{text}");
+        due
+    };
+    let size = parse_version("L0: 1:a-b").levels[0][0].meta.size;
+    // Of two tables of level 0, with nothing below.
+    let two = "L0: 2:a-b 1:a-b";
+    assert_eq!(after(two, &[(0, 0, size)], &options), []);
+    assert_eq!(after(two, &[(0, 0, size + 1)], &options), [(0, 0)]);
+    // Nothing is below or beside.
+    assert_eq!(after("L0: 1:a-b", &[(0, 0, 9 * size)], &options), []);
+    assert_eq!(after("L2: 1:a-b", &[(2, 0, 9 * size)], &options), []);
+    // What is overlapped below is rewritten, too.
+    let over = "L0: 2:a-b\nL2: 1:a-b 3:c-d";
+    assert_eq!(after(over, &[(0, 0, size)], &options), []);
+    assert_eq!(after(over, &[(0, 0, size + 1)], &options), [(0, 0)]);
+    let deep = "L1: 2:a-b 4:c-d\nL2: 1:a-b 3:c-d";
+    assert_eq!(after(deep, &[(1, 0, size + 1)], &options), [(1, 0)]);
+    assert_eq!(after(deep, &[(2, 0, 9 * size)], &options), []);
+    // What is compacted already is not due.
+    assert_eq!(after("L0: 2:a-b! 1:a-b", &[(0, 1, 9 * size)], &options), []);
+    let off = CfOptions {
+        read_triggered_compaction_threshold: 0.0,
+        ..options.clone()
+    };
+    assert_eq!(after(two, &[(0, 0, 9 * size)], &off), []);
+    let universal = CfOptions {
+        compaction_style: CompactionStyle::Universal,
+        ..options
+    };
+    assert_eq!(after(two, &[(0, 0, 9 * size)], &universal), []);
+}

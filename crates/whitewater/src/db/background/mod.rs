@@ -48,6 +48,10 @@ pub(crate) struct Background {
     /// Set at close: running jobs stop early. Written by: close. Read by: jobs (all
     /// relaxed). Publishes nothing.
     cancel: AtomicBool,
+    /// Whether reads have made a compaction worth it that nobody has looked for yet.
+    /// Written by: sampled reads, which then wake the threads that compact; these, when they
+    /// look. Read by: the same. Publishes nothing (relaxed): they look under the database mutex.
+    asked_by_reads: AtomicBool,
     /// Limits the rate of writes of flushes and compactions, if there is a limit.
     limiter: Option<Arc<Client>>,
     /// The number of the latest job, for the info log. Publishes nothing: relaxed.
@@ -63,6 +67,7 @@ impl Background {
             ends: Condvar::new(),
             threads: Mutex::default(),
             cancel: AtomicBool::new(false),
+            asked_by_reads: AtomicBool::new(false),
             limiter,
             jobs: AtomicU64::new(0),
         }
@@ -76,6 +81,17 @@ impl Background {
     /// Wakes callers that wait for a job.
     pub fn job_has_ended(&self) {
         self.done.notify_all();
+    }
+
+    /// Makes threads that compact look what reads have made worth it.
+    pub fn ask_for_reads(&self) {
+        self.asked_by_reads.store(true, Ordering::Relaxed);
+        self.work.notify_all();
+    }
+
+    /// Whether to look what reads have made worth it; the caller does.
+    pub fn is_asked_by_reads(&self) -> bool {
+        self.asked_by_reads.swap(false, Ordering::Relaxed)
     }
 
     /// Wakes the pools and callers that wait for a job: what they look at has changed.
