@@ -208,6 +208,22 @@ impl Malloced {
     }
 }
 
+/// A handle from `malloc`, or null. `free` gives it back wholly where what it points to owns
+/// nothing.
+#[repr(transparent)]
+pub struct MallocedHandle<T>(*mut T);
+
+impl<T> MallocedHandle<T> {
+    pub(crate) fn new(value: T) -> Self {
+        MallocedHandle(array(vec![value]))
+    }
+
+    /// Frees the handle and returns what it points to.
+    pub(crate) fn take(self) -> Option<T> {
+        OwnedList(self.0).take(1).pop()
+    }
+}
+
 /// An array from `array`, with its elements, which are given back.
 #[repr(transparent)]
 pub struct OwnedList<T>(*mut T);
@@ -282,6 +298,11 @@ impl<T> Nothing for *mut T {
 impl<T> Nothing for *const T {
     fn nothing() -> Self {
         ptr::null()
+    }
+}
+impl<T> Nothing for MallocedHandle<T> {
+    fn nothing() -> Self {
+        MallocedHandle(ptr::null_mut())
     }
 }
 impl<T> Nothing for Option<T> {
@@ -391,6 +412,19 @@ pub(crate) mod testing {
     impl<T> Out<T> {
         pub(crate) fn testing(place: &mut T) -> Self {
             Out(place)
+        }
+    }
+
+    impl<T> MallocedHandle<T> {
+        /// What it points to, unless it is null.
+        pub(crate) fn get(&self) -> Option<&T> {
+            // SAFETY: it was not given back, as that takes it.
+            unsafe { self.0.as_ref() }
+        }
+
+        /// The same as C passes it to `rocksdb_free`.
+        pub(crate) fn malloced(self) -> Malloced {
+            Malloced(self.0.cast())
         }
     }
 

@@ -14,6 +14,8 @@
 //!   hundred bytes for each database that was opened, which are never given back.
 //! * Iterators, snapshots, values and transactions keep their database open, also after
 //!   `rocksdb_close`.
+//! * The snapshot of a transaction keeps nothing open, since `rocksdb_free` gives it back. Reads at
+//!   one whose transaction was destroyed fail.
 //! * As in RocksDB, nothing but a database may be used after it was destroyed, and functions in C
 //!   may be called until their destructor was.
 //! * A comparator's destructor runs when nothing uses the comparator any longer, which may be after

@@ -2,8 +2,11 @@
 
 use crate::db::{Db, Optimistic, Pessimistic};
 use crate::held::Held;
+use crate::snapshot::{Lender, rocksdb_snapshot_t};
 use std::sync::Arc;
-use whitewater::{OptimisticTransactionOptions, Transaction, TransactionOptions, WriteOptions};
+use whitewater::{
+    DBAccess, OptimisticTransactionOptions, Transaction, TransactionOptions, WriteOptions,
+};
 
 /// A transaction of either kind.
 pub(crate) enum Txn {
@@ -23,7 +26,19 @@ macro_rules! on_txn {
 pub(crate) use on_txn;
 
 /// A transaction. It keeps its database open; iterators over it keep it.
-pub struct rocksdb_transaction_t(pub(crate) Arc<Held<Txn>>);
+pub struct rocksdb_transaction_t(pub(crate) Arc<Held<Txn>>, Lender);
+
+impl rocksdb_transaction_t {
+    pub(crate) fn new(txn: Arc<Held<Txn>>) -> Self {
+        rocksdb_transaction_t(txn, Lender::default())
+    }
+
+    /// The snapshot, until the transaction is destroyed or begun anew.
+    pub(crate) fn snapshot(&self) -> rocksdb_snapshot_t {
+        let snapshot = on_txn!(self.0.get(), txn => txn.create_snapshot());
+        self.1.lend(snapshot)
+    }
+}
 
 /// Shares a transaction with its iterators.
 #[expect(

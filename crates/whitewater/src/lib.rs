@@ -157,6 +157,8 @@ mod write;
 mod write_buffer_manager;
 
 #[doc(hidden)]
+pub use api::SnapshotHandle;
+#[doc(hidden)]
 pub use api::older_rocksdb;
 pub use api::{
     backup, checkpoint, compaction_filter, compaction_filter_factory, merge_operator, perf,

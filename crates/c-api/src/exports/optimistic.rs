@@ -75,10 +75,10 @@ exports! {
         let txn = shared(begin_optimistic(&db, write, &options?.options)?);
         match old {
             Some(mut old) => {
-                old.0 = txn;
+                *old = rocksdb_transaction_t::new(txn);
                 Some(old)
             }
-            None => Some(Box::new(rocksdb_transaction_t(txn))),
+            None => Some(Box::new(rocksdb_transaction_t::new(txn))),
         }
     }
 }

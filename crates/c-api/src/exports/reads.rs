@@ -36,7 +36,7 @@ type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
 type Options<'a> = Option<&'a rocksdb_readoptions_t>;
 
 pub(crate) fn read_options(options: Options<'_>) -> Result<&ReadOptions> {
-    Ok(&given(options)?.options.options)
+    given(options)?.options.checked()
 }
 
 /// A value that is there, held.

@@ -70,7 +70,7 @@ fn prepared(db: Database<'_>) -> Result<Vec<Box<rocksdb_transaction_t>>> {
     })?;
     let owned = left.split(|txn| shared(txn.map(Txn::Pessimistic)));
     Ok(owned
-        .map(|txn| Box::new(rocksdb_transaction_t(txn)))
+        .map(|txn| Box::new(rocksdb_transaction_t::new(txn)))
         .collect())
 }
 
@@ -154,10 +154,10 @@ exports! {
         let txn = shared(begin_pessimistic(&db, write, &options?.options)?);
         match old {
             Some(mut old) => {
-                old.0 = txn;
+                *old = rocksdb_transaction_t::new(txn);
                 Some(old)
             }
-            None => Some(Box::new(rocksdb_transaction_t(txn))),
+            None => Some(Box::new(rocksdb_transaction_t::new(txn))),
         }
     }
     fn rocksdb_transactiondb_get_prepared_transactions(

@@ -5,12 +5,14 @@ use super::indexed_batches::rocksdb_writebatch_wi_t;
 use super::iterator;
 use super::reads::rocksdb_pinnableslice_t;
 use super::reads::{all_fail, pinned, put_values, read_options, with_families};
-use crate::border::{Bytes, ErrPtr, List, Out, Result, exports, given, optional, strings};
+use crate::border::{
+    Bytes, ErrPtr, List, MallocedHandle, Nothing, Out, Result, exports, given, optional, strings,
+};
 use crate::families::{family, rocksdb_column_family_handle_t};
 use crate::held::Held;
 use crate::iterator::{Cursor, rocksdb_iterator_t};
 use crate::options::rocksdb_readoptions_t;
-use crate::snapshot::{Moment, rocksdb_snapshot_t};
+use crate::snapshot::rocksdb_snapshot_t;
 use crate::transaction::{Txn, on_txn, rocksdb_transaction_t};
 use libc::c_char;
 use whitewater::WriteBatchWithTransaction;
@@ -81,12 +83,11 @@ exports! {
             let _ = on_txn!(txn, txn => txn.set_read_timestamp_for_validation(ts));
         }
     }
-    fn rocksdb_transaction_get_snapshot(txn: Transaction<'_>) -> Option<Box<rocksdb_snapshot_t>> {
-        let snapshot = Held::new(&txn?.0, |txn: &'static Held<Txn>| on_txn!(txn.get(), txn => {
-            let moment: Box<dyn Moment> = Box::new(txn.snapshot());
-            moment
-        }));
-        Some(Box::new(rocksdb_snapshot_t(Some(snapshot))))
+    // `rocksdb_free` gives it back.
+    fn rocksdb_transaction_get_snapshot(
+        txn: Transaction<'_>,
+    ) -> MallocedHandle<rocksdb_snapshot_t> {
+        txn.map_or_else(Nothing::nothing, |txn| MallocedHandle::new(txn.snapshot()))
     }
     fn rocksdb_transaction_rebuild_from_writebatch(
         txn: Transaction<'_>, batch: Option<&rocksdb_writebatch_t>, errptr: ErrPtr,

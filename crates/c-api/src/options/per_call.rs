@@ -1,10 +1,10 @@
 //! Options of reads, writes, flushes, compactions and ingestions.
 
 use super::values::{Built, fields, made};
-use crate::border::{Bytes, exports};
+use crate::border::{Bytes, Result, exports};
 use crate::snapshot::rocksdb_snapshot_t;
 use whitewater::{
-    BottommostLevelCompaction, CompactOptions, FlushOptions, IngestExternalFileOptions,
+    BottommostLevelCompaction, CompactOptions, Error, FlushOptions, IngestExternalFileOptions,
     ReadOptions, ReadTier, WriteOptions,
 };
 
@@ -22,9 +22,19 @@ pub struct Read {
     upper: Option<Vec<u8>>,
     timestamp: Option<Vec<u8>>,
     start_timestamp: Option<Vec<u8>>,
+    /// Why there is no reading with these options: the snapshot that was set is gone.
+    refusal: Option<Error>,
 }
 
 impl Read {
+    /// The options, unless there is no reading with them.
+    pub(crate) fn checked(&self) -> Result<&ReadOptions> {
+        match &self.refusal {
+            None => Ok(&self.options),
+            Some(refusal) => Err(refusal.clone()),
+        }
+    }
+
     fn apply(&mut self) {
         let (lower, upper) = (self.lower.clone(), self.upper.clone());
         self.options.reset_bounds(lower, upper);
@@ -185,10 +195,10 @@ exports! {
         options: Option<&mut rocksdb_readoptions_t>, snapshot: Option<&rocksdb_snapshot_t>,
     ) {
         let Some(options) = options else { return };
-        match snapshot.and_then(|snapshot| snapshot.0.as_ref()) {
-            Some(snapshot) => snapshot.get().apply(&mut options.options.options),
-            None => options.options.options.reset_snapshot(),
-        }
+        let read = &mut options.options;
+        read.options.reset_snapshot();
+        let applied = snapshot.map_or(Ok(()), |snapshot| snapshot.apply(&mut read.options));
+        read.refusal = applied.err();
     }
     fn rocksdb_readoptions_set_iterate_upper_bound(
         options: Option<&mut rocksdb_readoptions_t>, key: Bytes, len: usize,

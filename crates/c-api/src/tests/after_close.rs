@@ -37,10 +37,10 @@ fn a_snapshot_and_a_value_keep_their_database_open() {
     let value = rocksdb_get_pinned(Some(db), Some(&reads), key, keylen, error.errptr());
     rocksdb_close(Some(db));
 
-    rocksdb_readoptions_set_snapshot(Some(&mut reads), snapshot.as_deref());
+    rocksdb_readoptions_set_snapshot(Some(&mut reads), snapshot.get());
     assert!(rocksdb_get_pinned(Some(db), Some(&reads), key, keylen, error.errptr()).is_none());
     assert_eq!(error.take().as_deref(), Some(REFUSAL));
-    assert!(rocksdb_snapshot_get_sequence_number(snapshot.as_deref()) > 0);
+    assert!(rocksdb_snapshot_get_sequence_number(snapshot.get()) > 0);
     assert_eq!(value.as_ref().unwrap().bytes(), b"value");
     // Another one can be opened there only when all is given back.
     assert!(rocksdb_open(Some(&creating()), path(dir.path()), error.errptr()).is_none());

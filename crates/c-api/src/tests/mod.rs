@@ -1,8 +1,9 @@
 //! What must hold however C calls. `after_close`: what is used after its database was closed;
-//! `listeners`.
+//! `listeners`; `snapshots`: of transactions.
 
 mod after_close;
 mod listeners;
+mod snapshots;
 
 use crate::border::testing::Place;
 use crate::border::{Bytes, ErrPtr, Out, Text, guard};

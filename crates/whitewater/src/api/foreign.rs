@@ -7,6 +7,7 @@ use super::db::{DBAccess, DBCommon, DBInner, ThreadMode};
 use super::iterator::DBRawIteratorWithThreadMode;
 use super::options::{Options, ReadOptions, WriteOptions};
 use super::slice_transform::SliceTransform;
+use super::snapshot::SnapshotHandle;
 use super::write_batch::WriteBatchWithTransaction;
 use super::write_batch_with_index::WriteBatchWithIndex;
 use crate::db::timestamps::Stamped;
@@ -26,6 +27,16 @@ impl ColumnFamilyHandle {
     /// The name of the column family.
     pub fn family_name(&self) -> &str {
         &self.data().name
+    }
+}
+
+impl SnapshotHandle {
+    /// Whether both stand for one snapshot, or for none.
+    pub fn is_same(&self, other: &Self) -> bool {
+        match (self.guard(), other.guard()) {
+            (Some(a), Some(b)) => Arc::ptr_eq(a, b),
+            (a, b) => a.is_none() && b.is_none(),
+        }
     }
 }
 
@@ -118,6 +129,12 @@ impl ReadOptions {
         ReadOptions {
             spec: self.spec.clone(),
         }
+    }
+
+    /// Reads at the snapshot of `handle`; at the time of the call if it stands for none.
+    #[doc(hidden)]
+    pub fn set_snapshot_handle(&mut self, handle: &SnapshotHandle) {
+        self.spec.snapshot = handle.guard().cloned();
     }
 
     /// Takes the snapshot away.

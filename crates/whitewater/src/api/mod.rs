@@ -95,6 +95,8 @@ pub use options::{
 };
 pub use pinnable::DBPinnableSlice;
 pub use slice_transform::SliceTransform;
+#[doc(hidden)]
+pub use snapshot::SnapshotHandle;
 pub use snapshot::{Snapshot, SnapshotWithThreadMode};
 pub use sst_file_writer::SstFileWriter;
 pub use transactions::{

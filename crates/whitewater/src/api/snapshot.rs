@@ -69,6 +69,15 @@ impl SnapshotHandle {
             sequence: visible,
         }
     }
+
+    pub(crate) fn guard(&self) -> Option<&Arc<SnapshotGuard>> {
+        self.guard.as_ref()
+    }
+
+    /// The sequence number of the last write it sees.
+    pub fn sequence_number(&self) -> u64 {
+        self.sequence
+    }
 }
 
 impl<'a, D: DBAccess> SnapshotWithThreadMode<'a, D> {
