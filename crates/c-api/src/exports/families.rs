@@ -27,7 +27,7 @@ exports! {
     ) {
         errptr.run(|| {
             let (db, family) = (open(db)?, family(handle)?);
-            on_db!(db, db => db.drop_cf(family.family_name()))
+            on_db!(db, db => db.drop_cf_of(family))
         });
     }
     fn rocksdb_column_family_handle_destroy(

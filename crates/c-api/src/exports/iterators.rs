@@ -53,8 +53,11 @@ exports! {
         len: usize, errptr: ErrPtr,
     ) {
         errptr.run(|| {
-            for (at, handle) in handles.of(len).iter().enumerate() {
-                iterators.set_at(at, create(db, options, Some(*handle))?);
+            let made = handles.of(len).iter().map(|handle| create(db, options, Some(*handle)));
+            // None is left there if one of them fails.
+            let made = made.collect::<Result<Vec<_>>>()?;
+            for (at, iterator) in made.into_iter().enumerate() {
+                iterators.set_at(at, iterator);
             }
             Ok(())
         });

@@ -89,7 +89,7 @@ pub(crate) fn with_families<'a>(
         .collect()
 }
 
-/// Whether a key may exist; a value that is known is copied.
+/// Whether a key may exist; a value that is known is copied. It may if it cannot be looked for.
 fn may_exist(
     db: Option<&rocksdb_t>,
     options: Options<'_>,
@@ -99,13 +99,13 @@ fn may_exist(
 ) -> u8 {
     found.set(0);
     let (Ok(db), Ok(options)) = (open(db), read_options(options)) else {
-        return 0;
+        return 1;
     };
     let (exists, known) = on_db!(db, db => match handle {
         None => db.key_may_exist_cf_opt_value(&db.default_family(), key, options),
         Some(handle) => match family(handle) {
             Ok(family) => db.key_may_exist_cf_opt_value(family, key, options),
-            Err(_) => return 0,
+            Err(_) => return 1,
         },
     });
     // As in RocksDB, the value of a key that surely does not exist is known, too: none.

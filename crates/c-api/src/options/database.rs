@@ -88,7 +88,7 @@ exports! {
     ) {
         with(options, |options| match comparator {
             Some(comparator) => comparator.set(options),
-            None => options.set_by_name("comparator", "leveldb.BytewiseComparator"),
+            None => options.reset_comparator(),
         });
     }
     fn rocksdb_options_set_merge_operator(

@@ -118,8 +118,28 @@ impl<D: DBInner> DBCommon<MultiThreaded, D> {
     /// `InvalidArgument` when there is no handle of that name, and for the
     /// default column family.
     pub fn drop_cf(&self, name: &str) -> Result<(), Error> {
+        self.drop_if(name, |_| true)
+    }
+
+    /// Drops the column family of `handle`, and no other one of its name.
+    ///
+    /// # Errors
+    /// As [`drop_cf`](Self::drop_cf); `InvalidArgument` if it was dropped, or is one of another
+    /// database.
+    #[doc(hidden)]
+    pub fn drop_cf_of(&self, handle: &ColumnFamilyHandle) -> Result<(), Error> {
+        let is_it = |named: &ColumnFamilyHandle| Arc::ptr_eq(named.data(), handle.data());
+        self.drop_if(handle.family_name(), is_it)
+    }
+
+    fn drop_if(
+        &self,
+        name: &str,
+        is_it: impl FnOnce(&ColumnFamilyHandle) -> bool,
+    ) -> Result<(), Error> {
         let mut cfs = self.cfs.cfs.write();
-        let cf = cfs.get(name).ok_or_else(|| unknown(name))?;
+        let cf = cfs.get(name).filter(|cf| is_it(&cf.handle));
+        let cf = cf.ok_or_else(|| unknown(name))?;
         self.drop_family(&cf.handle)?;
         let handle = cfs.remove(name);
         drop(cfs);

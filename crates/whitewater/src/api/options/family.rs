@@ -712,6 +712,12 @@ impl Options {
         }
     }
 
+    /// Has keys ordered by their bytes, as by default.
+    #[doc(hidden)]
+    pub fn reset_comparator(&mut self) {
+        self.cf.comparator = UserComparator::Bytewise;
+    }
+
     /// Sets a function that decides which values stay when they are compacted;
     /// see [`compaction_filter`](crate::compaction_filter). Threads that compact
     /// at the same time take turns in calling it; a factory gives each its own.
