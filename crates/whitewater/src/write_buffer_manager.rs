@@ -15,10 +15,11 @@
 //! they wait while `s` is used, and a memtable is flushed whenever the memory that is already
 //! being freed is not enough to let them continue.
 //!
-//! Memory that is kept for later memtables (`art::pool_bytes`) is outside the budget. It is
-//! kept for seconds, and is no more than the write buffers of live memtables may grow to, and
-//! no more than `art::pool_limit`. It belongs to no database, and is charged again when a
-//! memtable takes it.
+//! Memory that is kept for later memtables (`art::pool_bytes`) is not charged: it belongs to no
+//! database, and is charged again when a memtable takes it. The budget bounds it all the same:
+//! it is kept for seconds, and together with the memtables' it is at most an eighth more than
+//! what memtables have used at once in that time. It is also no more than the write buffers of
+//! live memtables may grow to, and no more than `art::pool_limit`.
 //!
 //! Invariants:
 //! * B1: `used` is the sum of all charges, `active` that of the active ones; a client's

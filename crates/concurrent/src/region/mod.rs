@@ -15,7 +15,7 @@
 //! plain pages until the owner has reached its middle: a column family with few keys
 //! takes some KiB, and later at most half of what is taken is unused.
 //!
-//! `system` maps the memory.
+//! `system` maps the memory; `demand` tells how much of it was used lately.
 //!
 //! # Invariants
 //! * R1: until it is dropped, a `Region` owns `bytes` bytes from `start` on, which are
@@ -23,6 +23,7 @@
 //! * R2: memory of a growing region is replaced only where its owner has not handed out
 //!   anything yet.
 
+mod demand;
 mod pool;
 #[cfg(all(unix, not(any(loom, shuttle, miri))))]
 mod system;
@@ -32,6 +33,7 @@ mod tests;
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::Range;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use self::pool::{Claim, pool_bytes, pool_limit, set_pool_limit};
 
@@ -86,6 +88,10 @@ pub(crate) struct Region {
     /// Bytes from the start that some owner may have written, as of the last
     /// [`Region::release`]: the real memory that the region holds.
     touched: usize,
+    /// Bytes that the pool counts as used by the region's owner.
+    /// Written by: the owner, from one thread at a time. Read by: the same. Publishes
+    /// nothing (relaxed).
+    in_use: AtomicUsize,
     huge: HugePages,
     source: Source,
 }
@@ -117,7 +123,12 @@ impl Region {
     /// `None` if the system has none, if there are not enough reserved pages, or if
     /// `bytes` is no multiple of their size.
     pub(crate) fn take(bytes: usize, huge: HugePages) -> Option<Region> {
-        pool::take(bytes, huge).or_else(|| Self::map(bytes, huge))
+        let region = pool::take(bytes, huge).or_else(|| Self::map(bytes, huge));
+        match &region {
+            Some(region) => region.in_use.store(bytes, Ordering::Relaxed),
+            None => pool::end_use(bytes),
+        }
+        region
     }
 
     /// As [`Region::take`], for an owner that uses the region from the front and
@@ -148,6 +159,7 @@ impl Region {
             start,
             bytes,
             touched: 0,
+            in_use: AtomicUsize::new(0),
             huge: HugePages::Off,
             source: Source::Heap,
         }
@@ -164,6 +176,7 @@ impl Region {
             start,
             bytes,
             touched: 0,
+            in_use: AtomicUsize::new(0),
             huge,
             source: Source::Map,
         })
@@ -181,6 +194,7 @@ impl Region {
             start,
             bytes,
             touched: 0,
+            in_use: AtomicUsize::new(0),
             huge,
             source: Source::Growing { plain_first },
         })
@@ -225,14 +239,18 @@ impl Region {
             if plain_first && part.start <= PLAIN && PLAIN < part.end {
                 // SAFETY: the first piece is inside, since such regions are longer.
                 unsafe { system::enlarge_pages(self.start, self.huge != HugePages::Off) };
+                pool::begin_use(PIECE);
+                self.in_use.fetch_add(PIECE, Ordering::Relaxed);
             }
             let mut at = part.start.next_multiple_of(PIECE);
             if at == 0 && plain_first {
                 at = PIECE;
             }
             while at < part.end && at + PIECE <= self.bytes {
+                self.in_use.fetch_add(PIECE, Ordering::Relaxed);
                 let Some(piece) = pool::take(PIECE, self.huge) else {
-                    return;
+                    at += PIECE;
+                    continue;
                 };
                 let piece = std::mem::ManuallyDrop::new(piece);
                 // SAFETY: inside this region, as was checked.
@@ -250,6 +268,7 @@ impl Region {
     /// Gives back the region, whose first `touched` bytes may have been written: to the
     /// pool if that has room, otherwise to the system.
     pub(crate) fn release(mut self, touched: usize) {
+        pool::end_use(std::mem::take(self.in_use.get_mut()));
         match self.source {
             Source::Heap => {}
             #[cfg(all(unix, not(any(loom, shuttle, miri))))]
@@ -288,6 +307,7 @@ impl Region {
             start: unsafe { region.start.add(i * PIECE) },
             bytes: PIECE,
             touched: PIECE,
+            in_use: AtomicUsize::new(0),
             huge: region.huge,
             source: Source::Map,
         });
@@ -297,6 +317,7 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
+        pool::end_use(*self.in_use.get_mut());
         match self.source {
             #[cfg(all(unix, not(any(loom, shuttle, miri))))]
             Source::Map => {

@@ -1,9 +1,12 @@
 //! The pool of memory that memtables have given back, for later memtables.
 //!
-//! Three things limit what is kept:
+//! Four things limit what is kept:
 //! * [`pool_limit`], for the whole process;
 //! * the [`Claim`]s: the sizes that the write buffers of live memtables may grow to. When
 //!   the last database is closed, nothing is kept;
+//! * need (`demand`): what is in use and what is kept are together little more than what
+//!   was in use at once within the last seconds. So a limit to the memory of memtables is
+//!   one to what is kept, too;
 //! * time: memory that was not taken within [`IDLE`] goes back to the system. A thread
 //!   does this, which exists as long as the pool is not empty. If the thread cannot be
 //!   started, nothing is kept.
@@ -19,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::demand::Demand;
 use super::{HugePages, Region};
 
 /// The default of [`pool_limit`]: bytes of touched memory that the pool keeps.
@@ -26,12 +30,13 @@ const DEFAULT_LIMIT: usize = 256 << 20;
 
 /// How long memory may stay in the pool, and how often that is checked. It is gone after
 /// the sum of both.
-const IDLE: Duration = Duration::from_secs(2);
+pub(super) const IDLE: Duration = Duration::from_secs(2);
 const LOOK: Duration = Duration::from_millis(500);
 
 static POOL: Mutex<Pool> = Mutex::new(Pool {
     kept: VecDeque::new(),
     bytes: 0,
+    demand: Demand::NONE,
     keeper: false,
 });
 
@@ -51,6 +56,8 @@ struct Pool {
     kept: VecDeque<Kept>,
     /// Touched bytes of all regions in the pool.
     bytes: usize,
+    /// What owners use, and have used.
+    demand: Demand,
     /// Whether the thread runs that frees idle memory.
     keeper: bool,
 }
@@ -61,6 +68,12 @@ struct Kept {
 }
 
 impl Pool {
+    /// The bytes that the pool may keep at `now`.
+    fn room(&mut self, now: Instant) -> usize {
+        let claimed = CLAIMED.load(Ordering::Relaxed);
+        pool_limit().min(claimed).min(self.demand.room(now))
+    }
+
     /// Takes out the regions over `limit`, oldest first, since these are the least likely
     /// to be taken.
     fn trim(&mut self, limit: usize, out: &mut Vec<Region>) {
@@ -96,21 +109,25 @@ pub fn set_pool_limit(bytes: usize) {
     trim();
 }
 
-/// Bytes of touched memory in the pool now.
+/// Bytes of touched memory in the pool now, which no memtable uses.
 pub fn pool_bytes() -> usize {
     POOL.lock().bytes
 }
 
 /// The bytes that the pool may keep at present.
 pub(super) fn room() -> usize {
-    pool_limit().min(CLAIMED.load(Ordering::Relaxed))
+    let now = Instant::now();
+    POOL.lock().room(now)
 }
 
 /// Gives memory over the pool's limits back to the system.
 fn trim() {
-    let mut over = Vec::new();
+    let (now, mut over) = (Instant::now(), Vec::new());
+    let mut pool = POOL.lock();
+    let limit = pool.room(now);
+    pool.trim(limit, &mut over);
     // The system calls are made after the lock is released.
-    POOL.lock().trim(room(), &mut over);
+    drop(pool);
 }
 
 /// A claim on the pool: its owner will take and give back this many bytes again and
@@ -134,10 +151,26 @@ impl Drop for Claim {
     }
 }
 
-/// Takes a region of exactly this size and kind of pages, if there is one: the one with
-/// the most touched memory.
+/// Counts bytes of which a region's owner begins to use the first.
+pub(super) fn begin_use(bytes: usize) {
+    let now = Instant::now();
+    POOL.lock().demand.begin_use(bytes, now);
+}
+
+/// Counts the end of the use of bytes that [`begin_use`] or [`take`] has counted.
+pub(super) fn end_use(bytes: usize) {
+    if bytes > 0 {
+        let now = Instant::now();
+        POOL.lock().demand.end_use(bytes, now);
+    }
+}
+
+/// Counts `bytes` bytes as used, and takes a region of exactly this size and kind of
+/// pages, if there is one: the one with the most touched memory.
 pub(super) fn take(bytes: usize, huge: HugePages) -> Option<Region> {
+    let now = Instant::now();
     let mut pool = POOL.lock();
+    pool.demand.begin_use(bytes, now);
     let fitting = (0..pool.kept.len()).filter(|&i| {
         let region = &pool.kept[i].region;
         region.bytes == bytes && region.huge == huge
@@ -150,10 +183,10 @@ pub(super) fn take(bytes: usize, huge: HugePages) -> Option<Region> {
 
 /// Puts regions into the pool, as far as its limits allow.
 pub(super) fn give(regions: Vec<Region>) {
-    let limit = room();
     let since = Instant::now();
     let mut over = Vec::new();
     let mut pool = POOL.lock();
+    let limit = pool.room(since);
     for region in regions {
         if region.touched > limit {
             over.push(region);
@@ -188,11 +221,13 @@ fn start_keeper() {
 fn keep() {
     loop {
         thread::sleep(LOOK);
-        let mut idle = Vec::new();
+        let (now, mut idle) = (Instant::now(), Vec::new());
         let mut pool = POOL.lock();
-        if let Some(then) = Instant::now().checked_sub(IDLE) {
+        if let Some(then) = now.checked_sub(IDLE) {
             pool.expire(then, &mut idle);
         }
+        let limit = pool.room(now);
+        pool.trim(limit, &mut idle);
         pool.keeper = !pool.kept.is_empty();
         let goes_on = pool.keeper;
         drop(pool);

@@ -100,8 +100,9 @@ fn idle_memory_goes_back_to_the_system() {
 fn a_region_that_grows_gets_kept_memory_where_it_has_none() {
     const BYTES: usize = 8 * PIECE;
     let _turn = TURN.lock();
-    let _claim = Claim::new(64 * PIECE);
     for huge in [HugePages::Off, HugePages::Transparent] {
+        // At its end nothing is kept.
+        let _claim = Claim::new(64 * PIECE);
         let first = Region::reserve(BYTES, huge, true).expect("address space");
         for at in 0..5 {
             first.furnish(at * PIECE..(at + 1) * PIECE);
