@@ -173,6 +173,9 @@ impl SharedFile for LatchShared {
     fn flush(&self) -> Result<()> {
         self.latch.guard(|| self.inner.flush())
     }
+    fn memory_usage(&self) -> u64 {
+        self.inner.memory_usage()
+    }
     fn start_writeback(&self, from: u64, to: u64) {
         self.inner.start_writeback(from, to);
     }

@@ -97,6 +97,12 @@ pub trait SharedFile: Debug + Send + Sync {
         Ok(())
     }
 
+    /// Bytes of this process' memory that the file takes: what it keeps until a flush, and pages of
+    /// a mapping, which are the page cache's, too.
+    fn memory_usage(&self) -> u64 {
+        0
+    }
+
     /// Asks the system to begin writing back the bytes between `from` and `to`, so that a later
     /// sync has less to do. A hint: it does not wait, and makes nothing durable. It does nothing
     /// on systems without such a call.

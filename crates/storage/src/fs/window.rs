@@ -123,6 +123,9 @@ impl SharedFile for WindowFile {
         self.flush()?;
         self.inner.sync()
     }
+    fn memory_usage(&self) -> u64 {
+        self.window.lock().bytes.capacity() as u64 + self.inner.memory_usage()
+    }
     fn start_writeback(&self, from: u64, to: u64) {
         self.inner.start_writeback(from, to);
     }
@@ -191,7 +194,9 @@ mod tests {
         let file = window(&fs);
         file.write_at(6, b"ghi").unwrap();
         file.write_at(0, b"abc").unwrap();
+        assert!(file.memory_usage() >= 9);
         file.truncate(9).unwrap();
+        assert_eq!(file.memory_usage(), 0);
         assert_eq!(&start_of(&fs), b"abc\0\0\0ghi");
         file.write_at(3, b"def").unwrap();
         assert_eq!(&start_of(&fs), b"abcdefghi");
@@ -207,6 +212,7 @@ mod tests {
         }
         assert_eq!(start_of(&fs), [7; 9]);
         assert!(file.window.lock().bytes.is_empty());
+        assert!(file.memory_usage() >= 1_200_000, "kept for what comes");
         let beyond = file.write_at((4 << 20) - 1, &piece).unwrap_err();
         assert_eq!(beyond.kind(), crate::ErrorKind::InvalidArgument);
     }

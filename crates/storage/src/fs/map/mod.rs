@@ -3,6 +3,7 @@
 //! A [`Mapping`] covers a file with windows of [`WINDOW`] bytes, which are mapped on request and
 //! kept until the mapping is dropped. A window may reach beyond the end of the file. Touching it
 //! there kills the process, so callers store only below a length that the file is known to have.
+//! Pages that were stored to count as memory of the process until they are [left](Mapping::leave).
 //!
 //! The memory is shared with other threads that store to it, with other mappings of the file and
 //! with the kernel. So there is never a reference to its bytes, and it is accessed only by relaxed
@@ -14,7 +15,7 @@
 
 #![expect(unsafe_code, reason = "stores through a pointer into a mapping")]
 
-use memmap2::{Advice, MmapOptions, MmapRaw};
+use memmap2::{Advice, MmapOptions, MmapRaw, UncheckedAdvice};
 use std::fs::File;
 use std::hint::black_box;
 use std::io;
@@ -110,6 +111,29 @@ impl Mapping {
             at += len;
         }
         Ok(())
+    }
+
+    /// Takes the pages that lie between `from` and `to` out of the process' memory. The file keeps
+    /// what was stored, and a later store takes a page fault. A hint.
+    pub fn leave(&self, from: u64, to: u64) {
+        let mut at = from.next_multiple_of(PAGE);
+        while at < to {
+            let in_window = at % WINDOW;
+            let len = (WINDOW - in_window).min(to - at);
+            if let Some(window) = self.window(at) {
+                // SAFETY: the range is within the window, and begins at a page. The mapping is
+                // shared: its pages are those of the page cache, which this does not change. So
+                // it loses nothing that any thread has stored or is storing.
+                let _ = unsafe {
+                    window.unchecked_advise_range(
+                        UncheckedAdvice::DontNeed,
+                        in_window as usize,
+                        len as usize,
+                    )
+                };
+            }
+            at += len;
+        }
     }
 
     /// Stores `data` at `offset`, all of it below the end of the file. If some of the range is not

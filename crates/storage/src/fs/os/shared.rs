@@ -74,11 +74,17 @@ pub(super) struct OsShared {
     failed: FailedSync,
 }
 
+/// How far before an extension pages of a mapping stay memory of this process. Bytes. Logs are
+/// extended when half of a step of up to 4 MiB is left, so only late writers are further behind.
+const STAYS: u64 = 4 << 20;
+
 /// The progress of `extend`.
 #[derive(Debug)]
 struct Growth {
     /// Pages below this offset were warmed at some time.
     warmed: u64,
+    /// Pages below this offset were left.
+    left: u64,
 }
 
 impl OsShared {
@@ -118,7 +124,7 @@ impl OsShared {
             access: options.access,
             initialize: AtomicBool::new(options.initialize),
             allocated: AtomicU64::new(0),
-            growth: Mutex::new(Growth { warmed: 0 }),
+            growth: Mutex::new(Growth { warmed: 0, left: 0 }),
             syncing: Mutex::new(()),
             failed: FailedSync::default(),
         };
@@ -242,6 +248,20 @@ impl OsShared {
         }
     }
 
+    /// Takes the mapped pages below `to` out of the process' memory: they were written.
+    #[cfg(target_os = "linux")]
+    fn leave(&self, growth: &mut Growth, to: u64) {
+        if let Some(map) = &self.map
+            && growth.left < to
+        {
+            map.leave(growth.left, to);
+            growth.left = to;
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn leave(&self, _growth: &mut Growth, _to: u64) {}
+
     #[cfg(not(target_os = "linux"))]
     fn cover(&self, _from: u64, _to: u64) -> Result<()> {
         Ok(())
@@ -286,6 +306,8 @@ impl SharedFile for OsShared {
         // writing back existing pages.
         let cool = if initialize { old } else { 0 };
         self.warm(growth.warmed.max(cool), warm_to)?;
+        let written = growth.warmed.saturating_sub(STAYS);
+        self.leave(&mut growth, written);
         growth.warmed = warm_to;
         if len > old {
             if initialize {
@@ -304,6 +326,14 @@ impl SharedFile for OsShared {
 
     fn allocated(&self) -> u64 {
         self.allocated.load(Ordering::Relaxed)
+    }
+
+    fn memory_usage(&self) -> u64 {
+        let growth = self.growth.lock();
+        match self.is_mapped() {
+            true => growth.warmed.saturating_sub(growth.left),
+            false => 0,
+        }
     }
 
     fn sync(&self) -> Result<()> {
@@ -328,6 +358,7 @@ impl SharedFile for OsShared {
             self.allocated.store(len, Ordering::Relaxed); // upholds I1
         }
         growth.warmed = growth.warmed.min(len);
+        self.leave(&mut growth, len);
         let cut = || -> io::Result<()> {
             if len < self.file.metadata()?.len() {
                 self.file.set_len(len)?;

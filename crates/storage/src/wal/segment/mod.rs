@@ -266,6 +266,11 @@ impl Segment {
         self.remember(self.file.flush())
     }
 
+    /// Bytes of memory that the file takes; see [`SharedFile::memory_usage`].
+    pub fn memory_usage(&self) -> u64 {
+        self.file.memory_usage()
+    }
+
     /// Asks the system to write back the bytes before `to`, unless they are fewer than `least`
     /// since the last time. A hint.
     #[inline]
