@@ -239,6 +239,11 @@ pub trait RandomAccessFile: Debug + Send + Sync {
     }
     /// Tells the system that this range will be read soon. A hint.
     fn prefetch(&self, _offset: u64, _len: usize) {}
+    /// Whether the system has a use for [`prefetch`](Self::prefetch): it keeps what it reads, so
+    /// that who reads a file from front to back need not read much at a time.
+    fn takes_hints(&self) -> bool {
+        false
+    }
     /// The first offset from `offset` on that may hold something other than zeros, or the end of
     /// the file, as far as it is known without reading.
     fn data_from(&self, offset: u64) -> u64 {

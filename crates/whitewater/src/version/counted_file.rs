@@ -77,6 +77,9 @@ impl RandomAccessFile for CountedFile {
     fn prefetch(&self, offset: u64, len: usize) {
         self.file.prefetch(offset, len);
     }
+    fn takes_hints(&self) -> bool {
+        self.file.takes_hints()
+    }
     fn path(&self) -> &Path {
         self.file.path()
     }

@@ -373,6 +373,10 @@ impl RandomAccessFile for OsRandom {
         platform::prefetch(&self.file, offset, len as u64);
     }
 
+    fn takes_hints(&self) -> bool {
+        cfg!(any(target_os = "linux", target_vendor = "apple"))
+    }
+
     fn data_from(&self, offset: u64) -> u64 {
         data_from(&self.file, offset)
     }

@@ -16,6 +16,7 @@ use crate::sst::read::read_buffer;
 use crate::sst::read::readahead::ReadAhead;
 use bytes::Bytes;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The file of a table and what is needed to read its blocks.
@@ -135,6 +136,18 @@ impl BlockFile {
         let Some(range) = readahead.next_read(handle, self.size) else {
             return Ok(None);
         };
+        let range = match self.file.takes_hints() {
+            true => {
+                let (piece, hint) = readahead.piece(range);
+                self.prefetch(hint);
+                // A block may be larger.
+                piece.start
+                    ..piece
+                        .end
+                        .max(handle.offset + handle.size + TRAILER_LEN as u64)
+            }
+            false => range,
+        };
         let bytes = self.read_at(range.start, (range.end - range.start) as usize)?;
         readahead.fill(bytes, range.start);
         match readahead.get(handle) {
@@ -157,6 +170,14 @@ impl BlockFile {
     /// Reads bytes of the file.
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
         self.counting(len, || self.file.read_at(offset, len))
+    }
+
+    /// Tells the system that it is to read a range, if that is not empty.
+    fn prefetch(&self, range: Range<u64>) {
+        if !range.is_empty() {
+            let len = (range.end - range.start) as usize;
+            self.file.prefetch(range.start, len);
+        }
     }
 
     /// Runs `read`, which reads `len` bytes for a block, and counts and times it.

@@ -27,6 +27,8 @@ pub(crate) struct ReadAhead {
     size: usize,
     /// The size that the caller chose; 0 if it chose none.
     fixed: usize,
+    /// The end of what the system was told to read.
+    told: u64,
     last: Option<BlockHandle>,
     /// How many blocks were requested in a row so far.
     run: u32,
@@ -108,9 +110,67 @@ impl ReadAhead {
         Some(handle.offset..end.min(file_size))
     }
 
+    /// The first part of `range`, a [next read](ReadAhead::next_read), that is enough to read if
+    /// the system reads ahead itself, and the range to tell it of. That is told when half of what
+    /// was told before is left, so that the system is reading while its reader works.
+    pub(crate) fn piece(&mut self, range: Range<u64>) -> (Range<u64>, Range<u64>) {
+        let whole = range.end - range.start;
+        if whole <= MAX_READAHEAD as u64 || (self.backward && self.run > 0) {
+            return (range, 0..0);
+        }
+        let end = range.start + MAX_READAHEAD as u64;
+        let from = self.told.clamp(end, range.end);
+        if self.told > end + whole / 2 {
+            return (range.start..end, 0..0);
+        }
+        self.told = range.end;
+        (range.start..end, from..range.end)
+    }
+
     /// Holds `bytes`, which were read at `offset` of the file, and nothing else.
     pub(crate) fn fill(&mut self, bytes: Bytes, offset: u64) {
         self.bytes = bytes;
         self.offset = offset;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KIB: u64 = 1 << 10;
+
+    #[test]
+    fn who_reads_much_ahead_reads_pieces_and_tells_of_the_rest_in_time() {
+        let mut ahead = ReadAhead::new(2 << 20);
+        let size = 5 << 20;
+        let mut told = 256 * KIB;
+        let mut at = 0;
+        while at < size {
+            let block = BlockHandle {
+                offset: at,
+                size: 4_000,
+            };
+            let range = ahead.next_read(block, size).expect("it reads ahead");
+            let (piece, hint) = ahead.piece(range.clone());
+            assert_eq!(piece.start, at);
+            assert_eq!(piece.end, range.end.min(at + 256 * KIB));
+            if !hint.is_empty() {
+                assert_eq!(hint, told..range.end, "without gaps");
+                told = range.end;
+            }
+            assert!(told >= range.end.min(piece.end + 768 * KIB), "in time");
+            at = piece.end;
+        }
+        assert_eq!(told, size);
+    }
+
+    #[test]
+    fn little_is_read_at_once() {
+        for fixed in [0, 64 << 10, MAX_READAHEAD] {
+            let mut ahead = ReadAhead::new(fixed);
+            let range = 4_096..4_096 + 64 * KIB;
+            assert_eq!(ahead.piece(range.clone()), (range, 0..0));
+        }
     }
 }

@@ -195,8 +195,10 @@ impl Options {
         self.db.max_subcompactions = num;
     }
 
-    /// How much a compaction reads at a time from each table. With 0, reads grow from 16 KiB to 256
-    /// KiB as blocks follow each other. A change holds for compactions that begin later.
+    /// How much of each table a compaction reads ahead. Where the system caches files, it is told
+    /// to read that much, and at most 256 KiB are held in memory at a time; with direct reads all
+    /// of it is. With 0, reads grow from 16 KiB to 256 KiB as blocks follow each other. A change
+    /// holds for compactions that begin later.
     ///
     /// **Option `compaction_readahead_size`**: bytes, 0 to 1 GiB (others are moved inside), default
     /// 2 MiB; can be changed while the database is open.
