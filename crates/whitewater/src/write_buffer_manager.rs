@@ -106,6 +106,12 @@ impl Budget {
         self.limit.load(Ordering::Relaxed)
     }
 
+    /// The cache that is charged, and how much. Bytes.
+    pub fn cache_charge(&self) -> Option<(&BlockCache, usize)> {
+        let CacheCharge { cache, charged } = self.cache.as_ref()?;
+        Some((cache, *charged.lock()))
+    }
+
     /// Changes the limit.
     pub fn set_limit(&self, bytes: usize) {
         self.limit.store(bytes, Ordering::Relaxed);

@@ -12,9 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fs, process, thread};
+use whitewater::perf::MemoryUsageBuilder;
 use whitewater::{
     BlockBasedOptions, Cache, ColumnFamilyDescriptor, DB, DBCompressionType, Options,
-    WriteBufferManager,
+    WriteBufferManager, properties,
 };
 
 const PART: &str = "WHITEWATER_MEMORY_PART";
@@ -186,6 +187,76 @@ fn memory_of_flushed_memtables_goes_back_while_the_database_is_open() {
     eprintln!("{told:?}");
     assert!(told["written"] >= WRITTEN, "{told:?}");
     assert!(told["idle"] <= WRITTEN / 4, "{told:?}");
+}
+
+/// Fills a cache, and a memtable partly, and tells what is said to take memory.
+fn fill_and_add_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::new_lru_cache(64 << 20);
+    let mut table = BlockBasedOptions::default();
+    table.set_block_cache(&cache);
+    table.set_bloom_filter(10.0, false);
+    let mut o = Options::default();
+    o.create_if_missing(true);
+    o.set_block_based_table_factory(&table);
+    o.set_write_buffer_size(48 << 20);
+    o.set_compression_type(DBCompressionType::None);
+    let before = resident();
+    let db = DB::open(&o, dir.path()).unwrap();
+    const IN_TABLES: u64 = 40_000;
+    const IN_MEMORY: u64 = 16_000;
+    let put = |i: u64| db.put(i.to_be_bytes(), vec![i as u8; 2_000]).unwrap();
+    (0..IN_TABLES).for_each(put);
+    db.flush().unwrap();
+    for i in 0..IN_TABLES {
+        let found = db.get_pinned(i.to_be_bytes()).unwrap();
+        assert_eq!(found.unwrap()[0], i as u8);
+    }
+    (0..IN_MEMORY).for_each(put);
+    let mut builder = MemoryUsageBuilder::new().unwrap();
+    builder.add_db(&db);
+    builder.add_cache(&cache);
+    let (usage, grown) = (builder.build().unwrap(), resident() - before);
+    // Pages of mapped files are those of the system's cache, too.
+    tell(
+        "says",
+        usage.approximate_total() - usage.approximate_log_total(),
+    );
+    tell("system", grown);
+    tell("logs", usage.approximate_log_total());
+    tell("cached", cache.get_usage() as u64);
+    tell("memtables", usage.approximate_mem_table_unflushed());
+    tell("kept", usage.approximate_kept_for_mem_tables());
+    tell("readers", usage.approximate_mem_table_readers_total());
+    tell("metadata", usage.approximate_file_metadata_total());
+    let parts = db.property_map_value(properties::MEMORY).unwrap().unwrap();
+    let part = |name: &str| parts[name].parse::<u64>().unwrap();
+    let named = parts.keys().filter(|name| *name != "total");
+    assert_eq!(named.map(|name| part(name)).sum::<u64>(), part("total"));
+    tell("property", part("total") - part("logs"));
+}
+
+#[test]
+fn what_is_said_to_take_memory_is_what_the_system_says() {
+    let test = "what_is_said_to_take_memory_is_what_the_system_says";
+    let Some(told) = in_own_process(test, None, fill_and_add_up) else {
+        return;
+    };
+    eprintln!("{told:?}");
+    let system = told["system"];
+    for sum in ["says", "property"] {
+        let off = told[sum].abs_diff(system);
+        assert!(off <= system / 10, "{sum} is {off} off: {told:?}");
+    }
+    assert!(
+        told["cached"] >= 60 * MIB && told["memtables"] >= 30 * MIB,
+        "{told:?}"
+    );
+    assert!(
+        told["logs"] <= 16 * MIB,
+        "of 112 MiB that were logged: {told:?}"
+    );
+    assert!(told["readers"] > 0 && told["metadata"] > 0, "{told:?}");
 }
 
 const CACHE: usize = 16 << 20;

@@ -222,6 +222,12 @@ impl BlockCache {
         shards.map(|shard| shard.read().usage()).sum::<u64>() as usize
     }
 
+    /// Bytes of the memory of evicted blocks that is kept for new ones, which [`BlockCache::usage`]
+    /// does not have: at most 1/64 of the capacity.
+    pub fn spare_usage(&self) -> usize {
+        self.0.store.bytes()
+    }
+
     /// Bytes that eviction would not free: those charged, and those of blocks that are in use
     /// outside of the cache, including an estimate of the bookkeeping. Visits every block.
     pub fn pinned_usage(&self) -> usize {

@@ -92,6 +92,11 @@ struct Stored {
 }
 
 impl Store {
+    /// Bytes of memory in the store.
+    pub fn bytes(&self) -> usize {
+        self.0.lock().bytes
+    }
+
     /// Keeps the memory of evicted blocks, at most `most` bytes in the store, and makes sure that
     /// this thread has memory for another block of `len` bytes, the size that it just cached.
     pub fn recycle(&self, evicted: impl Iterator<Item = Bytes>, len: usize, most: usize) {

@@ -326,6 +326,11 @@ pub const BENCHMARKS: &[Benchmark] = &[
         Task::Property(MEMTABLE_PROPERTIES),
         "print the sizes of the memtables",
     ),
+    on_existing(
+        "memory",
+        Task::Property(&["whitewater.memory"]),
+        "print what takes memory, by part, in bytes (this engine only)",
+    ),
 ];
 
 const MEMTABLE_PROPERTIES: &[&str] = &[

@@ -113,9 +113,10 @@ impl LiveFiles {
 Examples:
   ww --db /data/db properties
   ww --db /data/db properties rocksdb.stats
+  ww --db /data/db properties whitewater.memory
   ww --db /data/db properties estimate-num-keys --column-family orders")]
 pub struct Properties {
-    /// The names of the properties; the prefix `rocksdb.` is optional.
+    /// The names of the properties; the prefix `rocksdb.` is optional, `whitewater.` is not.
     names: Vec<String>,
 }
 
@@ -137,7 +138,7 @@ impl Properties {
             }
         }
         names.extend(self.names.iter().map(|name| {
-            if name.starts_with("rocksdb.") {
+            if name.starts_with("rocksdb.") || name.starts_with("whitewater.") {
                 name.clone()
             } else {
                 format!("rocksdb.{name}")

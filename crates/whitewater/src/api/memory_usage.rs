@@ -2,6 +2,7 @@
 
 use crate::api::{Cache, DB, DBCommon, DBInner, ThreadMode, TransactionDB};
 use crate::db::Engine;
+use crate::db::properties::memory::{Caches, OwnMemory, kept_for_memtables};
 use whitewater_storage::Error;
 
 /// What [`get_memory_usage_stats`] found. Bytes.
@@ -22,6 +23,9 @@ pub struct MemoryUsageStats {
 #[derive(Debug, Clone)]
 pub struct MemoryUsage {
     stats: MemoryUsageStats,
+    own: OwnMemory,
+    caches: u64,
+    kept: u64,
 }
 
 impl MemoryUsage {
@@ -44,6 +48,36 @@ impl MemoryUsage {
     /// The block caches that were added.
     pub fn approximate_cache_total(&self) -> u64 {
         self.stats.cache_total
+    }
+
+    /// Logs: what they keep until they are flushed
+    /// ([`set_manual_wal_flush`](crate::Options::set_manual_wal_flush)), and pages of logs that are
+    /// mapped, which the system counts as memory of the process and as its page cache. Not in the
+    /// `rocksdb` crate.
+    pub fn approximate_log_total(&self) -> u64 {
+        self.own.logs
+    }
+
+    /// What is known of table files, in all versions that are in use. Not in the `rocksdb` crate.
+    pub fn approximate_file_metadata_total(&self) -> u64 {
+        self.own.file_metadata
+    }
+
+    /// Memory of freed memtables that the whole process keeps for new ones, for some seconds. Not
+    /// in the `rocksdb` crate.
+    pub fn approximate_kept_for_mem_tables(&self) -> u64 {
+        self.kept
+    }
+
+    /// All of it: memtables with room for further entries, what prepared transactions have logged,
+    /// open tables, logs, what is known of files, the caches that were added, and memory kept for
+    /// memtables. What a [`WriteBufferManager`](crate::WriteBufferManager) charges to a cache
+    /// counts once. Not in the `rocksdb` crate.
+    ///
+    /// The rest of what the system says of a process is code, stacks of threads, buffers of
+    /// flushes and compactions that are running, iterators, and what the allocator keeps.
+    pub fn approximate_total(&self) -> u64 {
+        self.own.total() + self.caches + self.kept
     }
 }
 
@@ -112,15 +146,24 @@ impl<'a> MemoryUsageBuilder<'a> {
     /// None so far.
     pub fn build(&self) -> Result<MemoryUsage, Error> {
         let mut stats = MemoryUsageStats::default();
+        let (mut own, mut caches) = (OwnMemory::default(), Caches::default());
         for engine in &self.engines {
+            own += engine.own_memory();
+            engine.add_budget(&mut caches);
             let (total, unflushed, readers) = engine.memory_usage();
             stats.mem_table_total += total;
             stats.mem_table_unflushed += unflushed;
             stats.mem_table_readers_total += readers;
         }
-        let caches = self.caches.iter().map(|c| c.get_usage() as u64);
-        stats.cache_total = caches.sum();
-        Ok(MemoryUsage { stats })
+        let usages = self.caches.iter().map(|c| c.get_usage() as u64);
+        stats.cache_total = usages.sum();
+        self.caches.iter().for_each(|c| caches.add(&c.inner));
+        Ok(MemoryUsage {
+            stats,
+            own,
+            caches: caches.memory(),
+            kept: kept_for_memtables(),
+        })
     }
 }
 

@@ -34,6 +34,23 @@ pub const NUM_PENDING_EVENTS: &PropName = &PropName::constant(c"whitewater.num-p
 /// Text: the commit protocol in force, by its
 /// [name](crate::CommitProtocol::name). Not one of RocksDB's.
 pub const COMMIT_PROTOCOL: &PropName = &PropName::constant(c"whitewater.commit-protocol");
+/// Map, or a text with a line for each part: what takes memory in this database, in bytes.
+///
+/// | part | what |
+/// |---|---|
+/// | `active-memtables` | memtables that take writes, room for further entries included |
+/// | `immutable-memtables` | full ones that are not flushed |
+/// | `flushed-memtables` | flushed ones that something holds, such as an iterator |
+/// | `prepared-transactions` | what prepared transactions have logged |
+/// | `table-readers` | indexes, filters and properties of open tables outside the caches |
+/// | `logs` | what logs keep until they are flushed, and pages of mapped logs |
+/// | `file-metadata` | what is known of table files, in all versions in use |
+/// | `caches` | all caches of this database, however many other databases share them; not what is charged to them for memtables |
+/// | `kept-for-memtables` | memory of freed memtables of the whole process, kept for new ones for some seconds |
+/// | `total` | the sum |
+///
+/// Not one of RocksDB's. Takes a look at every cache, open table and file.
+pub const MEMORY: &PropName = &PropName::constant(c"whitewater.memory");
 /// Text: what the active memtable of the column family is, as
 /// [`MemtableFactory`](crate::MemtableFactory) has it: `art`, `skip_list`,
 /// `vector` or a hash table with its parameters. Not one of RocksDB's.

@@ -70,7 +70,7 @@ pub(crate) mod obsolete_files;
 pub(crate) mod open;
 pub(crate) mod options_file;
 mod pending_outputs;
-mod properties;
+pub(crate) mod properties;
 mod read_only;
 mod read_triggered;
 mod reader;

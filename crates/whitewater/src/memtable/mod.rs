@@ -277,7 +277,7 @@ impl Memtable {
             self.counters.add(DELETES, deletes);
         }
         // The used bytes would have to be summed over the cores.
-        let taken = self.rep.allocated_bytes() + self.memory_besides();
+        let taken = self.memory_taken();
         if let Some(charge) = &self.charge {
             charge.cover(taken);
         }
@@ -654,6 +654,11 @@ impl Memtable {
         self.rep.used_bytes() + self.memory_besides()
     }
 
+    /// Bytes of memory taken, including room for future entries.
+    pub fn memory_taken(&self) -> usize {
+        self.rep.allocated_bytes() + self.memory_besides()
+    }
+
     /// Bytes of memory outside the representation.
     fn memory_besides(&self) -> usize {
         let tombstones = match self.num_tombstones.load(Ordering::Relaxed) {
@@ -668,7 +673,7 @@ impl Memtable {
     /// Charges the memory allocated so far to the budget, if there is one.
     fn charge(&self) {
         if let Some(charge) = &self.charge {
-            charge.cover(self.rep.allocated_bytes() + self.memory_besides());
+            charge.cover(self.memory_taken());
         }
     }
 

@@ -95,6 +95,11 @@ impl<'a> Row<'a> {
 }
 
 impl RowCache {
+    /// Where the rows are.
+    pub fn cache(&self) -> &BlockCache {
+        &self.cache
+    }
+
     /// The rows of a database that is being opened, in `cache`.
     pub fn new(cache: &BlockCache) -> Self {
         RowCache {

@@ -271,6 +271,11 @@ impl TableCache {
         open.map_or(0, |open| open.table.memory_usage())
     }
 
+    /// The cache of rows, if there is one.
+    pub fn row_cache(&self) -> Option<&BlockCache> {
+        self.rows.as_ref().map(RowCache::cache)
+    }
+
     /// The open blob file `file`; otherwise the same as [`TableCache::open`].
     ///
     /// # Errors

@@ -226,6 +226,20 @@ impl Wal {
         self.ended_bytes.load(Ordering::Relaxed)
     }
 
+    /// Bytes of memory that the logs take which are open: what they keep until a flush, and pages
+    /// of mapped files.
+    pub fn memory_usage(&self) -> u64 {
+        let logs = self.open_logs();
+        logs.iter().map(|log| log.memory_usage()).sum()
+    }
+
+    /// The logs that are open: those that may have to be synced, oldest first, and the current one.
+    fn open_logs(&self) -> Vec<Arc<Segment>> {
+        let logs = self.logs.lock();
+        let closed = logs.closed.iter().map(|one| &one.log);
+        closed.chain(&logs.current).cloned().collect()
+    }
+
     /// Creates log `number`, with room for the first records. It gets none before it is
     /// [installed](Wal::install).
     ///
@@ -477,14 +491,7 @@ impl Wal {
     /// Hands the records that are kept in memory to the operating system, oldest log first,
     /// up to the first record that is still being written.
     pub fn flush(&self) -> Result<()> {
-        let (closed, current) = {
-            let logs = self.logs.lock();
-            (logs.closed.clone(), logs.current.clone())
-        };
-        for one in &closed {
-            one.log.flush()?;
-        }
-        current.map_or(Ok(()), |log| log.flush())
+        self.open_logs().iter().try_for_each(|log| log.flush())
     }
 
     /// Makes everything in the logs durable, oldest log first. All records up to the number

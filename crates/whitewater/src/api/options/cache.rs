@@ -57,7 +57,7 @@ impl BlockCacheChoice {
 /// see [`LruCacheOptions::set_high_pri_pool_ratio`].
 #[derive(Debug, Clone)]
 pub struct Cache {
-    pub(super) inner: BlockCache,
+    pub(in crate::api) inner: BlockCache,
 }
 
 impl Cache {

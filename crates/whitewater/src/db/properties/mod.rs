@@ -3,8 +3,9 @@
 //! A property that takes more than the database mutex (opening tables, or dropping objects
 //! of which it holds the last reference) is computed without the mutex.
 //!
-//! `tables` computes the properties of tables.
+//! `tables` computes the properties of tables, `memory` what takes memory.
 
+pub(crate) mod memory;
 mod tables;
 
 use super::Engine;
@@ -35,6 +36,10 @@ impl Engine {
                     return Some(stopped.map_or_else(|e| e.to_string(), |()| String::new()));
                 }
                 "whitewater.memtable" => return self.with_cf(cf, |c| c.mem.kind().print()),
+                "whitewater.memory" => {
+                    let line = |(part, bytes)| format!("{part}: {bytes}\n");
+                    return Some(self.memory_map().into_iter().map(line).collect());
+                }
                 _ => {}
             }
             return self.property_int(cf, name).map(|v| v.to_string());
@@ -162,6 +167,9 @@ impl Engine {
         if name == "whitewater.write-stall" {
             let entries = self.with_cf(cf, CfState::stall_entries)?;
             return Some(entries.into_iter().collect());
+        }
+        if name == "whitewater.memory" {
+            return Some(self.memory_map());
         }
         let (base, level) = split_level(name.strip_prefix("rocksdb.")?);
         let numbers = |entries: Vec<(String, u64)>| {
