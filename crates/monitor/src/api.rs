@@ -30,6 +30,10 @@ pub struct Database {
 pub struct Overview {
     /// The database.
     pub database: Database,
+    /// Whether this instance only reads: it was opened for reading only, or as a secondary, which
+    /// follows another process by its files. Then reads are its own, and there are no stalls, jobs,
+    /// events and times of writes to be seen.
+    pub reads_only: bool,
     /// Whether statistics are on.
     pub statistics: bool,
     /// The time of this answer. Unix time in milliseconds.
@@ -358,6 +362,8 @@ pub struct WritePath {
     pub commit_protocol: String,
     /// What the active memtable of the default column family is.
     pub memtable: String,
+    /// [`Overview::reads_only`].
+    pub reads_only: bool,
     /// Whether the steps are timed
     /// ([`StatsLevel::ExceptTimeForMutex`](whitewater::statistics::StatsLevel) and above). It is
     /// also false while nothing is written.

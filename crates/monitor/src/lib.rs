@@ -60,6 +60,7 @@ mod routes;
 mod sample;
 mod sampler;
 mod server;
+pub mod units;
 mod watched;
 mod write_path;
 

@@ -37,6 +37,7 @@ pub(crate) fn overview(watched: &Watched, age: Duration) -> Overview {
     let int = |name: &str| watched.int("default", name);
     Overview {
         database: watched.entry(),
+        reads_only: watched.reads_only,
         statistics: figures.is_some_and(Sample::has_statistics),
         unix_ms: unix_ms(),
         uptime_seconds: figures.map_or(0.0, |f| f.of_db("db.uptime")),
@@ -45,7 +46,7 @@ pub(crate) fn overview(watched: &Watched, age: Duration) -> Overview {
         totals: figures.map_or_else(Totals::default, totals),
         latencies: latencies(interval, figures, &CALLS),
         stall: stall(watched),
-        error: watched.text("whitewater.background-error"),
+        error: watched.error(),
         background_errors: int("rocksdb.background-errors"),
         jobs: watched.events.jobs(),
         running_flushes: int("rocksdb.num-running-flushes"),

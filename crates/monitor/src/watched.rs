@@ -6,7 +6,7 @@ use crate::sample::{Interval, Sample};
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use whitewater::Observer;
+use whitewater::{ErrorKind, Observer};
 
 /// The number of intervals that are kept.
 const KEPT: usize = 600;
@@ -17,6 +17,8 @@ pub(crate) struct Watched {
     pub label: String,
     pub observer: Observer,
     pub events: Arc<EventLog>,
+    /// Whether this instance only reads, and so has no events.
+    pub reads_only: bool,
     history: Mutex<History>,
     slow: Mutex<Option<(Instant, Vec<Slow>)>>,
 }
@@ -39,16 +41,18 @@ struct History {
 }
 
 impl Watched {
-    /// Begins to watch a database. One that only reads has no events.
+    /// Begins to watch a database.
     pub fn new(id: usize, label: Option<String>, observer: Observer) -> Self {
         let events = Arc::new(EventLog::default());
-        // An error means that there will be no events, which the page shows as such.
-        let _ = observer.add_event_listener(events.clone());
+        let listened = observer.add_event_listener(events.clone());
+        // Another error means that there will be no events, which the page shows as such.
+        let reads_only = listened.is_err_and(|e| e.kind() == ErrorKind::NotSupported);
         let watched = Watched {
             id,
             label: label.unwrap_or_else(|| observer.path().display().to_string()),
             observer,
             events,
+            reads_only,
             history: Mutex::default(),
             slow: Mutex::default(),
         };
@@ -107,6 +111,15 @@ impl Watched {
             label: self.label.clone(),
             open: self.observer.is_open(),
         }
+    }
+
+    /// The error for which writes are refused; empty if they are not, and for an instance that only
+    /// reads, which takes none anyway.
+    pub fn error(&self) -> String {
+        if self.reads_only {
+            return String::new();
+        }
+        self.text("whitewater.background-error")
     }
 
     /// Figures that are no older than `age`.

@@ -80,6 +80,7 @@ pub(crate) fn write_path(watched: &Watched) -> WritePath {
     WritePath {
         database: watched.entry(),
         commit_protocol: watched.text("whitewater.commit-protocol"),
+        reads_only: watched.reads_only,
         memtable: watched.text("whitewater.memtable"),
         timed: steps.iter().any(|step| step.recent.count > 0),
         steps,
@@ -90,6 +91,6 @@ pub(crate) fn write_path(watched: &Watched) -> WritePath {
         log_writes: rate(Ticker::WalWriteCalls),
         log_extends: rate(Ticker::WalExtendCalls),
         stall: stall(watched),
-        error: watched.text("whitewater.background-error"),
+        error: watched.error(),
     }
 }

@@ -2,17 +2,17 @@
 //! newer rendering in place of the last one and lists events as they come.
 //!
 //! * `overview`, `write_path`: the two pages of a database.
-//! * `chart`: charts; `units`: numbers as people read them.
+//! * `chart`: charts.
 
 mod chart;
 mod overview;
-mod units;
 mod write_path;
 
 pub(crate) use overview::overview;
 pub(crate) use write_path::write_path;
 
 use crate::api::{Database, Event, Stall};
+use crate::units;
 use chart::Line;
 use maud::{DOCTYPE, Markup, html};
 
@@ -132,14 +132,20 @@ pub(crate) fn front(databases: &[Database]) -> String {
     page.into_string()
 }
 
-/// The state of writers and, if they are held back, why; and the error that stops writes.
-fn banner(database: &Database, stall: &Stall, error: &str) -> Markup {
+/// The state of writers and, if they are held back, why; and the error that stops writes. An
+/// instance that only reads knows nothing of that.
+fn banner(database: &Database, reads_only: bool, stall: &Stall, error: &str) -> Markup {
     let held = stall.families.iter().filter(|f| !f.reason.is_empty());
     html! {
         @if !database.open {
             p.banner.bad { "The database is closed." }
         } @else if !error.is_empty() {
             p.banner.bad { "Writes are refused: " (error) }
+        } @else if reads_only {
+            p.banner {
+                "This instance only reads the files. Whether writers are held back, reads, times \
+                 and events are known to the process that writes."
+            }
         } @else if stall.condition == "normal" {
             p.banner.good { "Writes are not held back." }
         } @else {

@@ -1,15 +1,15 @@
 //! The page of a database.
 
 use super::chart::chart;
-use super::units::{bytes, clock, count, factor, micros, percent};
 use super::{MOMENTS, banner, bar, limits, line};
 use crate::api::{Cache, Family, Job, Latency, OptionInForce, Overview, Point};
+use crate::units::{bytes, clock, count, factor, micros, percent};
 use maud::{Markup, html};
 
 /// The live part of the page.
 pub(crate) fn overview(o: &Overview, points: &[Point], options: &[OptionInForce]) -> Markup {
     html! {
-        (banner(&o.database, &o.stall, &o.error))
+        (banner(&o.database, o.reads_only, &o.stall, &o.error))
         (facts(o))
         (charts(points, o.statistics))
         @if !o.statistics {

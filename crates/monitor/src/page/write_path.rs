@@ -2,15 +2,15 @@
 
 use super::chart::chart;
 use super::overview::latencies;
-use super::units::{count, factor, micros, nanos};
 use super::{MOMENTS, banner, limits, line};
 use crate::api::{Point, Step, WritePath};
+use crate::units::{count, factor, micros, nanos, percent};
 use maud::{Markup, html};
 
 /// The live part of the page.
 pub(crate) fn write_path(w: &WritePath, points: &[Point]) -> Markup {
     html! {
-        (banner(&w.database, &w.stall, &w.error))
+        (banner(&w.database, w.reads_only, &w.stall, &w.error))
         p.about {
             "A write passes these steps from left to right. The height of a step is how many \
              writers are in it at a moment, on average of the last second. In the blue steps a \
@@ -97,7 +97,7 @@ fn steps(steps: &[Step]) -> Markup {
                     @let share = if all > 0.0 { d.sum as f64 / all } else { 0.0 };
                     tr.waits[step.waits] {
                         td { (step.name) } td { (format!("{:.3}", step.writers)) }
-                        td { (super::units::percent(share)) }
+                        td { (percent(share)) }
                         td { (count(d.count as f64)) } td { (nanos(d.mean)) } td { (nanos(d.p50)) }
                         td { (nanos(d.p99)) } td { (nanos(d.max)) } td { (nanos(step.total.mean)) }
                         td { (nanos(step.total.p99)) } td.text { (step.what) }

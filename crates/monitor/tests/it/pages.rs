@@ -1,10 +1,11 @@
 //! The pages and the stream of events.
 
-use crate::client::{builder, filled, get, options};
+use crate::client::{builder, filled, get, get_json, options};
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpStream;
 use std::time::Duration;
-use whitewater_monitor::api::Event;
+use whitewater::DB;
+use whitewater_monitor::api::{Event, Overview, WritePath};
 
 #[test]
 fn the_page_has_everything_without_assets_from_elsewhere() {
@@ -107,4 +108,28 @@ fn events_are_streamed_as_they_happen() {
     );
     let listed: Vec<Event> = serde_json::from_str(&listed.body).unwrap();
     assert!(listed.contains(&flushed));
+}
+
+#[test]
+fn an_instance_that_only_reads_claims_nothing_of_writers() {
+    let (dir, db) = filled(&options());
+    drop(db);
+    let path = dir.path().join("db");
+    let db = DB::open_for_read_only(&options(), path, false).unwrap();
+    let monitor = builder().add(&db).listen("127.0.0.1:0").unwrap();
+    let overview: Overview = get_json(monitor.address(), "/api/v1/0/overview");
+    let steps: WritePath = get_json(monitor.address(), "/api/v1/0/write-path");
+    assert!(overview.reads_only && steps.reads_only);
+    assert_eq!(
+        (overview.error, steps.error),
+        (String::new(), String::new())
+    );
+    assert_eq!(overview.families[0].levels[0].files, 2);
+    for path in ["/db/0", "/db/0/write-path"] {
+        let page = get(monitor.address(), path).body;
+        assert!(page.contains("This instance only reads"), "{page}");
+        for claim in ["not held back", "refused"] {
+            assert!(!page.contains(claim), "{page}");
+        }
+    }
 }

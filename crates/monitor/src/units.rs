@@ -1,37 +1,37 @@
-//! Numbers as people read them.
+//! Numbers as people read them: as the pages show them, for other clients to show the same.
 
 /// A number with a decimal prefix: `12.3 k`.
-pub(super) fn count(n: f64) -> String {
+pub fn count(n: f64) -> String {
     scaled(n, 1000.0, &["", " k", " M", " G", " T"])
 }
 
 /// Bytes with a binary prefix: `12.3 MiB`.
-pub(super) fn bytes(n: f64) -> String {
+pub fn bytes(n: f64) -> String {
     scaled(n, 1024.0, &[" B", " KiB", " MiB", " GiB", " TiB"])
 }
 
 /// Microseconds as a time: `1.2 ms`.
-pub(super) fn micros(n: f64) -> String {
+pub fn micros(n: f64) -> String {
     nanos(n * 1000.0)
 }
 
 /// Nanoseconds as a time.
-pub(super) fn nanos(n: f64) -> String {
+pub fn nanos(n: f64) -> String {
     scaled(n, 1000.0, &[" ns", " us", " ms", " s"])
 }
 
 /// A share as percent.
-pub(super) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
 /// A factor.
-pub(super) fn factor(n: f64) -> String {
+pub fn factor(n: f64) -> String {
     format!("{n:.2}")
 }
 
 /// Seconds as hours, minutes and seconds.
-pub(super) fn clock(seconds: f64) -> String {
+pub fn clock(seconds: f64) -> String {
     let seconds = seconds as u64;
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
     format!("{hours}:{minutes:02}:{:02}", seconds % 60)
