@@ -183,6 +183,8 @@ pub enum Command {
     Prepared(prepared::Prepared),
     Options(options::Show),
     Serve(serve::Serve),
+    #[cfg(feature = "top")]
+    Top(super::top::Top),
 }
 
 impl Command {
@@ -230,6 +232,8 @@ impl Command {
             Command::Prepared(c) => c.run(session),
             Command::Options(c) => c.run(session),
             Command::Serve(c) => c.run(session),
+            #[cfg(feature = "top")]
+            Command::Top(c) => c.run(session),
         }
     }
 }

@@ -9,7 +9,7 @@
 //! * [`prepared`]: prepared transactions
 //! * [`maintain`]: compaction, repair, checkpoints; [`backups`]
 //! * [`inspect`]: live files, properties, sizes
-//! * [`serve`]: a page about a database
+//! * [`serve`]: a page about a database; `top`: the same in a terminal, with the cargo feature `top`
 //! * [`files`], [`check`], [`checksums`]: the files of a directory, their consistency and what
 //!   the manifest has of their checksums
 //! * [`manifest`], [`wal`], [`sst`], [`idump`], [`options`]: the content of files
@@ -49,6 +49,8 @@ pub mod state;
 #[cfg(test)]
 mod tests;
 pub mod text;
+#[cfg(feature = "top")]
+pub mod top;
 pub mod wal;
 
 use std::ffi::OsString;

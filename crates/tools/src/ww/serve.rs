@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use clap::Args;
 use tempfile::TempDir;
+use whitewater::Error;
 use whitewater_monitor::{Builder, Monitor};
 
 use super::failure::{Failure, Result};
-use super::open::{self, Db};
+use super::open;
 use super::session::{Place, Session};
 use crate::interrupt;
 
@@ -65,7 +66,15 @@ impl Serve {
             builder = builder.allow_host(host);
         }
         let poll = Duration::from_secs_f64(self.poll);
-        let served = Served::start(session, &dir, builder, &self.listen, poll)?;
+        let quiet = session.global.quiet;
+        let tell = move |followed| {
+            if let Err(e) = followed
+                && !quiet
+            {
+                interrupt::note(&format!("ww: warning: {e}\n"));
+            }
+        };
+        let served = Served::start(session, &dir, builder, &self.listen, poll, tell)?;
         session.line(format_args!("http://{}/", served.monitor.address()))?;
         session.out.flush()?;
         interrupt::listen("ww: ending").map_err(|e| Failure::Other(e.to_string()))?;
@@ -87,7 +96,8 @@ pub(super) struct Served {
 }
 
 impl Served {
-    /// Opens the database in `dir` and serves it on `address`.
+    /// Opens the database in `dir` and serves it on `address`. Whether its files could be followed
+    /// is told to `tell`, every `poll`.
     ///
     /// # Errors
     /// The database cannot be opened, or the address cannot be listened on.
@@ -97,6 +107,7 @@ impl Served {
         builder: Builder,
         address: &str,
         poll: Duration,
+        mut tell: impl FnMut(Result<(), Error>) + Send + 'static,
     ) -> Result<Self> {
         let own = tempfile::tempdir().map_err(|e| Failure::Other(e.to_string()))?;
         let db = open::to_follow(session, dir, own.path())?;
@@ -105,10 +116,9 @@ impl Served {
             .listen(address)
             .map_err(|e| Failure::Other(format!("{address}: {e}")))?;
         let (end, ended) = mpsc::channel::<()>();
-        let quiet = session.global.quiet;
         let follow = move || {
             while ended.recv_timeout(poll) == Err(RecvTimeoutError::Timeout) {
-                catch_up(&db, quiet);
+                tell(db.try_catch_up_with_primary());
             }
         };
         let follower = thread::Builder::new()
@@ -121,14 +131,6 @@ impl Served {
             follower: Some(follower),
             _own: own,
         })
-    }
-}
-
-fn catch_up(db: &Db, quiet: bool) {
-    if let Err(e) = db.try_catch_up_with_primary()
-        && !quiet
-    {
-        interrupt::note(&format!("ww: warning: {e}\n"));
     }
 }
 

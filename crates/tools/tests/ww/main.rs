@@ -9,6 +9,8 @@ mod prepared;
 mod serve;
 #[path = "../../../concurrent/tests/common/skip.rs"]
 mod skip;
+#[cfg(feature = "top")]
+mod top;
 mod whole;
 
 use std::io::Write;
