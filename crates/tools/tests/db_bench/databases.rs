@@ -212,3 +212,17 @@ fn an_opening_is_timed() {
         "{text}"
     );
 }
+
+#[test]
+fn a_monitor_is_there_while_the_database_is_open() {
+    let bench = Bench::new();
+    let line = "--num=20 --benchmarks=fillseq,readseq --monitor=";
+    let output = bench.output(&format!("{line}127.0.0.1:0"));
+    let notes = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{notes}");
+    assert!(notes.contains("Monitor:    http://127.0.0.1:"), "{notes}");
+    assert!(!notes.contains("127.0.0.1:0/"), "{notes}");
+    let refusal = bench.refusal(&format!("{line}0.0.0.0:0"));
+    assert!(refusal.contains("--monitor=0.0.0.0:0: "), "{refusal}");
+    assert!(refusal.contains("not a loopback address"), "{refusal}");
+}

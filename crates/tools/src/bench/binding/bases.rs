@@ -84,6 +84,10 @@ macro_rules! common_calls {
         fn property(&self, name: &str) -> Option<String> {
             self.property_value(name).ok().flatten()
         }
+
+        fn watched(&self, flags: &Flags) -> Result<Option<Watch>> {
+            watch(self, flags)
+        }
     };
 }
 
@@ -190,7 +194,7 @@ macro_rules! bases_binding {
             };
 
             use crate::bench::binding::options::$module::{
-                set_transactions, verify, verify_optimistic,
+                Watch, set_transactions, verify, verify_optimistic, watch,
             };
             use crate::bench::engine::{Batch, Failure, Result};
             use crate::bench::families;
@@ -260,6 +264,7 @@ macro_rules! bases_binding {
                 fn family(&self, name: &str) -> Option<Family<'_>>;
                 fn flush(&self, families: &[Family<'_>]) -> Result<()>;
                 fn property(&self, name: &str) -> Option<String>;
+                fn watched(&self, flags: &Flags) -> Result<Option<Watch>>;
                 fn catch_up(&self) -> Result<()>;
                 fn batched_get(
                     &self,

@@ -30,7 +30,7 @@ macro_rules! engine_binding {
             pub use crate::bench::binding::bases::$module::{Base, Locking, Optimistic, Plain};
 
             use crate::bench::binding::bases::$module::{Family, InFamilies};
-            use crate::bench::binding::options::$module::{backups, options, set_write};
+            use crate::bench::binding::options::$module::{Watch, backups, options, set_write};
             use crate::bench::engine::{
                 Bounds, Cursor, Engine, External, Failure, Result, Snapshot,
             };
@@ -46,6 +46,8 @@ macro_rules! engine_binding {
                 reads: ReadOptions,
                 how: Reads,
                 multiread_batched: bool,
+                /// Ends with the database.
+                _watch: Option<Watch>,
             }
 
             /// A value that was read, in the form in which the call returned it.
@@ -143,9 +145,11 @@ macro_rules! engine_binding {
                     };
                     let named = (0..families).map(|index| (families::name(index), options.clone()));
                     let db = D::open(directory, &options, named.collect(), flags)?;
+                    let watch = db.watched(flags)?;
                     Ok(Self {
                         db,
                         options,
+                        _watch: watch,
                         reads: how.options(),
                         how,
                         multiread_batched: flags.multiread_batched,

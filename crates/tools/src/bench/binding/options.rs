@@ -79,7 +79,7 @@ const FIFO: i32 = 2;
 
 /// Defines a module with a function `options` over one of the crates. What only one
 /// engine has is in the module `own`: its `from_file`, its `set`, which is called
-/// last, and its `set_write`.
+/// last, its `set_write`, and its `watch`, which serves what a database does.
 macro_rules! options_binding {
     ($module:ident, $package:ident, $own:path) => {
         #[doc = concat!("Options of the crate `", stringify!($package), "`.")]
@@ -91,7 +91,9 @@ macro_rules! options_binding {
                 WriteBufferManager,
             };
 
-            pub use self::own::{backups, set_transactions, set_write, verify, verify_optimistic};
+            pub use self::own::{
+                Watch, backups, set_transactions, set_write, verify, verify_optimistic, watch,
+            };
             use super::{FIFO, text_of};
             use crate::bench::engine::Result;
             use crate::bench::flags::{CacheKind, Compression, Flags, MergeOperator};

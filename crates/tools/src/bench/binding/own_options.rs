@@ -5,11 +5,32 @@ use std::path::Path;
 use whitewater::backup::BackupEngineOptions;
 use whitewater::{
     Cache, DBWithThreadMode, DEFAULT_COLUMN_FAMILY_NAME, Env, LruCacheOptions, MultiThreaded,
-    OptimisticTransactionDB, Options, TransactionDBOptions, WriteOptions,
+    Observer, OptimisticTransactionDB, Options, TransactionDBOptions, WriteOptions,
 };
+
+use whitewater_monitor::Monitor;
 
 use crate::bench::engine::{Failure, Result};
 use crate::bench::flags::Flags;
+use crate::interrupt;
+
+/// A monitor of a database.
+pub type Watch = Monitor;
+
+/// Serves what a database does on the address of `--monitor`, if there is one.
+///
+/// # Errors
+/// The address cannot be listened on, or other machines could reach it.
+pub fn watch(db: impl Into<Observer>, flags: &Flags) -> Result<Option<Watch>> {
+    let address = flags.monitor.as_str();
+    if address.is_empty() {
+        return Ok(None);
+    }
+    let monitor = Monitor::builder().add(db).listen(address);
+    let monitor = monitor.map_err(|e| Failure(format!("--monitor={address}: {e}")))?;
+    interrupt::note(&format!("Monitor:    http://{}/\n", monitor.address()));
+    Ok(Some(monitor))
+}
 
 /// The options of the default column family in an options file.
 ///

@@ -1,5 +1,6 @@
 //! What is different for RocksDB, given what its crate offers.
 
+use std::convert::Infallible;
 use std::path::Path;
 
 use rocksdb::backup::BackupEngineOptions;
@@ -26,7 +27,19 @@ const LACKING: &[&str] = &[
     "cache_high_pri_pool_ratio",
     "backup_rate_limit",
     "restore_rate_limit",
+    "monitor",
 ];
+
+/// A monitor of a database: there is none of RocksDB's.
+pub type Watch = Infallible;
+
+/// Watches nothing: the flag was refused with the other options.
+///
+/// # Errors
+/// None.
+pub fn watch<D>(_db: &D, _flags: &Flags) -> Result<Option<Watch>> {
+    Ok(None)
+}
 
 fn lacks(name: &str) -> Failure {
     Failure(format!("--{name}: the rocksdb crate cannot set it"))
