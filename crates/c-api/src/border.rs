@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::ptr;
 use whitewater::{Error, ErrorKind};
 
-pub(crate) type Result<T> = std::result::Result<T, Error>;
+pub type Result<T> = std::result::Result<T, Error>;
 
 /// Bytes that C owns; null is the empty string.
 #[derive(Clone, Copy)]

@@ -10,12 +10,12 @@ use whitewater::{
     DBWithThreadMode, ErrorKind, MultiThreaded, OptimisticTransactionDB, Options, TransactionDB,
 };
 
-pub(crate) type Plain = DBWithThreadMode<MultiThreaded>;
-pub(crate) type Optimistic = OptimisticTransactionDB<MultiThreaded>;
-pub(crate) type Pessimistic = TransactionDB<MultiThreaded>;
+pub type Plain = DBWithThreadMode<MultiThreaded>;
+pub type Optimistic = OptimisticTransactionDB<MultiThreaded>;
+pub type Pessimistic = TransactionDB<MultiThreaded>;
 
 /// An open database of either kind.
-pub(crate) enum Db {
+pub enum Db {
     Plain(Plain),
     Optimistic(Optimistic),
     Pessimistic(Pessimistic),
@@ -23,6 +23,7 @@ pub(crate) enum Db {
 
 /// Calls a method that databases of all kinds have. What is written to one with pessimistic
 /// transactions takes no locks.
+#[macro_export]
 macro_rules! on_db {
     ($db:expr, $name:ident => $call:expr) => {
         match &**$db {
@@ -35,10 +36,10 @@ macro_rules! on_db {
         }
     };
 }
-pub(crate) use on_db;
+pub use on_db;
 
 /// What is behind the handles of a database.
-pub(crate) struct Slot {
+pub struct Slot {
     /// Written when the database was opened and when it is closed, read by every call, also of
     /// listeners, for which it is closed until it was opened.
     db: ArcSwapOption<Db>,
@@ -58,7 +59,7 @@ pub(crate) struct Slot {
 /// A database, plain or with transactions. Its memory stays after it was closed, about a hundred
 /// bytes, so that later uses find out.
 pub struct rocksdb_t {
-    pub(crate) slot: Arc<Slot>,
+    pub slot: Arc<Slot>,
 }
 
 pub type rocksdb_transactiondb_t = rocksdb_t;
@@ -69,7 +70,7 @@ pub type rocksdb_optimistictransactiondb_t = rocksdb_t;
 static CLOSED: Mutex<Vec<&'static rocksdb_t>> = Mutex::new(Vec::new());
 
 /// A database that is not closed during a call.
-pub(crate) struct Open(Guard<Option<Arc<Db>>>);
+pub struct Open(Guard<Option<Arc<Db>>>);
 
 impl Deref for Open {
     type Target = Arc<Db>;
@@ -80,7 +81,7 @@ impl Deref for Open {
 }
 
 impl Slot {
-    pub(crate) fn open(&self) -> Result<Open> {
+    pub fn open(&self) -> Result<Open> {
         let db = self.db.load();
         if db.is_none() {
             return Err(error(ErrorKind::Aborted, "the database is closed"));
@@ -89,7 +90,7 @@ impl Slot {
     }
 
     /// Closes the database, unless it is closed. What was made of it keeps it open.
-    pub(crate) fn close(&self) {
+    pub fn close(&self) {
         drop(self.db.swap(None));
     }
 
@@ -101,7 +102,7 @@ impl Slot {
         self.manual_off.fetch_sub(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn check_manual_compaction(&self) -> Result<()> {
+    pub fn check_manual_compaction(&self) -> Result<()> {
         match self.manual_off.load(Ordering::Relaxed) {
             ..=0 => Ok(()),
             _ => Err(error(ErrorKind::Incomplete, "Manual compaction paused")),
@@ -110,14 +111,14 @@ impl Slot {
 }
 
 /// A database that is being opened.
-pub(crate) struct Opening {
-    pub(crate) options: Options,
+pub struct Opening {
+    pub options: Options,
     slot: Arc<Slot>,
 }
 
 impl Opening {
     /// Begins to open a database with these options.
-    pub(crate) fn new(given_options: Option<&rocksdb_options_t>) -> Result<Self> {
+    pub fn new(given_options: Option<&rocksdb_options_t>) -> Result<Self> {
         let built = given(given_options)?;
         let mut options = built.options.clone();
         let in_place = options.get_by_name("inplace_update_support");
@@ -135,7 +136,7 @@ impl Opening {
     }
 
     /// The handle of the database.
-    pub(crate) fn opened(self, db: Db) -> Box<rocksdb_t> {
+    pub fn opened(self, db: Db) -> Box<rocksdb_t> {
         let slot = self.slot;
         slot.db.store(Some(Arc::new(db)));
         Box::new(rocksdb_t { slot })

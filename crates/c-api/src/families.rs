@@ -6,7 +6,7 @@ use std::sync::Arc;
 use whitewater::{AsColumnFamilyRef, ColumnFamilyHandle, DEFAULT_COLUMN_FAMILY_NAME};
 
 /// A column family. It does not keep its database open.
-pub struct rocksdb_column_family_handle_t(pub(crate) ColumnFamilyHandle);
+pub struct rocksdb_column_family_handle_t(pub ColumnFamilyHandle);
 
 /// The column family of a handle.
 pub(crate) fn family(
@@ -16,7 +16,7 @@ pub(crate) fn family(
 }
 
 /// The column family `name` of a database.
-pub(crate) fn named(db: &Arc<Db>, name: &str) -> Result<Box<rocksdb_column_family_handle_t>> {
+pub fn named(db: &Arc<Db>, name: &str) -> Result<Box<rocksdb_column_family_handle_t>> {
     let handle = on_db!(db, db => match db.cf_handle(name) {
         Some(family) => Some(family.inner().clone()),
         None if name == DEFAULT_COLUMN_FAMILY_NAME => Some(db.default_family()),

@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 /// A value that borrows from its owner, both of which are used by one thread at a time where
 /// `rocksdb/c.h` says so. It is dropped before the owner is let go of.
-pub(crate) struct Held<T> {
+///
+/// Other threads may use it if they may use both.
+pub struct Held<T, O: ?Sized = dyn Any> {
     value: T,
-    _owner: Arc<dyn Any>,
+    _owner: Arc<O>,
 }
 
-impl<T> Held<T> {
+impl<T, O: 'static> Held<T, O> {
     /// What `make` returns, which may keep the reference in its result and nowhere else.
-    pub(crate) fn try_new<O: Any, E>(
+    pub fn try_of<E>(
         owner: &Arc<O>,
         make: impl FnOnce(&'static O) -> Result<T, E>,
     ) -> Result<Self, E> {
@@ -21,6 +23,17 @@ impl<T> Held<T> {
         let lasting: &'static O = unsafe { &*Arc::as_ptr(owner) };
         let value = make(lasting)?;
         let _owner = owner.clone();
+        Ok(Held { value, _owner })
+    }
+}
+
+impl<T> Held<T> {
+    /// The same, without the owner's type.
+    pub(crate) fn try_new<O: Any, E>(
+        owner: &Arc<O>,
+        make: impl FnOnce(&'static O) -> Result<T, E>,
+    ) -> Result<Self, E> {
+        let Held { value, _owner } = Held::try_of(owner, make)?;
         Ok(Held { value, _owner })
     }
 
@@ -38,12 +51,14 @@ impl<T> Held<T> {
             _owner: self._owner,
         }
     }
+}
 
-    pub(crate) fn get(&self) -> &T {
+impl<T, O: ?Sized> Held<T, O> {
+    pub fn get(&self) -> &T {
         &self.value
     }
 
-    pub(crate) fn get_mut(&mut self) -> &mut T {
+    pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }
 }

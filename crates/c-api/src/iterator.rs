@@ -5,7 +5,7 @@ use crate::held::Held;
 use whitewater::{DBAccess, DBRawIteratorWithThreadMode, WriteBatchWithIndex};
 
 /// An iterator over a database or a transaction of any kind.
-pub(crate) trait Cursor {
+pub trait Cursor {
     fn valid(&self) -> bool;
     fn status(&self) -> Result<()>;
     fn refresh(&mut self) -> Result<()>;

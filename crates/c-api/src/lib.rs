@@ -35,7 +35,7 @@ mod callbacks;
 pub mod db;
 mod exports;
 pub mod families;
-mod held;
+pub mod held;
 pub mod iterator;
 pub mod listeners;
 pub mod options;

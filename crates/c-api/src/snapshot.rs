@@ -12,7 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use whitewater::{DBAccess, ReadOptions, SnapshotHandle, SnapshotWithThreadMode};
 
 /// A snapshot of a database of any kind.
-pub(crate) trait Moment {
+pub trait Moment {
     /// Has reads see the snapshot.
     fn apply(&self, options: &mut ReadOptions);
     fn sequence_number(&self) -> u64;

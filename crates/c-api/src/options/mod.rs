@@ -15,7 +15,7 @@ mod presets;
 mod statistics;
 mod table;
 mod tables;
-pub(crate) mod values;
+pub mod values;
 
 pub use compaction::{rocksdb_fifo_compaction_options_t, rocksdb_universal_compaction_options_t};
 pub use database::{
@@ -41,7 +41,7 @@ use whitewater::Options;
 /// Options of a database and of a column family.
 #[derive(Clone, Default)]
 pub struct rocksdb_options_t {
-    pub(crate) options: Options,
+    pub options: Options,
     /// What was set by name, for the getters: the engine has no place for what it refuses.
     given: BTreeMap<&'static str, String>,
     /// Each database has its own of each, made when it is opened.
@@ -49,7 +49,7 @@ pub struct rocksdb_options_t {
 }
 
 impl rocksdb_options_t {
-    pub(crate) fn new(options: Options) -> Self {
+    pub fn new(options: Options) -> Self {
         rocksdb_options_t {
             options,
             given: BTreeMap::new(),
@@ -66,12 +66,12 @@ impl rocksdb_options_t {
     }
 
     /// Sets an option by RocksDB's name; one with a dot is a part of another.
-    fn set(&mut self, name: &'static str, text: String) {
+    pub fn set(&mut self, name: &'static str, text: String) {
         self.options.set_by_name(name, &text);
         self.given.insert(name, text);
     }
 
-    fn get(&self, name: &str) -> Option<String> {
+    pub fn get(&self, name: &str) -> Option<String> {
         if let Some(text) = self.given.get(name) {
             return Some(text.clone());
         }
@@ -92,7 +92,7 @@ impl rocksdb_options_t {
     }
 
     /// Changes several options at once.
-    fn change(&mut self, change: impl FnOnce(&mut Options)) {
+    pub fn change(&mut self, change: impl FnOnce(&mut Options)) {
         self.given.clear();
         change(&mut self.options);
     }

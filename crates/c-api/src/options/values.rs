@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// How the number that C passes is written.
 #[derive(Clone, Copy)]
-pub(crate) enum Form {
+pub enum Form {
     Plain,
     /// `true` unless it is 0.
     Flag,
@@ -12,7 +12,7 @@ pub(crate) enum Form {
     Enum(&'static [(i64, &'static str)]),
 }
 
-pub(crate) const COMPRESSION: &[(i64, &str)] = &[
+pub const COMPRESSION: &[(i64, &str)] = &[
     (0, "kNoCompression"),
     (1, "kSnappyCompression"),
     (2, "kZlibCompression"),
@@ -23,26 +23,26 @@ pub(crate) const COMPRESSION: &[(i64, &str)] = &[
     (7, "kZSTD"),
     (0xff, "kDisableCompressionOption"),
 ];
-pub(crate) const COMPACTION_STYLE: &[(i64, &str)] = &[
+pub const COMPACTION_STYLE: &[(i64, &str)] = &[
     (0, "kCompactionStyleLevel"),
     (1, "kCompactionStyleUniversal"),
     (2, "kCompactionStyleFIFO"),
     (3, "kCompactionStyleNone"),
 ];
-pub(crate) const COMPACTION_PRI: &[(i64, &str)] = &[
+pub const COMPACTION_PRI: &[(i64, &str)] = &[
     (0, "kByCompensatedSize"),
     (1, "kOldestLargestSeqFirst"),
     (2, "kOldestSmallestSeqFirst"),
     (3, "kMinOverlappingRatio"),
     (4, "kRoundRobin"),
 ];
-pub(crate) const RECOVERY_MODE: &[(i64, &str)] = &[
+pub const RECOVERY_MODE: &[(i64, &str)] = &[
     (0, "kTolerateCorruptedTailRecords"),
     (1, "kAbsoluteConsistency"),
     (2, "kPointInTimeRecovery"),
     (3, "kSkipAnyCorruptedRecords"),
 ];
-pub(crate) const LOG_LEVEL: &[(i64, &str)] = &[
+pub const LOG_LEVEL: &[(i64, &str)] = &[
     (0, "DEBUG_LEVEL"),
     (1, "INFO_LEVEL"),
     (2, "WARN_LEVEL"),
@@ -50,8 +50,8 @@ pub(crate) const LOG_LEVEL: &[(i64, &str)] = &[
     (4, "FATAL_LEVEL"),
     (5, "HEADER_LEVEL"),
 ];
-pub(crate) const PREPOPULATE: &[(i64, &str)] = &[(0, "kDisable"), (1, "kFlushOnly")];
-pub(crate) const ACCESS_HINT: &[(i64, &str)] = &[
+pub const PREPOPULATE: &[(i64, &str)] = &[(0, "kDisable"), (1, "kFlushOnly")];
+pub const ACCESS_HINT: &[(i64, &str)] = &[
     (0, "NONE"),
     (1, "NORMAL"),
     (2, "SEQUENTIAL"),
@@ -59,7 +59,7 @@ pub(crate) const ACCESS_HINT: &[(i64, &str)] = &[
 ];
 
 /// A number of C.
-pub(crate) trait Number: Copy {
+pub trait Number: Copy {
     fn text(self) -> String;
     fn parse(text: &str) -> Option<Self>;
     fn to_int(self) -> i64;
@@ -116,7 +116,7 @@ impl Number for f64 {
 }
 
 impl Form {
-    pub(crate) fn print(self, value: impl Number) -> String {
+    pub fn print(self, value: impl Number) -> String {
         match self {
             Form::Plain => value.text(),
             Form::Flag => (value.to_int() != 0).to_string(),
@@ -127,7 +127,7 @@ impl Form {
         }
     }
 
-    pub(crate) fn read<N: Number>(self, text: &str) -> Option<N> {
+    pub fn read<N: Number>(self, text: &str) -> Option<N> {
         match self {
             Form::Plain => N::parse(text),
             Form::Flag => Some(N::of_int(i64::from(text == "true"))),

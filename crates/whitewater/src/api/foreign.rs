@@ -54,6 +54,16 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         ColumnFamilyHandle::new(engine, engine.default_cf().clone())
     }
 
+    /// Handles of all column families.
+    #[doc(hidden)]
+    pub fn families(&self) -> Vec<ColumnFamilyHandle> {
+        let engine = self.engine();
+        let families = engine.column_families().into_iter();
+        families
+            .map(|data| ColumnFamilyHandle::new(engine, data))
+            .collect()
+    }
+
     /// Writes a batch that the caller keeps.
     ///
     /// # Errors

@@ -186,6 +186,12 @@ impl Options {
         self.accept(option);
     }
 
+    /// Collects into the statistics of `other` from now on, or into none.
+    #[doc(hidden)]
+    pub fn share_statistics(&mut self, other: Option<&Options>) {
+        self.db.statistics = other.and_then(|other| other.db.statistics.clone());
+    }
+
     /// Options by name, in RocksDB's text form.
     pub(super) fn texts(&self) -> impl Iterator<Item = (&'static str, String)> {
         self.db.to_text().into_iter().chain(self.cf.to_text())
