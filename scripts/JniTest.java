@@ -177,6 +177,13 @@ public class JniTest {
       equal(Status.Code.NotSupported, refused.getStatus().getCode());
       equal(true, refused.getMessage().contains("read_amp_bytes_per_bit"));
     }
+    try (var limiter = new RateLimiter(1 << 20); var unbuilt = new CompressionOptions();
+        var options = new Options().setCreateIfMissing(true).setRateLimiter(limiter)) {
+      RocksDB.open(options, path).close();
+      options.setCompressionOptions(unbuilt);
+      var refused = fails(() -> RocksDB.open(options, path));
+      equal("Not implemented: Options.setCompressionOptions", refused.getMessage());
+    }
   }
 
   static void errors(String path) throws Exception {

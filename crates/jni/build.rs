@@ -51,6 +51,22 @@ const ENUMS: &[(&str, &str)] = &[
     ("wal_recovery_mode", "values::RECOVERY_MODE"),
 ];
 
+/// Setters of options that are objects which are not built.
+const UNBUILT: &[&str] = &[
+    "setBottommostCompressionOptions",
+    "setCompactionFilterFactoryHandle",
+    "setCompactionFilterHandle",
+    "setCompactionOptionsFIFO",
+    "setCompactionOptionsUniversal",
+    "setCompactionThreadLimiter",
+    "setComparatorHandle",
+    "setCompressionOptions",
+    "setLogger",
+    "setSstFileManager",
+    "setSstPartitionerFactory",
+    "setWalFilter",
+];
+
 /// What the methods are that set or get no option of the name.
 const NO_OPTIONS: &[&str] = &[
     "cfPathsLen",
@@ -133,6 +149,9 @@ fn of_option(class: &str, method: &str, args: &[&str], result: &str) -> Option<S
         return None;
     }
     let is_value = |ty: &str| ["bool", "i8", "i32", "i64", "f64"].contains(&ty);
+    if UNBUILT.contains(&method) {
+        return Some(format!("crate::options::refuse(a0, {method:?})"));
+    }
     match (method.strip_prefix("set"), args, result) {
         (Some(name), ["i64", ty], "()") if is_value(ty) => {
             let mut name = name.to_owned();
@@ -199,11 +218,12 @@ fn main() {
             }
             let (arguments, result) = types(descriptor);
             let body = of_option(class, method, &arguments, result);
-            let unused = if body.is_some() { "" } else { "_" };
-            let list = arguments.iter().enumerate();
-            let list: String = list
-                .map(|(at, ty)| format!(", {unused}a{at}: {ty}"))
-                .collect();
+            let list = arguments.iter().enumerate().map(|(at, ty)| {
+                let name = format!("a{at}");
+                let used = body.as_ref().is_some_and(|body| body.contains(&name));
+                format!(", {}{name}: {ty}", if used { "" } else { "_" })
+            });
+            let list: String = list.collect();
             let body = body.unwrap_or_else(|| {
                 let whole = format!("{class}.{method}");
                 format!("Err(crate::border::not_implemented({whole:?}))")

@@ -1,6 +1,6 @@
 //! Flushes, compactions and what else can be asked of an open database.
 
-use crate::border::{bytes_given, invalid, longs, natives, text, texts};
+use crate::border::{bytes_given, invalid, longs, natives, not_implemented, text, texts};
 use crate::databases::{database, family};
 use crate::handles::{find, give_back, make_of};
 use crate::per_call::{Compactions, Flushes};
@@ -76,7 +76,14 @@ natives! {
         let db = database(db)?;
         Ok(on_db!(db, db => db.disable_file_deletions())?)
     }
-    fn Java_org_rocksdb_RocksDB_enableFileDeletions<'l>(_env, db: i64) -> () {
+    fn Java_org_rocksdb_RocksDB_enableFileDeletions__J<'l>(_env, db: i64) -> () {
+        let db = database(db)?;
+        Ok(on_db!(db, db => db.enable_file_deletions())?)
+    }
+    fn Java_org_rocksdb_RocksDB_enableFileDeletions__JZ<'l>(_env, db: i64, all: bool) -> () {
+        if all {
+            return Err(not_implemented("RocksDB.enableFileDeletions with force"));
+        }
         let db = database(db)?;
         Ok(on_db!(db, db => db.enable_file_deletions())?)
     }
@@ -98,7 +105,7 @@ natives! {
         let path = text(env, &path)?;
         Ok(find::<Checkpoints>(checkpoint)?.0.get().create_checkpoint(path)?)
     }
-    fn Java_org_rocksdb_Checkpoint_disposeInternalJni<'l>(_env, checkpoint: i64) -> () {
+    fn Java_org_rocksdb_Checkpoint_disposeInternalJni Java_org_rocksdb_Checkpoint_disposeInternal<'l>(_env, checkpoint: i64) -> () {
         give_back(checkpoint);
         Ok(())
     }

@@ -1,10 +1,12 @@
 //! Whitewater behind RocksDB's Java classes, those of Maven's `org.rocksdb:rocksdbjni` from 9.7 to
-//! 10.1: a JVM that finds this library under `java.library.path` runs on this engine.
+//! 10.1 and of `com.ververica:frocksdbjni` 8.10: a JVM that finds this library under
+//! `java.library.path` runs on this engine.
 //!
 //! * [`border`]: how natives are declared, and errors and panics thrown.
 //! * [`handles`]: what the numbers stand for that Java keeps.
 //! * [`databases`], [`reads`], [`writes`], [`inspect`], [`control`], [`iterators`], [`batches`].
-//! * [`options`], [`table_options`], [`per_call`], [`statistics`].
+//! * [`options`], [`table_options`], [`per_call`], [`statistics`]; [`unbuilt`]: objects whose
+//!   options are refused.
 //!
 //! `build.rs` makes all other natives out of `natives.tsv`, which `scripts/jni-natives` writes:
 //! options that are one value, and for the rest one that throws `Not implemented` by its name.
@@ -30,6 +32,7 @@ mod per_call;
 mod reads;
 mod statistics;
 mod table_options;
+mod unbuilt;
 mod writes;
 
 /// What `build.rs` has made.

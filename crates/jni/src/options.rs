@@ -7,7 +7,10 @@ use crate::statistics::Statistics;
 use crate::table_options::{Cache, Table, WriteBuffers};
 use jni::objects::{JByteArray, JIntArray, JString};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use whitewater::{Env, Error, MemtableFactory, MergeOperands, Options, SliceTransform};
+use whitewater::{
+    BlockBasedIndexType, BlockBasedOptions, Env, Error, MemtableFactory, MergeOperands, Options,
+    SliceTransform, WriteBufferManager,
+};
 use whitewater_c_api::options::rocksdb_options_t;
 use whitewater_c_api::options::values::{Form, Number};
 
@@ -77,6 +80,14 @@ pub(crate) fn get<N: Number>(handle: i64, name: &'static str, form: Form) -> Res
     value.ok_or_else(|| not_implemented(&format!("the option {name}")))
 }
 
+/// Has open refuse what the setter `method` of Java is for.
+pub(crate) fn refuse(handle: i64, method: &'static str) -> Result<()> {
+    change(handle, |options| {
+        let error = Error::not_supported(format_args!("Not implemented: Options.{method}"));
+        options.refuse_by_name(method, error);
+    })
+}
+
 /// A text of Java as an option.
 fn set_text(handle: i64, name: &'static str, value: String) -> Result<()> {
     find::<Shared>(handle)?.lock().options.set(name, value);
@@ -101,8 +112,8 @@ natives! {
     ) -> i64 {
         make(find::<Shared>(options)?.copied())
     }
-    fn Java_org_rocksdb_Options_disposeInternalJni Java_org_rocksdb_DBOptions_disposeInternalJni
-        Java_org_rocksdb_ColumnFamilyOptions_disposeInternalJni<'l>(_env, options: i64) -> ()
+    fn Java_org_rocksdb_Options_disposeInternalJni Java_org_rocksdb_Options_disposeInternal Java_org_rocksdb_DBOptions_disposeInternalJni Java_org_rocksdb_DBOptions_disposeInternal
+        Java_org_rocksdb_ColumnFamilyOptions_disposeInternalJni Java_org_rocksdb_ColumnFamilyOptions_disposeInternal<'l>(_env, options: i64) -> ()
     {
         give_back(options);
         Ok(())
@@ -112,6 +123,55 @@ natives! {
         _env, options: i64, threads: i32,
     ) -> () {
         change(options, |options| options.increase_parallelism(threads))
+    }
+    fn Java_org_rocksdb_DBOptions_optimizeForSmallDb<'l>(_env, options: i64) -> () {
+        change(options, |options| small_database(options, None))
+    }
+    fn Java_org_rocksdb_ColumnFamilyOptions_optimizeForSmallDb__J<'l>(_env, options: i64) -> () {
+        change(options, |options| small_family(options, None))
+    }
+    fn Java_org_rocksdb_ColumnFamilyOptions_optimizeForSmallDb__JJ<'l>(
+        _env, options: i64, cache: i64,
+    ) -> () {
+        let cache = find::<Cache>(cache)?;
+        change(options, |options| small_family(options, Some(&cache.0)))
+    }
+    fn Java_org_rocksdb_Options_optimizeForSmallDb__J<'l>(_env, options: i64) -> () {
+        change(options, |options| {
+            small_database(options, None);
+            small_family(options, None);
+        })
+    }
+    fn Java_org_rocksdb_Options_optimizeForSmallDb__JJ<'l>(_env, options: i64, cache: i64) -> () {
+        let cache = find::<Cache>(cache)?;
+        change(options, |options| {
+            small_database(options, Some(&cache.0));
+            small_family(options, Some(&cache.0));
+        })
+    }
+    fn Java_org_rocksdb_Options_setRateLimiter Java_org_rocksdb_DBOptions_setRateLimiter<'l>(
+        _env, options: i64, limiter: i64,
+    ) -> () {
+        let Limiter { rate, period_us, fairness, mode, auto_tuned } = *find::<Limiter>(limiter)?;
+        change(options, |options| match (mode, auto_tuned) {
+            (WRITES_ONLY, false) => options.set_ratelimiter(rate, period_us, fairness),
+            (WRITES_ONLY, true) => options.set_auto_tuned_ratelimiter(rate, period_us, fairness),
+            _ => {
+                let text = "option rate_limiter: a mode other than WRITES_ONLY";
+                options.refuse_by_name("rate_limiter", Error::not_supported(text));
+            }
+        })
+    }
+    fn Java_org_rocksdb_RateLimiter_newRateLimiterHandle<'l>(
+        _env, rate: i64, period_us: i64, fairness: i32, mode: i8, auto_tuned: bool,
+    ) -> i64 {
+        make(Limiter { rate, period_us, fairness, mode, auto_tuned })
+    }
+    fn Java_org_rocksdb_RateLimiter_disposeInternal
+        Java_org_rocksdb_RateLimiter_disposeInternalJni<'l>(_env, limiter: i64) -> ()
+    {
+        give_back(limiter);
+        Ok(())
     }
     fn Java_org_rocksdb_Options_prepareForBulkLoad<'l>(_env, options: i64) -> () {
         change(options, Options::prepare_for_bulk_load)
@@ -189,6 +249,50 @@ natives! {
     }
 }
 
+/// A rate limiter. What it does is the database's.
+struct Limiter {
+    rate: i64,
+    period_us: i64,
+    fairness: i32,
+    mode: i8,
+    auto_tuned: bool,
+}
+
+/// The one mode of rate limiters that is built.
+const WRITES_ONLY: i8 = 1;
+
+/// RocksDB's preset for databases of less than 1 GB. Memtables are charged to the cache.
+fn small_database(options: &mut Options, cache: Option<&whitewater::Cache>) {
+    options.set_by_name("max_file_opening_threads", "1");
+    options.set_by_name("max_open_files", "5000");
+    if let Some(cache) = cache {
+        let cache = cache.clone();
+        let manager = WriteBufferManager::new_write_buffer_manager_with_cache(0, false, cache);
+        options.set_write_buffer_manager(&manager);
+    }
+}
+
+/// The same preset for their column families. Without a cache it makes one of 8 MiB.
+fn small_family(options: &mut Options, cache: Option<&whitewater::Cache>) {
+    for (name, value) in [
+        ("write_buffer_size", "2097152"),
+        ("target_file_size_base", "2097152"),
+        ("max_bytes_for_level_base", "10485760"),
+        ("soft_pending_compaction_bytes_limit", "268435456"),
+        ("hard_pending_compaction_bytes_limit", "1073741824"),
+    ] {
+        options.set_by_name(name, value);
+    }
+    let own = cache
+        .cloned()
+        .unwrap_or_else(|| whitewater::Cache::new_lru_cache(8 << 20));
+    let mut table = BlockBasedOptions::default();
+    table.set_block_cache(&own);
+    table.set_cache_index_and_filter_blocks(true);
+    table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
+    options.set_block_based_table_factory(&table);
+}
+
 /// What merge operators of RocksDB do that Java can name.
 fn operator(options: &mut Options, name: &str, separator: Vec<u8>) -> Result<()> {
     match name {
@@ -246,8 +350,8 @@ natives! {
     fn Java_org_rocksdb_UInt64AddOperator_newSharedUInt64AddOperator<'l>(_env) -> i64 {
         make(Operator("uint64add", Vec::new()))
     }
-    fn Java_org_rocksdb_StringAppendOperator_disposeInternalJni
-        Java_org_rocksdb_UInt64AddOperator_disposeInternalJni<'l>(_env, operator: i64) -> ()
+    fn Java_org_rocksdb_StringAppendOperator_disposeInternalJni Java_org_rocksdb_StringAppendOperator_disposeInternal
+        Java_org_rocksdb_UInt64AddOperator_disposeInternalJni Java_org_rocksdb_UInt64AddOperator_disposeInternal<'l>(_env, operator: i64) -> ()
     {
         give_back(operator);
         Ok(())

@@ -310,10 +310,10 @@ natives! {
     fn Java_org_rocksdb_CompactRangeOptions_canceled<'l>(_env, _options: i64) -> bool {
         Ok(false)
     }
-    fn Java_org_rocksdb_ReadOptions_disposeInternalJni
-        Java_org_rocksdb_WriteOptions_disposeInternalJni
-        Java_org_rocksdb_FlushOptions_disposeInternalJni
-        Java_org_rocksdb_CompactRangeOptions_disposeInternalJni<'l>(_env, options: i64) -> ()
+    fn Java_org_rocksdb_ReadOptions_disposeInternalJni Java_org_rocksdb_ReadOptions_disposeInternal
+        Java_org_rocksdb_WriteOptions_disposeInternalJni Java_org_rocksdb_WriteOptions_disposeInternal
+        Java_org_rocksdb_FlushOptions_disposeInternalJni Java_org_rocksdb_FlushOptions_disposeInternal
+        Java_org_rocksdb_CompactRangeOptions_disposeInternalJni Java_org_rocksdb_CompactRangeOptions_disposeInternal<'l>(_env, options: i64) -> ()
     {
         give_back(options);
         Ok(())
@@ -355,7 +355,7 @@ natives! {
     fn Java_org_rocksdb_AbstractSlice_startsWith0<'l>(_env, slice: i64, prefix: i64) -> bool {
         Ok(find::<Vec<u8>>(slice)?.starts_with(&find::<Vec<u8>>(prefix)?))
     }
-    fn Java_org_rocksdb_AbstractSlice_disposeInternalJni<'l>(_env, slice: i64) -> () {
+    fn Java_org_rocksdb_AbstractSlice_disposeInternalJni Java_org_rocksdb_AbstractSlice_disposeInternal<'l>(_env, slice: i64) -> () {
         give_back(slice);
         Ok(())
     }

@@ -1,9 +1,11 @@
-//! Statistics. Tickers and histograms have numbers of Java's own, in `statistics.tsv`.
+//! Statistics.
 
-use crate::border::{Result, bytes, natives, not_implemented};
+use crate::border::{Result, bytes, natives, not_implemented, text};
 use crate::handles::{find, give_back, make};
 use jni::objects::{JByteArray, JObject, JString, JValue};
-use jni::{jni_sig, jni_str};
+use jni::signature::MethodSignature;
+use jni::strings::JNIStr;
+use jni::{Env, jni_sig, jni_str};
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::sync::{LazyLock, Mutex, PoisonError};
@@ -15,50 +17,62 @@ pub(crate) struct Statistics {
     /// They hold the statistics.
     pub(crate) options: Options,
     /// What tickers had counted when Java reset them.
-    reset: Mutex<HashMap<u8, u64>>,
+    reset: Mutex<HashMap<i8, u64>>,
     level: Mutex<i8>,
 }
 
-/// The constants of an enum, by Java's numbers of them.
+/// The constants of an enum that Java has asked for, by its numbers of them. They differ from one
+/// version of its classes to the next, so that its own class says which one is meant.
 struct Constants<T> {
-    known: HashMap<u8, T>,
-    names: HashMap<u8, &'static str>,
+    known: Mutex<HashMap<i8, T>>,
+    class: &'static JNIStr,
+    find: &'static JNIStr,
+    find_type: MethodSignature<'static, 'static>,
 }
 
-static TICKERS: LazyLock<Constants<Ticker>> =
-    LazyLock::new(|| Constants::new("ticker", Ticker::iter()));
-static HISTOGRAMS: LazyLock<Constants<Histogram>> =
-    LazyLock::new(|| Constants::new("histogram", Histogram::iter()));
+static TICKERS: LazyLock<Constants<Ticker>> = LazyLock::new(|| Constants {
+    known: Mutex::default(),
+    class: jni_str!("org/rocksdb/TickerType"),
+    find: jni_str!("getTickerType"),
+    find_type: jni_sig!("(B)Lorg/rocksdb/TickerType;"),
+});
+static HISTOGRAMS: LazyLock<Constants<Histogram>> = LazyLock::new(|| Constants {
+    known: Mutex::default(),
+    class: jni_str!("org/rocksdb/HistogramType"),
+    find: jni_str!("getHistogramType"),
+    find_type: jni_sig!("(B)Lorg/rocksdb/HistogramType;"),
+});
 
-impl<T: Debug + Copy + 'static> Constants<T> {
-    fn new(kind: &str, own: std::slice::Iter<'static, T>) -> Self {
-        // `BLOCK_CACHE_MISS` there is `BlockCacheMiss` here.
-        let by_name: HashMap<_, _> = own
-            .map(|constant| (format!("{constant:?}").to_lowercase(), *constant))
-            .collect();
-        let rows = include_str!("../statistics.tsv").lines();
-        let rows =
-            rows.filter_map(|row| row.strip_prefix(kind)?.strip_prefix('\t')?.split_once('\t'));
-        let (mut known, mut names) = (HashMap::new(), HashMap::new());
-        for (number, name) in rows {
-            let number = number.parse::<i16>().expect("the list has numbers") as u8;
-            names.insert(number, name);
-            let constant = by_name.get(&name.replace('_', "").to_lowercase());
-            known.extend(constant.map(|constant| (number, *constant)));
-        }
-        Constants { known, names }
-    }
+/// The constant that Java calls `name`: `BLOCK_CACHE_MISS` there is `BlockCacheMiss` here.
+fn named<T: Debug + Copy>(all: &[T], name: &str) -> Option<T> {
+    let name = name.replace('_', "");
+    let mut all = all.iter();
+    all.find(|own| format!("{own:?}").eq_ignore_ascii_case(&name))
+        .copied()
+}
 
+impl<T: Debug + Copy> Constants<T> {
     /// The constant of a number.
-    fn find(&self, number: i8) -> Result<T> {
-        let number = number as u8;
-        let name = self
-            .names
-            .get(&number)
-            .copied()
-            .unwrap_or("an unknown number");
-        let constant = self.known.get(&number);
-        constant.copied().ok_or_else(|| not_implemented(name))
+    fn find(&self, env: &mut Env<'_>, number: i8, all: &[T]) -> Result<T> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(constant) = known.get(&number) {
+            return Ok(*constant);
+        }
+        let arguments = [JValue::Byte(number)];
+        let constant = env
+            .call_static_method(self.class, self.find, &self.find_type, &arguments)?
+            .l()?;
+        let name = env.call_method(
+            &constant,
+            jni_str!("name"),
+            jni_sig!("()Ljava/lang/String;"),
+            &[],
+        )?;
+        let name = env.cast_local::<JString>(name.l()?)?;
+        let name = text(env, &name)?;
+        let constant = named(all, &name).ok_or_else(|| not_implemented(&name))?;
+        known.insert(number, constant);
+        Ok(constant)
     }
 }
 
@@ -74,12 +88,12 @@ impl Statistics {
     }
 
     /// What a ticker has counted since Java has reset it; resets it now if `reset`.
-    fn count(&self, number: i8, reset: bool) -> Result<i64> {
-        let ticker = TICKERS.find(number)?;
+    fn count(&self, env: &mut Env<'_>, number: i8, reset: bool) -> Result<i64> {
+        let ticker = TICKERS.find(env, number, Ticker::iter().as_slice())?;
         let mut before = self.reset.lock().unwrap_or_else(PoisonError::into_inner);
         let (now, before) = (
             self.options.get_ticker_count(ticker),
-            before.entry(number as u8).or_default(),
+            before.entry(number).or_default(),
         );
         let since = now.saturating_sub(*before);
         if reset {
@@ -101,7 +115,7 @@ natives! {
         }
         make(Statistics::new())
     }
-    fn Java_org_rocksdb_Statistics_disposeInternalJni<'l>(_env, statistics: i64) -> () {
+    fn Java_org_rocksdb_Statistics_disposeInternalJni Java_org_rocksdb_Statistics_disposeInternal<'l>(_env, statistics: i64) -> () {
         give_back(statistics);
         Ok(())
     }
@@ -118,18 +132,18 @@ natives! {
         *found.level.lock().unwrap_or_else(PoisonError::into_inner) = level;
         Ok(())
     }
-    fn Java_org_rocksdb_Statistics_getTickerCount<'l>(_env, statistics: i64, ticker: i8) -> i64 {
-        find::<Statistics>(statistics)?.count(ticker, false)
+    fn Java_org_rocksdb_Statistics_getTickerCount<'l>(env, statistics: i64, ticker: i8) -> i64 {
+        find::<Statistics>(statistics)?.count(env, ticker, false)
     }
     fn Java_org_rocksdb_Statistics_getAndResetTickerCount<'l>(
-        _env, statistics: i64, ticker: i8,
+        env, statistics: i64, ticker: i8,
     ) -> i64 {
-        find::<Statistics>(statistics)?.count(ticker, true)
+        find::<Statistics>(statistics)?.count(env, ticker, true)
     }
     fn Java_org_rocksdb_Statistics_getHistogramData<'l>(
         env, statistics: i64, histogram: i8,
     ) -> JObject<'l> {
-        let histogram = HISTOGRAMS.find(histogram)?;
+        let histogram = HISTOGRAMS.find(env, histogram, Histogram::iter().as_slice())?;
         let data = find::<Statistics>(statistics)?.options.get_histogram_data(histogram);
         let figures = [data.median(), data.p95(), data.p99(), data.average(), data.std_dev(), data.max()];
         let mut all: Vec<JValue<'_>> = figures.into_iter().map(JValue::Double).collect();
@@ -151,15 +165,12 @@ natives! {
 mod tests {
     use super::*;
 
-    /// What Kafka Streams asks for.
     #[test]
-    fn numbers_of_java_are_those_of_rocksdb() {
-        assert_eq!(
-            TICKERS.find(0).expect("it is known"),
-            Ticker::BlockCacheMiss
-        );
-        assert!(TICKERS.known.len() > 150, "{}", TICKERS.known.len());
-        assert!(HISTOGRAMS.known.len() > 50, "{}", HISTOGRAMS.known.len());
-        assert!(HISTOGRAMS.find(-1).is_err(), "there is none of this number");
+    fn constants_of_java_are_found_by_name() {
+        let ticker = |name| named(Ticker::iter().as_slice(), name);
+        assert_eq!(ticker("BLOCK_CACHE_MISS"), Some(Ticker::BlockCacheMiss));
+        assert_eq!(ticker("NO_SUCH_TICKER"), None);
+        let histogram = named(Histogram::iter().as_slice(), "DB_GET");
+        assert_eq!(histogram, Some(Histogram::DbGet));
     }
 }

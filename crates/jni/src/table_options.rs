@@ -4,7 +4,7 @@ use crate::border::{natives, not_implemented};
 use crate::handles::{find, find_given, give_back, make};
 use whitewater::{
     BlockBasedIndexType, BlockBasedOptions, ChecksumType, DataBlockIndexType, Error,
-    LruCacheOptions, Options, WriteBufferManager,
+    KeyEncodingType, LruCacheOptions, Options, PlainTableFactoryOptions, WriteBufferManager,
 };
 
 pub(crate) struct Cache(pub(crate) whitewater::Cache);
@@ -14,18 +14,30 @@ pub(crate) struct WriteBuffers(pub(crate) WriteBufferManager);
 /// A Bloom filter of so many bits a key.
 struct Bloom(f64);
 
-/// Options of block-based tables.
-pub(crate) struct Table {
-    options: BlockBasedOptions,
-    /// What `open` refuses.
-    refused: Vec<&'static str>,
+/// Options of tables.
+pub(crate) enum Table {
+    BlockBased {
+        options: BlockBasedOptions,
+        /// What `open` refuses.
+        refused: Vec<&'static str>,
+    },
+    Plain(PlainTableFactoryOptions),
 }
 
 impl Table {
     pub(crate) fn set(&self, options: &mut Options) {
-        options.set_block_based_table_factory(&self.options);
-        for name in &self.refused {
-            options.refuse_by_name(name, Error::not_supported(format_args!("option {name}")));
+        match self {
+            Table::Plain(plain) => options.set_plain_table_factory(plain),
+            Table::BlockBased {
+                options: table,
+                refused,
+            } => {
+                options.set_block_based_table_factory(table);
+                for name in refused {
+                    let error = Error::not_supported(format_args!("option {name}"));
+                    options.refuse_by_name(name, error);
+                }
+            }
         }
     }
 }
@@ -114,7 +126,25 @@ natives! {
         ];
         let refused = refused.into_iter().filter(|(_, honoured)| !honoured);
         let refused = refused.map(|(name, _)| name).collect();
-        make(Table { options, refused })
+        make(Table::BlockBased { options, refused })
+    }
+    fn Java_org_rocksdb_PlainTableConfig_newTableFactoryHandle<'l>(
+        _env, key_size: i32, bloom_bits: i32, hash_ratio: f64, sparseness: i32, page_size: i32,
+        encoding: i8, full_scan: bool, store_index: bool,
+    ) -> i64 {
+        make(Table::Plain(PlainTableFactoryOptions {
+            user_key_length: key_size as u32,
+            bloom_bits_per_key: bloom_bits,
+            hash_table_ratio: hash_ratio,
+            index_sparseness: bytes(sparseness.into()),
+            huge_page_tlb_size: bytes(page_size.into()),
+            encoding_type: match encoding {
+                0 => KeyEncodingType::Plain,
+                _ => KeyEncodingType::Prefix,
+            },
+            full_scan_mode: full_scan,
+            store_index_in_file: store_index,
+        }))
     }
     fn Java_org_rocksdb_BloomFilter_createNewBloomFilter<'l>(_env, bits: f64) -> i64 {
         make(Bloom(bits))
@@ -155,9 +185,9 @@ natives! {
             None => WriteBufferManager::new_write_buffer_manager(bytes(size), stall),
         }))
     }
-    fn Java_org_rocksdb_Filter_disposeInternalJni Java_org_rocksdb_LRUCache_disposeInternalJni
+    fn Java_org_rocksdb_Filter_disposeInternalJni Java_org_rocksdb_Filter_disposeInternal Java_org_rocksdb_LRUCache_disposeInternalJni Java_org_rocksdb_LRUCache_disposeInternal
         Java_org_rocksdb_HyperClockCache_disposeInternalJni
-        Java_org_rocksdb_WriteBufferManager_disposeInternalJni<'l>(_env, handle: i64) -> ()
+        Java_org_rocksdb_WriteBufferManager_disposeInternalJni Java_org_rocksdb_WriteBufferManager_disposeInternal<'l>(_env, handle: i64) -> ()
     {
         give_back(handle);
         Ok(())
