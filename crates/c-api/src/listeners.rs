@@ -163,7 +163,7 @@ fn condition(condition: WriteStallCondition) -> rocksdb_writestallcondition_t {
 }
 
 /// RocksDB's `CompactionReason`, by number.
-const COMPACTION_REASONS: [&str; 20] = [
+const COMPACTION_REASONS: [&str; 21] = [
     "Unknown",
     "LevelL0FilesNum",
     "LevelMaxLevelSize",

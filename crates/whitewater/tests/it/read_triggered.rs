@@ -35,11 +35,9 @@ fn level0(db: &Db) -> u64 {
 }
 
 fn expected(i: u32) -> u32 {
-    match i {
-        _ if i % 20 == 0 => 20,
-        _ if i % 10 == 0 => 10,
-        _ => 1,
-    }
+    let newest_first = [20, 10, 1].into_iter();
+    let mut tables = newest_first.filter(|table| i.is_multiple_of(*table));
+    tables.next().expect("1 divides everything")
 }
 
 fn read(db: &Db, i: u32) {
