@@ -199,13 +199,24 @@ impl<C: RaftTypeConfig, E: Engine> RaftLogStorage<C> for LogStore<C, E> {
         saved.map_err(fatal(self.group, ErrorSubject::Vote, ErrorVerb::Write))
     }
 
+    /// The vote as one that no quorum has confirmed. With its own confirmed vote, a leader that
+    /// starts again would lead on at once. Its linearizable reads would then wait for no more than
+    /// `read_committed`, which may be older than what it had acknowledged: the entries behind it
+    /// are in its log, but it has forgotten that they are committed. So it stands for election
+    /// first, and the first entry of its new term commits them.
     async fn read_vote(&mut self) -> Answer<C, Option<Vote<C::NodeId>>> {
-        let vote = self.shared.record(self.group, Tag::Vote);
-        vote.map_err(fatal(self.group, ErrorSubject::Vote, ErrorVerb::Read))
+        let vote: Result<Option<Vote<_>>> = self.shared.record(self.group, Tag::Vote);
+        vote.map(|vote| {
+            vote.map(|vote| Vote {
+                committed: false,
+                ..vote
+            })
+        })
+        .map_err(fatal(self.group, ErrorSubject::Vote, ErrorVerb::Read))
     }
 
     async fn save_committed(&mut self, committed: Option<LogId<C::NodeId>>) -> Answer<C, ()> {
-        // Not synced: an older one is true as well.
+        // Not synced: an older one is true as well, given what `read_vote` does.
         let saved = self.put(Tag::Committed, &committed).await;
         saved.map_err(of_log::<C>(self.group, ErrorVerb::Write))
     }

@@ -134,6 +134,28 @@ impl Cluster {
         }
     }
 
+    /// All nodes lose their power at once, right after a write was acknowledged, and a read follows.
+    async fn all_die(&mut self, register: u64) {
+        let what = format!("register {register}");
+        let mut ops = vec![self.read(register, &what).await];
+        for value in [1, 2] {
+            let write = Did::Write(value);
+            let op = self.world.call(&mut self.rng, register, write).await;
+            ops.push(op.expect("the leader that has answered the read"));
+        }
+        let mut dead = Vec::new();
+        for id in NODES {
+            let node = self.nodes.remove(&id).expect("a node that lives");
+            let nothing = Left::Share(0.0, 0);
+            dead.push((id, node.kill(&self.world.network, nothing).await));
+        }
+        for (id, fs) in dead {
+            self.bring(id, fs).await;
+        }
+        ops.push(self.read(register, &what).await);
+        check(&ops, &what);
+    }
+
     async fn strike(&mut self, fault: Fault, seen: &mut Seen) {
         match fault {
             Fault::Kill => self.kill(seen).await,
@@ -197,6 +219,14 @@ impl Cluster {
         seen.acknowledged += ops.iter().filter(|op| op.end.is_some()).count();
         seen.unanswered += ops.iter().filter(|op| op.end.is_none()).count();
         check(&ops, &what);
+    }
+}
+
+/// Starts a cluster whose nodes all die at once, `times` times.
+pub async fn run_deaths_of_all(seed: u64, times: u64) {
+    let mut cluster = Cluster::start(seed).await;
+    for register in 0..times {
+        cluster.all_die(register).await;
     }
 }
 

@@ -40,6 +40,13 @@ fn end_at_panics() {
     }));
 }
 
+/// A leader that starts again has forgotten which entries of its log are committed.
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_read_after_a_power_cut_of_all_nodes_sees_the_last_write() {
+    end_at_panics();
+    faults::run_deaths_of_all(number("RAFT_SEED", 1), 5).await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn histories_under_kills_pauses_and_partitions_are_linearizable() {
     end_at_panics();
