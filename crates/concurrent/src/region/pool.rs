@@ -115,6 +115,7 @@ pub fn pool_bytes() -> usize {
 }
 
 /// The bytes that the pool may keep at present.
+#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
 pub(super) fn room() -> usize {
     let now = Instant::now();
     POOL.lock().room(now)
@@ -152,12 +153,13 @@ impl Drop for Claim {
 }
 
 /// Counts bytes of which a region's owner begins to use the first.
+#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
 pub(super) fn begin_use(bytes: usize) {
     let now = Instant::now();
     POOL.lock().demand.begin_use(bytes, now);
 }
 
-/// Counts the end of the use of bytes that [`begin_use`] or [`take`] has counted.
+/// Counts the end of the use of bytes that `begin_use` or [`take`] has counted.
 pub(super) fn end_use(bytes: usize) {
     if bytes > 0 {
         let now = Instant::now();
