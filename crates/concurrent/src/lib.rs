@@ -18,9 +18,11 @@
 //! * [`counter`]: statistics that promise no ordering.
 //! * [`key_locks`]: the lock table of transactions: queues of waiters, deadlocks.
 //! * [`heap`]: a global allocator that can count, for benchmarks.
+//! * [`tail`]: the word that hands out reservations.
 //! * [`undecided`]: numbers that are visible by their order, but not decided yet.
 //! * [`validation_latches`]: keeps plain writes away from the keys that a committing
 //!   optimistic transaction validates.
+//! * [`watched_ranges`]: ranges that hold nothing until a writer puts something into them.
 //! * [`waiter`]: waiting by spinning, yielding if that has paid off before, and sleeping.
 //! * [`sync`]: the atomics and locks that the others use; loom's or shuttle's in models.
 //! * [`system`]: locks, threads and time: the operating system's or a simulation's.
@@ -58,7 +60,9 @@ pub mod skiplist;
 pub mod sorted_snapshot;
 pub mod sync;
 pub mod system;
+pub mod tail;
 pub mod undecided;
 pub mod validation_latches;
 pub mod wait_group;
 pub mod waiter;
+pub mod watched_ranges;

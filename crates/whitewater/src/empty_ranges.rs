@@ -4,37 +4,18 @@
 //! it, and every new iterator would walk over all of them. Here a walk that passed many deleted
 //! keys is remembered, wherever the tombstones are, and at most [`MOST`] walks of a database are.
 //!
-//! A range is
-//! 1. *proposed* by an iterator that has passed many deleted keys in one call;
-//! 2. *watched* from then on: [`EmptyRanges::begin`] notes the last number handed out to writes
-//!    afterwards;
-//! 3. *known* to be empty once an iterator that began later has walked over all of it, at a point
-//!    at or above that number, with nothing undecided, and has found nothing;
-//! 4. *ended* by the first write that puts something into it, or when it is forgotten.
+//! A range is proposed by an iterator that has passed many deleted keys in one call, and used by
+//! others once one of them has walked over all of it, with nothing undecided, and has found
+//! nothing. Writers end it. When it may be relied on, and why, says `concurrent::watched_ranges`,
+//! with the invariants E1 to E3. Here are its keys, and how many ranges there are.
 //!
-//! Invariants:
-//! * E1: a write with a number above `watched_above` that puts a key into a range ends the range
-//!   before its number is visible. Such a write looks at the list after it has reserved its number,
-//!   and the range was in the list when `watched_above` was read from where numbers are reserved.
-//! * E2: a range that leaves the list has ended before.
-//! * E3: whatever else can make keys visible (ingestion, dropping tables) ends all ranges before it
-//!   does, and none is proposed until it is done ([`EmptyRanges::suspend`]). An iterator takes the
-//!   list before it pins its super version, and makes known only what that list has. So if a range
-//!   has not ended by then, all that was ingested before it was proposed is in the super version.
-//!
-//! So an iterator at a point at or above `known_from` that finds a range not ended sees no key in
-//! it. A key that is visible there, and was not at `known_from`, was put by a write with a larger
-//! number, which had ended the range before the iterator's point was taken.
-//!
-//! Lock order: `changes` is a leaf.
+//! Lock order: changes of the list are a leaf.
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use whitewater_concurrent::system::Mutex;
+use whitewater_concurrent::watched_ranges::{self, Lists, Watched, WatchedRanges};
 use whitewater_storage::key::{SequenceNumber, UserComparator, ValueType};
 use whitewater_storage::planted;
 
@@ -48,33 +29,15 @@ const MOST_COVERED: usize = 3;
 /// The number of deleted keys that a walk must have passed to be remembered.
 pub(crate) const LONG_WALK: u64 = 16;
 
-const NEVER: SequenceNumber = SequenceNumber::MAX;
-
 /// The user keys from `start` to before `end` in one column family.
-pub(crate) struct EmptyRange {
+pub(crate) struct KeyRange {
     cf: u32,
     comparator: UserComparator,
     pub start: Vec<u8>,
     pub end: Vec<u8>,
-    /// Writes with larger numbers end the range (E1); [`NEVER`] until that holds for some. Written
-    /// by: the first thread that watches. Read by: iterators. Publishes nothing (relaxed).
-    watched_above: AtomicU64,
-    /// The smallest point at which nothing was found; [`NEVER`] before. Written by: an iterator.
-    /// Read by: iterators. Publishes nothing (relaxed).
-    known_from: AtomicU64,
-    /// Written by: writers, and threads that change the list. Read by: iterators. Relaxed: what a
-    /// writer stores here is published by the publication of its number, and what a suspension
-    /// stores by the super version that it is for.
-    ended: AtomicBool,
 }
 
-impl EmptyRange {
-    /// Whether an iterator at this point sees nothing in the range.
-    #[inline]
-    pub fn is_empty_at(&self, point: SequenceNumber) -> bool {
-        self.known_from.load(Relaxed) <= point && !self.ended.load(Relaxed)
-    }
-
+impl KeyRange {
     /// Whether it is a range of the column family `cf`.
     #[inline]
     pub fn is_of(&self, cf: u32) -> bool {
@@ -92,10 +55,6 @@ impl EmptyRange {
     fn covers(&self, start: &[u8], end: &[u8]) -> bool {
         self.comparator.compare(&self.start, start) != Ordering::Greater
             && self.comparator.compare(end, &self.end) != Ordering::Greater
-    }
-
-    fn has_ended(&self) -> bool {
-        self.ended.load(Relaxed)
     }
 }
 
@@ -115,41 +74,50 @@ pub(crate) struct Walk<'a> {
 
 impl Walk<'_> {
     /// Whether all keys of `range` were passed.
-    fn covers(&self, range: &EmptyRange) -> bool {
+    fn covers(&self, range: &KeyRange) -> bool {
         self.comparator.compare(self.start, &range.start) != Ordering::Greater
             && self.comparator.compare(&range.end, self.end) != Ordering::Greater
     }
 }
 
+/// A range, and what is known about it.
+pub(crate) type EmptyRange = Watched<KeyRange>;
+
 /// The ranges of a database, oldest first.
-pub(crate) type List = Vec<Arc<EmptyRange>>;
+pub(crate) type List = watched_ranges::List<KeyRange>;
 
-/// See the [module](self).
-pub(crate) struct EmptyRanges {
-    /// Whether there are ranges. Written by: threads that change the list, before they add to an
-    /// empty one, and after they have emptied it. Read by: writers, after they have reserved
-    /// (relaxed): the reservation acquires what [`EmptyRanges::begin`] has seen.
-    any: AtomicBool,
-    list: ArcSwap<List>,
-    /// Held by threads that change the list. The number of suspensions.
-    changes: Mutex<usize>,
-}
+/// Keeps ranges from being proposed.
+pub(crate) type Suspended<'a> = watched_ranges::Suspended<'a, KeyRange, Present>;
 
-impl Default for EmptyRanges {
-    fn default() -> Self {
-        EmptyRanges {
-            any: AtomicBool::new(false),
-            list: ArcSwap::default(),
-            changes: Mutex::default(),
-        }
+/// The present list.
+#[derive(Default)]
+pub(crate) struct Present(ArcSwap<List>);
+
+impl Lists<KeyRange> for Present {
+    type Borrowed<'a> = Guard<Arc<List>>;
+
+    #[inline]
+    fn load(&self) -> Guard<Arc<List>> {
+        self.0.load()
+    }
+
+    #[inline]
+    fn load_full(&self) -> Arc<List> {
+        self.0.load_full()
+    }
+
+    fn store(&self, list: Arc<List>) {
+        self.0.store(list);
     }
 }
 
+/// See the [module](self).
+#[derive(Default)]
+pub(crate) struct EmptyRanges(WatchedRanges<KeyRange, Present>);
+
 impl fmt::Debug for EmptyRanges {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EmptyRanges")
-            .field("ranges", &self.list.load().len())
-            .finish()
+        self.0.fmt(f)
     }
 }
 
@@ -157,7 +125,7 @@ impl EmptyRanges {
     /// Whether a writer has to call [`EmptyRanges::note`].
     #[inline]
     pub fn any(&self) -> bool {
-        self.any.load(Relaxed)
+        self.0.any()
     }
 
     /// Ends the ranges that an operation puts something into. Called by its writer after it has
@@ -171,55 +139,25 @@ impl EmptyRanges {
         ) {
             return;
         }
-        let list = self.list.load();
-        let hit = |range: &&Arc<EmptyRange>| {
-            range.cf == cf && !range.has_ended() && range.holds(user_key)
-        };
-        let mut ended = false;
-        for range in list.iter().filter(hit) {
-            range.ended.store(true, Relaxed);
-            ended = true;
-        }
-        if ended {
-            let _changes = self.changes.lock();
-            self.replace(self.list.load().iter().cloned());
-        }
+        self.0
+            .end_where(|range| range.cf == cf && range.holds(user_key));
     }
 
     /// Ends all ranges, as a write does whose keys are not known.
     pub fn end_all(&self) {
-        let _changes = self.changes.lock();
-        self.forget();
+        self.0.end_all();
     }
 
-    /// Ends all ranges, and lets none be watched as long as the result is held.
+    /// Ends all ranges, and lets none be proposed as long as the result is held (E3).
     pub fn suspend(&self) -> Suspended<'_> {
-        let mut suspensions = self.changes.lock();
-        *suspensions += 1;
-        self.forget();
-        Suspended(self)
+        self.0.suspend()
     }
 
-    /// The ranges that an iterator may use which pins its super version after this. Watches those
-    /// that are not watched yet: `reserved` returns the last number that was handed out to a write,
-    /// by a read-modify-write that pairs with those of later writers, or `None` if that cannot be
-    /// told now.
+    /// The ranges that an iterator may use which pins its super version after this. `reserved` is
+    /// that of the generation that writes go to.
     #[inline]
     pub fn begin(&self, reserved: impl FnOnce() -> Option<SequenceNumber>) -> Option<Arc<List>> {
-        self.any().then(|| self.watch(reserved))
-    }
-
-    fn watch(&self, reserved: impl FnOnce() -> Option<SequenceNumber>) -> Arc<List> {
-        let list = self.list.load_full();
-        let new = |range: &&Arc<EmptyRange>| range.watched_above.load(Relaxed) == NEVER;
-        if list.iter().any(|range| new(&range))
-            && let Some(last) = reserved()
-        {
-            for range in list.iter().filter(new) {
-                range.watched_above.store(last, Relaxed);
-            }
-        }
-        list
+        self.0.begin(reserved)
     }
 
     /// Remembers what an iterator has walked over, which began with the ranges `begun_with`.
@@ -227,13 +165,13 @@ impl EmptyRanges {
         let live = |range: &&Arc<EmptyRange>| range.cf == walk.cf && !range.has_ended();
         for range in begun_with.iter().filter(live) {
             let mut upto = walk.point;
-            planted!(EmptyRangeKnownUnwatched => upto = NEVER);
-            if walk.covers(range) && range.watched_above.load(Relaxed) <= upto {
-                range.known_from.fetch_min(walk.point, Relaxed);
+            planted!(EmptyRangeKnownUnwatched => upto = SequenceNumber::MAX);
+            if walk.covers(range) && range.is_watched_at(upto) {
+                range.know_from(walk.point);
             }
         }
         if walk.passed >= LONG_WALK {
-            let list = self.list.load();
+            let list = self.0.list();
             let mut live = list.iter().filter(live);
             if !live.any(|range| range.covers(walk.start, walk.end)) {
                 self.propose(walk);
@@ -245,62 +183,21 @@ impl EmptyRanges {
         if walk.comparator.compare(walk.start, walk.end) != Ordering::Less {
             return;
         }
-        let suspensions = self.changes.lock();
-        if *suspensions > 0 {
-            return;
-        }
-        let mut ranges = List::clone(&self.list.load());
-        let is_covered = |range: &&Arc<EmptyRange>| range.cf == walk.cf && walk.covers(range);
-        let covered = ranges.iter().filter(is_covered).count();
-        let goes = if covered >= MOST_COVERED {
-            ranges.iter().position(|range| is_covered(&range))
-        } else {
-            (ranges.len() >= MOST).then_some(0)
-        };
-        if let Some(goes) = goes {
-            ranges.remove(goes).ended.store(true, Relaxed); // upholds E2
-        }
-        ranges.push(Arc::new(EmptyRange {
+        let range = KeyRange {
             cf: walk.cf,
             comparator: walk.comparator.clone(),
             start: walk.start.to_vec(),
             end: walk.end.to_vec(),
-            watched_above: AtomicU64::new(NEVER),
-            known_from: AtomicU64::new(NEVER),
-            ended: AtomicBool::new(false),
-        }));
-        self.any.store(true, Relaxed);
-        self.replace(ranges.into_iter());
-    }
-
-    /// Makes the list that of those of `ranges` that have not ended. Called with `changes` held.
-    fn replace(&self, ranges: impl Iterator<Item = Arc<EmptyRange>>) {
-        let left: List = ranges.filter(|range| !range.has_ended()).collect();
-        let none = left.is_empty();
-        self.list.store(Arc::new(left));
-        if none {
-            self.any.store(false, Relaxed);
-        }
-    }
-
-    /// Ends all ranges. Called with `changes` held.
-    fn forget(&self) {
-        for range in self.list.load().iter() {
-            range.ended.store(true, Relaxed);
-        }
-        self.replace(std::iter::empty());
-    }
-}
-
-/// Keeps ranges from being watched; see [`EmptyRanges::suspend`].
-pub(crate) struct Suspended<'a>(&'a EmptyRanges);
-
-impl Drop for Suspended<'_> {
-    fn drop(&mut self) {
-        let mut suspensions = self.0.changes.lock();
-        *suspensions -= 1;
-        // Iterators from before may have proposed ranges that they alone have found empty.
-        self.0.forget();
+        };
+        self.0.propose(range, |ranges| {
+            let is_covered = |range: &&Arc<EmptyRange>| range.cf == walk.cf && walk.covers(range);
+            let covered = ranges.iter().filter(is_covered).count();
+            if covered >= MOST_COVERED {
+                ranges.iter().position(|range| is_covered(&range))
+            } else {
+                (ranges.len() >= MOST).then_some(0)
+            }
+        });
     }
 }
 
@@ -320,11 +217,7 @@ mod tests {
     }
 
     fn is_known(ranges: &EmptyRanges, key: &[u8], point: SequenceNumber) -> bool {
-        ranges
-            .list
-            .load()
-            .iter()
-            .any(|r| r.holds(key) && r.is_empty_at(point))
+        (ranges.0.list().iter()).any(|r| r.holds(key) && r.is_empty_at(point))
     }
 
     /// Begins with a last number of 20, and walks.
@@ -348,7 +241,10 @@ mod tests {
         ranges.walked(&walk(b"b", b"m", 10), &[]);
         let unwatched = ranges.begin(|| None).expect("there is one");
         ranges.walked(&walk(b"b", b"m", 20), &unwatched);
-        assert!(!is_known(&ranges, b"c", NEVER - 1), "nobody watches");
+        assert!(
+            !is_known(&ranges, b"c", SequenceNumber::MAX - 1),
+            "nobody watches"
+        );
         walk_over(&ranges, b"b", b"m", 19);
         assert!(
             !is_known(&ranges, b"c", 30),
@@ -396,17 +292,17 @@ mod tests {
     #[test]
     fn the_list_is_bounded_and_what_leaves_it_has_ended() {
         let ranges = known();
-        let first = ranges.list.load()[0].clone();
+        let first = ranges.0.list()[0].clone();
         for i in 0..MOST as u8 {
             walk_over(&ranges, &[b'n', i], &[b'n', i, 1], 30);
         }
-        assert_eq!(ranges.list.load().len(), MOST);
+        assert_eq!(ranges.0.list().len(), MOST);
         assert!(!first.is_empty_at(30));
         // A queue takes few places.
         for i in 0..=MOST as u8 {
             walk_over(&ranges, b"q", &[b'q', i], 30);
         }
-        let list = ranges.list.load();
+        let list = ranges.0.list();
         let of_queue = list.iter().filter(|r| r.start == b"q");
         assert_eq!(of_queue.count(), MOST_COVERED);
     }

@@ -40,6 +40,15 @@ pub(crate) mod unmodelled {
     pub(crate) use std::sync::atomic::{AtomicU64, AtomicUsize};
 }
 
+/// Atomics of words that belong to the engine. Its own are not counted (`count-rmw`), so neither
+/// are these.
+pub(crate) mod uncounted {
+    #[cfg(any(loom, shuttle))]
+    pub(crate) use super::{AtomicU64, Ordering};
+    #[cfg(not(any(loom, shuttle)))]
+    pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
+}
+
 #[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
 mod backend {
     pub use super::real_thread as thread;

@@ -20,9 +20,8 @@
 //! never made beyond what is allocated need not be undone.
 
 use super::MemtableMap;
-use crossbeam_utils::CachePadded;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
+use whitewater_concurrent::tail::Tail;
 use whitewater_concurrent::wait_group::WaitGroup;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::wal::Segment;
@@ -89,11 +88,10 @@ pub(crate) struct Generation {
     start: u64,
     /// Numbers handed out (low bits) and the end of the log (high bits), or
     /// [`CLOSED`].
-    /// Written by: writers and the switch, by read-modify-writes. Read by: the same.
     /// What a reservation gives access to was published with the generation, and what is
     /// written there is published by the publication. Publishes what a caller of
     /// [`Generation::reserved`] has seen.
-    tail: CachePadded<AtomicU64>,
+    tail: Tail,
     /// Where it ended, once it is closed. Written by: the thread that closes it. Read by:
     /// a resumption, if no successor was installed.
     ended: OnceLock<End>,
@@ -110,7 +108,7 @@ impl Generation {
             pending: Arc::default(),
             base: end.last,
             start,
-            tail: CachePadded::new(AtomicU64::new(end.offset << COUNT_BITS)),
+            tail: Tail::new(end.offset << COUNT_BITS),
             ended: OnceLock::new(),
         }
     }
@@ -120,7 +118,7 @@ impl Generation {
     #[inline(always)]
     pub fn reserve(&self, count: u64, payload: Option<usize>) -> Result<Reservation, Refusal> {
         debug_assert!(count > 0);
-        let mut tail = self.tail.load(Ordering::Relaxed);
+        let mut tail = self.tail.load();
         loop {
             if tail == CLOSED {
                 return Err(Refusal::Closed);
@@ -136,11 +134,7 @@ impl Generation {
             }
             // Upholds T1.
             let next = (end << COUNT_BITS) | (taken + count);
-            match self
-                .tail
-                // Acquire: pairs with `reserved`.
-                .compare_exchange_weak(tail, next, Ordering::Acquire, Ordering::Relaxed)
-            {
+            match self.tail.take(tail, next) {
                 Ok(_) => {
                     let first = self.base + taken + 1;
                     return Ok(Reservation {
@@ -158,17 +152,14 @@ impl Generation {
     /// Refuses all later reservations. Returns `None` if it was closed before.
     pub fn close(&self) -> Option<End> {
         // Upholds T2 and T3: a reservation precedes the swap or is refused.
-        // Acquire: pairs with `reserved`, for the writers of the next generation.
-        let end = self.decode(self.tail.swap(CLOSED, Ordering::Acquire))?;
+        let end = self.decode(self.tail.close(CLOSED))?;
         Some(*self.ended.get_or_init(|| end))
     }
 
     /// The last number handed out at present; `None` if it is closed. Whoever is given a larger
     /// number later, in this generation or in a later one, has seen all that the caller has.
     pub fn reserved(&self) -> Option<SequenceNumber> {
-        // Release: pairs with `reserve` and `close`, which read this or what follows it.
-        let tail = self.tail.fetch_or(0, Ordering::Release);
-        self.decode(tail).map(|end| end.last)
+        self.decode(self.tail.reserved()).map(|end| end.last)
     }
 
     /// Where it ended, if it is closed.
@@ -178,7 +169,7 @@ impl Generation {
 
     /// Where it ends at present; `None` if it is closed.
     pub fn end(&self) -> Option<End> {
-        self.decode(self.tail.load(Ordering::Relaxed))
+        self.decode(self.tail.load())
     }
 
     /// Where it ends at present, or where it ended. `None` for a moment while it is being closed.
@@ -215,6 +206,7 @@ mod tests {
     use arc_swap::ArcSwap;
     use std::collections::BTreeSet;
     use std::path::Path;
+    use std::sync::atomic::{AtomicU64, Ordering};
     use whitewater_storage::fs::mem::MemFs;
     use whitewater_storage::fs::{Fs, SharedOptions};
 
