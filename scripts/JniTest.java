@@ -1,5 +1,6 @@
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -183,6 +184,19 @@ public class JniTest {
       options.setCompressionOptions(unbuilt);
       var refused = fails(() -> RocksDB.open(options, path));
       equal("Not implemented: Options.setCompressionOptions", refused.getMessage());
+    }
+    try (var given = new ComparatorOptions();
+        var comparator = new AbstractComparator(given) {
+          public String name() {
+            return "length";
+          }
+          public int compare(ByteBuffer one, ByteBuffer other) {
+            return one.remaining() - other.remaining();
+          }
+        };
+        var options = new Options().setCreateIfMissing(true).setComparator(comparator)) {
+      var refused = fails(() -> RocksDB.open(options, path));
+      equal("Not implemented: Options.setComparatorHandle", refused.getMessage());
     }
   }
 
