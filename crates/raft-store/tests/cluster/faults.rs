@@ -134,7 +134,7 @@ impl Cluster {
         }
     }
 
-    /// All nodes lose their power at once, right after a write was acknowledged, and a read follows.
+    /// All nodes lose their power right after a write was acknowledged, and a read follows.
     async fn all_die(&mut self, register: u64) {
         let what = format!("register {register}");
         let mut ops = vec![self.read(register, &what).await];

@@ -9,7 +9,8 @@
 //! * [`prepared`]: prepared transactions
 //! * [`maintain`]: compaction, repair, checkpoints; [`backups`]
 //! * [`inspect`]: live files, properties, sizes
-//! * [`serve`]: a page about a database; `top`: the same in a terminal, with the cargo feature `top`
+//! * [`serve`]: a page about a database; `top`, with the cargo feature `top`: the same in a
+//!   terminal
 //! * [`files`], [`check`], [`checksums`]: the files of a directory, their consistency and what
 //!   the manifest has of their checksums
 //! * [`manifest`], [`wal`], [`sst`], [`idump`], [`options`]: the content of files
