@@ -2,7 +2,7 @@
 //!
 //! Taking or releasing a snapshot touches no lock that all threads share: the list is in
 //! shards, and each thread uses a shard of its own (RocksDB takes the database mutex for
-//! either; its issue 5083).
+//! either; its issue 5083). A snapshot holds its shard, so that what it counts is a shard's, too.
 //!
 //! Invariant S1: while a [`SnapshotGuard`] lives, no flush or compaction drops the newest
 //! version of any key at or below its sequence number. Everything that a flush or compaction
@@ -40,6 +40,7 @@ use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::counter::thread_number;
+use whitewater_concurrent::sync::rmw;
 use whitewater_concurrent::system::Mutex;
 use whitewater_concurrent::undecided::{NumberRange, UndecidedRanges};
 use whitewater_storage::key::{MAX_SEQUENCE, SequenceNumber};
@@ -207,9 +208,20 @@ impl Live {
 }
 
 /// The sequence numbers that live snapshots read at, and write-conflict boundaries.
-#[derive(Default)]
 pub(crate) struct SnapshotList {
-    shards: [CachePadded<Mutex<Shard>>; SHARDS],
+    shards: [Arc<CachePadded<Registry>>; SHARDS],
+    releases: Arc<Releases>,
+}
+
+/// A shard, on cache lines of its own, with the count of its holders.
+struct Registry {
+    shard: Mutex<Shard>,
+    releases: Arc<Releases>,
+}
+
+/// What happens when something is released that compactions could have dropped.
+#[derive(Default)]
+struct Releases {
     /// Snapshots below this number keep something that compactions would drop.
     /// Written by: threads that determine what is due, under the database mutex. Read by: releases.
     /// Publishes nothing (relaxed): a release that misses a new value was noticed by the compaction
@@ -226,6 +238,22 @@ pub(crate) struct SnapshotList {
     is_undecided: OnceLock<Box<dyn Fn(SequenceNumber) -> bool + Send + Sync>>,
 }
 
+impl Default for SnapshotList {
+    fn default() -> Self {
+        let releases = Arc::<Releases>::default();
+        let registry = |_| {
+            Arc::new(CachePadded::new(Registry {
+                shard: Mutex::default(),
+                releases: releases.clone(),
+            }))
+        };
+        SnapshotList {
+            shards: std::array::from_fn(registry),
+            releases,
+        }
+    }
+}
+
 impl fmt::Debug for SnapshotList {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.sequences()).finish()
@@ -235,13 +263,10 @@ impl fmt::Debug for SnapshotList {
 impl SnapshotList {
     /// Registers a snapshot at what `latest` returns. That is read under the shard's lock
     /// (upholds S1, X4).
-    pub fn take<P: Into<ReadPoint>>(
-        self: &Arc<Self>,
-        now: u64,
-        latest: impl FnOnce() -> P,
-    ) -> SnapshotGuard {
-        let shard = thread_number() % SHARDS;
-        let mut locked = self.shards[shard].lock();
+    pub fn take<P: Into<ReadPoint>>(&self, now: u64, latest: impl FnOnce() -> P) -> SnapshotGuard {
+        let own = self.own();
+        rmw::own_lock();
+        let mut locked = own.shard.lock();
         let point = latest().into();
         locked.live.entry(point.sequence).or_insert((0, now)).0 += 1;
         if let Some(ranges) = &point.undecided {
@@ -252,28 +277,30 @@ impl SnapshotList {
                 .or_insert_with(new)
                 .1 += 1;
         }
+        drop(locked);
         SnapshotGuard {
             point,
-            shard,
-            list: self.clone(),
+            registry: own.clone(),
         }
     }
 
     /// Registers a write-conflict boundary at the number that `latest` returns. The number is
     /// read under the shard's lock (upholds X6).
-    pub fn take_boundary(
-        self: &Arc<Self>,
-        latest: impl FnOnce() -> SequenceNumber,
-    ) -> BoundaryGuard {
-        let shard = thread_number() % SHARDS;
-        let mut locked = self.shards[shard].lock();
+    pub fn take_boundary(&self, latest: impl FnOnce() -> SequenceNumber) -> BoundaryGuard {
+        let own = self.own();
+        let mut locked = own.shard.lock();
         let seq = latest();
         *locked.boundaries.entry(seq).or_default() += 1;
+        drop(locked);
         BoundaryGuard {
             seq,
-            shard,
-            list: self.clone(),
+            registry: own.clone(),
         }
+    }
+
+    /// The calling thread's shard.
+    fn own(&self) -> &Arc<CachePadded<Registry>> {
+        &self.shards[thread_number() % SHARDS]
     }
 
     /// What a flush or compaction that begins now has to keep, if `undecided` was undecided
@@ -283,7 +310,7 @@ impl SnapshotList {
         let mut undecided: Vec<_> = undecided.into_iter().collect();
         let mut boundary = MAX_SEQUENCE;
         for shard in &self.shards {
-            let shard = shard.lock();
+            let shard = shard.shard.lock();
             snapshots.extend(shard.live.keys());
             undecided.extend(shard.undecided.values().map(|(ranges, _)| ranges.clone()));
             let oldest = shard.boundaries.first_key_value();
@@ -302,13 +329,13 @@ impl SnapshotList {
     /// Whether there is a write-conflict boundary.
     pub fn has_boundaries(&self) -> bool {
         let mut shards = self.shards.iter();
-        shards.any(|shard| !shard.lock().boundaries.is_empty())
+        shards.any(|shard| !shard.shard.lock().boundaries.is_empty())
     }
 
     /// The number of live snapshots.
     pub fn count(&self) -> usize {
         let holders = |shard: &Shard| shard.live.values().map(|(n, _)| n).sum::<usize>();
-        self.shards.iter().map(|shard| holders(&shard.lock())).sum()
+        (self.shards.iter().map(|shard| holders(&shard.shard.lock()))).sum()
     }
 
     /// The Unix time in seconds when the oldest live snapshot was taken; 0 if there is none.
@@ -319,24 +346,28 @@ impl SnapshotList {
                 .first_key_value()
                 .map(|(seq, (_, time))| (*seq, *time))
         };
-        let oldest = self.shards.iter().filter_map(|shard| first(&shard.lock()));
+        let oldest = self
+            .shards
+            .iter()
+            .filter_map(|shard| first(&shard.shard.lock()));
         oldest.min().map_or(0, |(_, time)| time)
     }
 
     /// Makes releases of snapshots and boundaries below `sequence` be recorded from now on.
     pub fn watch(&self, sequence: SequenceNumber) {
-        self.watched.store(sequence, Relaxed);
+        self.releases.watched.store(sequence, Relaxed);
     }
 
     /// Whether a release was recorded since the last call.
     pub fn take_released(&self) -> bool {
-        self.released.load(Relaxed) && self.released.swap(false, Acquire)
+        let released = &self.releases.released;
+        released.load(Relaxed) && released.swap(false, Acquire)
     }
 
     /// Sets the function to call after a release was recorded.
     pub fn on_release(&self, waker: impl Fn() + Send + Sync + 'static) {
         // Only the first call has an effect.
-        let _ = self.waker.set(Box::new(waker));
+        let _ = self.releases.waker.set(Box::new(waker));
     }
 
     /// Sets the function that tells whether a number is undecided. Without it none is.
@@ -345,13 +376,13 @@ impl SnapshotList {
         is_undecided: impl Fn(SequenceNumber) -> bool + Send + Sync + 'static,
     ) {
         // Only the first call has an effect.
-        let _ = self.is_undecided.set(Box::new(is_undecided));
+        let _ = self.releases.is_undecided.set(Box::new(is_undecided));
     }
 
     /// Records that writes with numbers from `first` on were decided, if something was kept for
     /// them.
     pub fn note_decided(&self, first: SequenceNumber) {
-        self.was_released(first.saturating_sub(1));
+        self.releases.was_released(first.saturating_sub(1));
     }
 
     /// Records a release if something of `kept` is not in `live`, which was asked for later. A
@@ -359,43 +390,17 @@ impl SnapshotList {
     pub fn note_gone(&self, kept: &Live, live: &Live) {
         let is_gone = |s: &SequenceNumber| live.snapshots.binary_search(s).is_err();
         if live.boundary > kept.boundary || kept.snapshots.iter().any(is_gone) {
-            self.note_release();
+            self.releases.note_release();
         }
     }
+}
 
+impl Releases {
     fn note_release(&self) {
         self.released.store(true, Release);
         if let Some(wake) = self.waker.get() {
             wake();
         }
-    }
-
-    fn release(&self, shard: usize, point: &ReadPoint) {
-        let mut locked = self.shards[shard].lock();
-        let was_last = locked.release(point.sequence);
-        let ranges = point.undecided.as_ref();
-        let not_kept = ranges.filter(|ranges| locked.release_undecided(ranges));
-        drop(locked);
-        if was_last {
-            self.was_released(point.sequence);
-        }
-        if let Some(ranges) = not_kept {
-            self.undecided_were_released(ranges.first());
-        }
-    }
-
-    fn release_boundary(&self, shard: usize, seq: SequenceNumber) {
-        let mut locked = self.shards[shard].lock();
-        let Some(holders) = locked.boundaries.get_mut(&seq) else {
-            return;
-        };
-        *holders -= 1;
-        if *holders > 0 {
-            return;
-        }
-        locked.boundaries.remove(&seq);
-        drop(locked);
-        self.was_released(seq);
     }
 
     fn was_released(&self, seq: SequenceNumber) {
@@ -416,18 +421,53 @@ impl SnapshotList {
     }
 }
 
+impl Registry {
+    fn release(&self, point: &ReadPoint) {
+        rmw::own_lock();
+        let mut locked = self.shard.lock();
+        let was_last = locked.release(point.sequence);
+        let ranges = point.undecided.as_ref();
+        let not_kept = ranges.filter(|ranges| locked.release_undecided(ranges));
+        drop(locked);
+        if was_last {
+            self.releases.was_released(point.sequence);
+        }
+        if let Some(ranges) = not_kept {
+            self.releases.undecided_were_released(ranges.first());
+        }
+    }
+
+    fn release_boundary(&self, seq: SequenceNumber) {
+        let mut locked = self.shard.lock();
+        let Some(holders) = locked.boundaries.get_mut(&seq) else {
+            return;
+        };
+        *holders -= 1;
+        if *holders > 0 {
+            return;
+        }
+        locked.boundaries.remove(&seq);
+        drop(locked);
+        self.releases.was_released(seq);
+    }
+}
+
 /// What tells ranges that live from others that live.
 fn address(ranges: &Arc<UndecidedRanges>) -> usize {
     Arc::as_ptr(ranges) as usize
 }
 
 /// Keeps one snapshot alive.
-#[derive(Debug)]
 pub(crate) struct SnapshotGuard {
     point: ReadPoint,
-    /// The shard that the snapshot is registered in.
-    shard: usize,
-    list: Arc<SnapshotList>,
+    /// Where the snapshot is registered.
+    registry: Arc<CachePadded<Registry>>,
+}
+
+impl fmt::Debug for SnapshotGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (f.debug_struct("SnapshotGuard").field("point", &self.point)).finish_non_exhaustive()
+    }
 }
 
 impl SnapshotGuard {
@@ -442,29 +482,33 @@ impl SnapshotGuard {
     }
 
     /// Whether the snapshot is registered in `list`. Otherwise nothing keeps what it sees.
-    pub fn is_of(&self, list: &Arc<SnapshotList>) -> bool {
-        Arc::ptr_eq(&self.list, list)
+    pub fn is_of(&self, list: &SnapshotList) -> bool {
+        Arc::ptr_eq(&self.registry.releases, &list.releases)
     }
 }
 
 impl Drop for SnapshotGuard {
     fn drop(&mut self) {
-        self.list.release(self.shard, &self.point);
+        self.registry.release(&self.point);
     }
 }
 
 /// Keeps one write-conflict boundary.
-#[derive(Debug)]
 pub(crate) struct BoundaryGuard {
     seq: SequenceNumber,
-    /// The shard that it is registered in.
-    shard: usize,
-    list: Arc<SnapshotList>,
+    /// Where it is registered.
+    registry: Arc<CachePadded<Registry>>,
+}
+
+impl fmt::Debug for BoundaryGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BoundaryGuard").field(&self.seq).finish()
+    }
 }
 
 impl Drop for BoundaryGuard {
     fn drop(&mut self) {
-        self.list.release_boundary(self.shard, self.seq);
+        self.registry.release_boundary(self.seq);
     }
 }
 

@@ -8,6 +8,11 @@
 //! two for each time that a mutex is taken (taking and releasing it, as in parking_lot
 //! without contention). Loads, stores, fences, and locks that are taken once per many
 //! entries are not counted.
+//!
+//! What reads of the engine write to lines that all threads share is mostly not done by these
+//! atomics: reference counts, and locks of the block cache. The engine says where it does so
+//! ([`shared_writes`], [`shared_lock`], [`own_lock`]), and `scripts/shared-lines` shows what is
+//! missing.
 
 /// Whether this build counts.
 pub const ENABLED: bool = cfg!(all(feature = "count-rmw", not(any(loom, shuttle))));
@@ -22,6 +27,51 @@ pub fn on_this_thread() -> u64 {
     0
 }
 
+/// Counts `n` writes of the calling thread to lines that all threads share. A count that is given
+/// back later is two, counted when it is taken.
+#[inline(always)]
+pub fn shared_writes(n: u64) {
+    #[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
+    counted::SHARED_WRITES.with(|count| count.set(count.get() + n));
+    #[cfg(not(all(feature = "count-rmw", not(any(loom, shuttle)))))]
+    let _ = n;
+}
+
+/// What [`shared_writes`] has counted for the calling thread so far; 0 in a build that does not
+/// count.
+#[inline]
+pub fn shared_writes_of_this_thread() -> u64 {
+    #[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
+    return counted::SHARED_WRITES.with(std::cell::Cell::get);
+    #[cfg(not(all(feature = "count-rmw", not(any(loom, shuttle)))))]
+    0
+}
+
+/// Counts a lock that the calling thread has taken on the way of a read, and that is its own as far
+/// as there are shards.
+#[inline(always)]
+pub fn own_lock() {
+    #[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
+    counted::LOCKS.with(|count| count.set(count.get() + 1));
+}
+
+/// Counts a lock that the calling thread has taken on the way of a read, and whose line all threads
+/// share: taking it and giving it back are two writes.
+#[inline(always)]
+pub fn shared_lock() {
+    own_lock();
+    shared_writes(2);
+}
+
+/// The locks that were counted for the calling thread so far; 0 in a build that does not count.
+#[inline]
+pub fn locks_of_this_thread() -> u64 {
+    #[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
+    return counted::LOCKS.with(std::cell::Cell::get);
+    #[cfg(not(all(feature = "count-rmw", not(any(loom, shuttle)))))]
+    0
+}
+
 #[cfg(all(feature = "count-rmw", not(any(loom, shuttle))))]
 pub(super) mod counted {
     use std::cell::Cell;
@@ -32,6 +82,8 @@ pub(super) mod counted {
 
     std::thread_local! {
         pub(super) static DONE: Cell<u64> = const { Cell::new(0) };
+        pub(super) static SHARED_WRITES: Cell<u64> = const { Cell::new(0) };
+        pub(super) static LOCKS: Cell<u64> = const { Cell::new(0) };
     }
 
     #[inline(always)]
@@ -152,7 +204,7 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use super::super::{AtomicPtr, AtomicU32, Mutex};
-    use super::on_this_thread;
+    use super::*;
 
     #[test]
     fn read_modify_writes_of_this_thread_are_counted() {
@@ -178,5 +230,21 @@ mod tests {
             scope.spawn(|| word.fetch_add(1, Ordering::Relaxed));
         });
         assert_eq!(on_this_thread(), before + 5, "another thread's");
+    }
+
+    #[test]
+    fn what_the_engine_says_is_counted_apart() {
+        let count = || {
+            (
+                on_this_thread(),
+                shared_writes_of_this_thread(),
+                locks_of_this_thread(),
+            )
+        };
+        let (atomics, writes, locks) = count();
+        shared_writes(3);
+        own_lock();
+        shared_lock();
+        assert_eq!(count(), (atomics, writes + 5, locks + 2));
     }
 }

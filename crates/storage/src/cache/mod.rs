@@ -44,6 +44,7 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use whitewater_concurrent::sync::rmw;
 
 /// The block size that is assumed to size the hash tables of the cache, in bytes.
 const TYPICAL_BLOCK: usize = 4096;
@@ -171,6 +172,7 @@ impl BlockCache {
     #[inline]
     pub fn get(&self, id: u64, offset: u64) -> Option<Bytes> {
         let (key, shard) = self.find(id, offset);
+        rmw::shared_lock();
         shard.read().get(&key)
     }
 
@@ -178,6 +180,7 @@ impl BlockCache {
     /// read the block again.
     pub fn peek(&self, id: u64, offset: u64) -> Option<Bytes> {
         let (key, shard) = self.find(id, offset);
+        rmw::shared_lock();
         shard.read().peek(&key)
     }
 

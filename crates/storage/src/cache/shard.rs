@@ -22,6 +22,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use whitewater_concurrent::prefetch;
+use whitewater_concurrent::sync::rmw;
 
 /// The bytes that an entry counts besides its block. A slot of the hash table has 80 bytes, and
 /// there are two to three slots per block: one slot for two blocks remembers an evicted key, and
@@ -231,6 +232,7 @@ impl Shard {
                 // Readers begin at the end of a block, so it is prefetched. Sharing the block is a
                 // locked instruction, for which later reads would wait.
                 prefetch::for_reading(bytes.as_ptr().wrapping_add(bytes.len().saturating_sub(8)));
+                rmw::shared_writes(2);
                 Some(bytes.clone())
             }
             Entry::Charge(_) => None,

@@ -27,6 +27,7 @@ use bytes::Bytes;
 use std::any::Any;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
+use whitewater_concurrent::sync::rmw;
 use whitewater_concurrent::system;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{SequenceNumber, lookup_key};
@@ -239,7 +240,8 @@ impl Engine {
         // after it to its own number.
         let one_age = self.views_of_one_age();
         let snapshot = (cfs.len() > 1 && spec.snapshot.is_none()).then(|| self.snapshot());
-        let mut views: Vec<Arc<SuperVersion>> = Vec::with_capacity(cfs.len());
+        // Guards, whose counts are their threads' own.
+        let mut views: Vec<Guard<Arc<SuperVersion>>> = Vec::with_capacity(cfs.len());
         let mut point = match (&snapshot, &cfs[..]) {
             // Its point was taken before the views are pinned.
             (Some(snapshot), _) => snapshot.point().clone(),
@@ -251,7 +253,7 @@ impl Engine {
                 point
             }
         };
-        views.extend(cfs[views.len()..].iter().map(|cf| cf.pin_owned()));
+        views.extend(cfs[views.len()..].iter().map(|cf| cf.pin()));
         drop(one_age);
         cfs.iter().for_each(|cf| cf.pass_over_hidden(&mut point));
         let found: Vec<Result<Option<A>>> = keys
@@ -384,6 +386,8 @@ impl Engine {
         spec: &ReadSpec,
         begun: Result<Option<Arc<List>>>,
     ) -> DbIter {
+        // The view (twice), its version, the open tables, the family's name.
+        rmw::shared_writes(2 * 5);
         let options = &view.options;
         let mut empty_ranges = None;
         let gathered = begun.and_then(|begun_with| {

@@ -70,6 +70,7 @@ use two_phase::{DeferredLink, DuplicateTag, TwoPhaseInsert, UnlinkedEntry};
 use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::counter::Sharded;
 use whitewater_concurrent::region::{Claim, HugePages, TRANSPARENT};
+use whitewater_concurrent::sync::rmw;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
@@ -552,6 +553,7 @@ impl Memtable {
 
     /// A cursor over the points.
     pub fn iter(&self) -> BoxedIterator {
+        rmw::shared_writes(2 * 2); // the representation, and a radix tree's tree
         self.verified(self.rep.clone().iter())
     }
 

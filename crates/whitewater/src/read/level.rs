@@ -15,6 +15,7 @@ use crate::version::table_cache::{OpenTable, OpenWith, Opened, TableCache};
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
 use std::sync::Arc;
+use whitewater_concurrent::sync::rmw;
 use whitewater_storage::Result;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
@@ -160,6 +161,7 @@ pub(crate) fn add_iterators(
     iterators: &mut Vec<BoxedIterator>,
     tombstones: Option<&mut Vec<HeldTombstones>>,
 ) -> Result<()> {
+    rmw::shared_writes(2 * 4); // what `opener` holds
     let opener = Tables {
         tables: tables.clone(),
         comparator: comparator.clone(),
@@ -190,6 +192,7 @@ pub(crate) fn add_iterators(
             let find = Box::new(move |file: &TableFile| opener.tombstones_of(file));
             found.push(HeldTombstones::of_level(place, version, level, find));
         }
+        rmw::shared_writes(2 * 5); // the version, and what `opener` holds
         let files = LevelIterator::new(version.clone(), level, comparator.clone(), opener.clone());
         iterators.push(Box::new(files.between(bounds.cloned())));
     }
@@ -249,6 +252,7 @@ impl OpenCursor for Tables {
 
 fn new_cursor(open: &OpenTable, options: TableReadOptions) -> BoxedIterator {
     let _timer = perf_context::timer(PerfMetric::NewTableIteratorNanos);
+    rmw::shared_writes(2 * 2); // the open table, and its reader
     open.table.iter(options)
 }
 

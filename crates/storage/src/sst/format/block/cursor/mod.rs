@@ -16,6 +16,7 @@ use crate::sst::format::handle::{BlockHandle, delta_handle};
 use bytes::Bytes;
 use std::cmp::Ordering;
 use std::ops::Range;
+use whitewater_concurrent::sync::rmw;
 
 /// A part of the block's bytes.
 #[derive(Debug, Clone, Copy, Default)]
@@ -147,6 +148,7 @@ impl Cursor {
     /// The current value, sharing the block's memory.
     #[inline]
     pub(crate) fn shared_value(&self, block: &Block) -> Bytes {
+        rmw::shared_writes(2);
         block.data.slice(self.value.start..self.value.end)
     }
 
