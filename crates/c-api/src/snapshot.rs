@@ -1,8 +1,8 @@
 //! Snapshots, of databases and of transactions.
 //!
-//! The snapshot of a transaction belongs to the transaction. `rocksdb/c.h` has its handle given back
-//! by `rocksdb_free`, which runs nothing but `free`. So that handle is a number, under which the
-//! snapshot is found here until its transaction is destroyed.
+//! The snapshot of a transaction belongs to the transaction. `rocksdb/c.h` has its handle given
+//! back by `rocksdb_free`, which runs nothing but `free`. So that handle is a number, under which
+//! the snapshot is found here until its transaction is destroyed.
 
 use crate::border::{Result, invalid};
 use crate::held::Held;
