@@ -119,6 +119,7 @@ fn print(session: &mut Session<'_>, mut state: State, asker: &mut Asker) -> Resu
 fn show(mut state: State, told: &Receiver<Told>, pauses: &Sender<bool>) -> Result<()> {
     let failed = |e: std::io::Error| Failure::io(Path::new("terminal"), &e);
     let mut screen = Screen::take().map_err(failed)?;
+    screen::end_by_signals().map_err(failed)?;
     let mut stale = true;
     while !interrupt::requested() {
         loop {

@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::panic;
+use std::time::Duration;
+use std::{panic, process, thread};
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -11,6 +12,11 @@ use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{
     Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
 };
+
+use crate::interrupt;
+
+/// How long the wait for keys may take to notice a signal.
+const GRACE: Duration = Duration::from_millis(300);
 
 /// The terminal of this process, with a screen of its own.
 ///
@@ -54,6 +60,26 @@ impl Drop for Screen {
     fn drop(&mut self) {
         give_back();
     }
+}
+
+/// Ends the process soon after it was asked to by a signal, if it has not ended by then: the wait
+/// for keys does not return once the terminal is gone.
+///
+/// # Errors
+/// The system has no thread.
+pub(super) fn end_by_signals() -> io::Result<()> {
+    let end = || {
+        while !interrupt::requested() {
+            thread::sleep(GRACE);
+        }
+        thread::sleep(GRACE);
+        give_back();
+        process::exit(0);
+    };
+    thread::Builder::new()
+        .name("ww-end".to_owned())
+        .spawn(end)?;
+    Ok(())
 }
 
 /// Gives the terminal back. There is nobody to tell of a terminal that is gone.
