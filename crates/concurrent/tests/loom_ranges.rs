@@ -115,6 +115,11 @@ impl Store {
     /// Writes something into the range, as the engine does: reserve, end, publish.
     fn put(&self, generation: usize) {
         let number = self.reserve(generation);
+        self.finish(number);
+    }
+
+    /// Writes something into the range at a number that was handed out before.
+    fn finish(&self, number: u64) {
         if self.ranges.any() {
             self.ranges.end_where(|()| true);
         }
@@ -224,13 +229,14 @@ fn a_write_to_the_next_generation_ends_a_range() {
 fn a_write_that_finds_no_range_has_seen_that_it_ended() {
     model(3, || {
         let (store, list) = Store::with_known_range();
+        let first = store.reserve(0);
+        let writer = {
+            let store = store.clone();
+            thread::spawn(move || store.finish(first))
+        };
         let reader = {
             let (store, list) = (store.clone(), list.clone());
             thread::spawn(move || store.check(&list))
-        };
-        let writer = {
-            let store = store.clone();
-            thread::spawn(move || store.put(0))
         };
         store.put(0);
         reader.join().unwrap();
