@@ -6,8 +6,8 @@
 //! commit protocols, and of [machines](parameters) that are read from files.
 //! [`validate`] compares the model with published and measured curves. [`predict`] and
 //! [`sensitivity`] apply it to other machines, [`propose`] tries changes of the code in
-//! it, and [`report`] writes all results to `docs/scaling.md`. [`calibrate`] measures a
-//! machine's figures.
+//! it. [`reads`] predicts how reads scale, and [`report`] writes all results to
+//! `docs/scaling.md`. [`calibrate`] measures a machine's figures.
 //!
 //! The product does not use this crate.
 
@@ -21,6 +21,7 @@ pub mod plot;
 pub mod predict;
 pub mod propose;
 pub mod protocols;
+pub mod reads;
 pub mod report;
 pub mod run;
 pub mod sensitivity;

@@ -8,6 +8,7 @@ mod tables;
 use crate::calibrate::Failure;
 use crate::plot::Chart;
 use crate::predict::{self, MACHINES, THREADS};
+use crate::reads;
 use crate::sensitivity;
 use crate::{propose, validate};
 use std::path::Path;
@@ -68,6 +69,7 @@ impl Report {
                     text: varied,
                 },
                 tables::proposals(&propose::proposals()?),
+                tables::reads(&reads::all()?),
             ],
             charts,
             csv: predict::csv(&predictions),
@@ -87,6 +89,7 @@ impl Report {
                 tables::published(&validate::against_published()?),
                 tables::predictions(&predictions, &FEW),
                 tables::end_of_scaling(&predictions),
+                tables::reads(&reads::all()?),
             ],
             charts: Vec::new(),
             csv: predict::csv(&predictions),

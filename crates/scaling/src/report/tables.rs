@@ -8,6 +8,7 @@ use crate::predict::{MACHINES, Prediction, end_of_scaling as end_of};
 use crate::propose::{PLACES, Proposal};
 use crate::protocols::Protocol;
 use crate::protocols::world::Memtable;
+use crate::reads;
 use crate::sensitivity::{Effect, RANKED};
 use crate::validate::{Check, Compared, errors};
 
@@ -389,6 +390,51 @@ pub(super) fn proposals(proposals: &[Proposal]) -> Section {
     }
     Section {
         name: "proposals",
+        text: table.text,
+    }
+}
+
+/// How reads scale, with a thread on each core.
+pub(super) fn reads(predictions: &[reads::Prediction]) -> Section {
+    let start = ["read", "blocks", "writes to shared lines", "ns, one thread"].map(str::to_owned);
+    let cores = predictions.first().map_or(&[][..], |p| &p.outcomes[..]);
+    let cores = cores.iter().map(|(cores, _)| format!("{cores} cores"));
+    let end = ["line waited for most".to_owned()];
+    let mut table = Table::new(start.into_iter().chain(cores).chain(end));
+    for reads::Prediction {
+        kind,
+        blocks,
+        outcomes,
+    } in predictions
+    {
+        let visits = kind.visits.iter();
+        let touches = |line: reads::Line| kind.visits.iter().any(|(of, _)| *of == line);
+        let blocks = match touches(reads::Line::Block) {
+            true => blocks.to_string(),
+            false => String::new(),
+        };
+        let visits = visits.map(|(line, writes)| format!("{writes} {}", line.name()));
+        let visits = visits.collect::<Vec<_>>().join(", ");
+        let start = [
+            kind.what.to_owned(),
+            blocks,
+            if visits.is_empty() {
+                "0".to_owned()
+            } else {
+                visits
+            },
+            format!("{} ({})", kind.time, kind.source),
+        ];
+        let rates = outcomes.iter().map(|(_, outcome)| {
+            let part = outcome.efficiency * 100.0;
+            format!("{} {part:.0}%", number(outcome.per_second))
+        });
+        let blamed = outcomes.last().and_then(|(_, outcome)| outcome.blamed);
+        let end = [blamed.unwrap_or("none").to_owned()];
+        table.row(start.into_iter().chain(rates).chain(end));
+    }
+    Section {
+        name: "reads",
         text: table.text,
     }
 }
