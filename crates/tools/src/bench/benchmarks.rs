@@ -145,6 +145,11 @@ pub const BENCHMARKS: &[Benchmark] = &[
     ),
     on_existing("newiterator", Task::NewIterator, "create iterators"),
     on_existing(
+        "newsnapshot",
+        Task::NewSnapshot,
+        "take and release snapshots",
+    ),
+    on_existing(
         "approximatesizerandom",
         Task::ApproximateSizes,
         "get the approximate sizes of --batch_size random ranges at once",

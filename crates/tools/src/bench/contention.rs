@@ -1,6 +1,8 @@
-//! `--contention`: what the threads of a write benchmark cost each other and the
-//! operating system, per operation. Unlike times, these figures hardly depend on
+//! `--contention`: what the threads of a benchmark that writes or reads cost each other
+//! and the operating system, per operation. Unlike times, these figures hardly depend on
 //! what else runs on the machine.
+
+use std::cell::Cell;
 
 use nix::sys::resource::{Usage, UsageWho, getrusage};
 use serde_json::{Value, json};
@@ -19,7 +21,7 @@ const LOG_TICKERS: [&str; 3] = [
     "whitewater.wal.extends",
 ];
 
-/// Whether a task only writes, or writes and reads what it needs for that.
+/// Whether a task only writes, or writes and reads what it needs for that, or only reads.
 pub fn reports(task: Task) -> bool {
     match task {
         Task::FillSequential
@@ -32,21 +34,22 @@ pub fn reports(task: Task) -> bool {
         | Task::Replace
         | Task::Transact
         | Task::DeleteRandom
-        | Task::DeleteSequential => true,
+        | Task::DeleteSequential
+        | Task::ReadRandom
+        | Task::ReadFast
+        | Task::MultiRead
+        | Task::Scan
+        | Task::ScanReverse
+        | Task::Seek
+        | Task::NewIterator
+        | Task::NewSnapshot => true,
         Task::FillAndSeek
         | Task::ReadAndWrite
         | Task::ReadAndMerge
         | Task::Verify
         | Task::Mix
         | Task::TimeSeries
-        | Task::ReadRandom
-        | Task::ReadFast
-        | Task::MultiRead
         | Task::ApproximateSizes
-        | Task::Scan
-        | Task::ScanReverse
-        | Task::Seek
-        | Task::NewIterator
         | Task::Ingest
         | Task::Checksum(_)
         | Task::Compress
@@ -68,6 +71,13 @@ pub fn reports(task: Task) -> bool {
 pub struct Threads {
     /// Atomic read-modify-write operations; 0 in a build that does not count them.
     pub rmw: u64,
+    /// Writes to lines that all threads share, on the way of a read; 0 in a build that does
+    /// not count them.
+    pub shared_writes: u64,
+    /// Locks taken on the way of a read; 0 in a build that does not count them.
+    pub locks: u64,
+    /// System calls that read from files. Linux counts them.
+    pub read_calls: u64,
     /// Voluntary context switches: a thread gave up its core in order to wait.
     pub voluntary: u64,
     /// Involuntary context switches: a thread lost its core.
@@ -84,6 +94,9 @@ impl Threads {
         let count = |n: i64| u64::try_from(n).unwrap_or(0);
         Ok(Self {
             rmw: rmw::on_this_thread(),
+            shared_writes: rmw::shared_writes_of_this_thread(),
+            locks: rmw::locks_of_this_thread(),
+            read_calls: read_calls(),
             voluntary: count(usage.voluntary_context_switches()),
             involuntary: count(usage.involuntary_context_switches()),
         })
@@ -94,6 +107,9 @@ impl Threads {
     pub fn since(self, before: Self) -> Self {
         Self {
             rmw: self.rmw - before.rmw,
+            shared_writes: self.shared_writes - before.shared_writes,
+            locks: self.locks - before.locks,
+            read_calls: self.read_calls.saturating_sub(before.read_calls),
             voluntary: self.voluntary - before.voluntary,
             involuntary: self.involuntary - before.involuntary,
         }
@@ -102,6 +118,9 @@ impl Threads {
     /// Adds the counts of another thread.
     pub fn add(&mut self, other: Self) {
         self.rmw += other.rmw;
+        self.shared_writes += other.shared_writes;
+        self.locks += other.locks;
+        self.read_calls += other.read_calls;
         self.voluntary += other.voluntary;
         self.involuntary += other.involuntary;
     }
@@ -116,6 +135,38 @@ fn thread_usage() -> nix::Result<Usage> {
 #[cfg(not(target_os = "linux"))]
 fn thread_usage() -> nix::Result<Usage> {
     Ok(Usage::default())
+}
+
+/// The file in which Linux counts what the thread that reads it has done.
+const OWN_IO: &str = "/proc/thread-self/io";
+
+/// Whether the system counts calls that read.
+fn counts_read_calls() -> bool {
+    read_calls_so_far().is_some()
+}
+
+fn read_calls_so_far() -> Option<u64> {
+    let text = std::fs::read_to_string(OWN_IO).ok()?;
+    let count = text.lines().find_map(|line| line.strip_prefix("syscr:"));
+    count?.trim().parse().ok()
+}
+
+/// The calling thread's system calls that read, without those of this function; 0 where the
+/// system does not count them.
+fn read_calls() -> u64 {
+    thread_local! {
+        /// The calls that this function has made.
+        static OWN: Cell<u64> = const { Cell::new(0) };
+    }
+    // Two looks, for each takes the same number of calls.
+    let (Some(first), Some(second)) = (read_calls_so_far(), read_calls_so_far()) else {
+        return 0;
+    };
+    OWN.with(|own| {
+        let before = own.get();
+        own.set(before + 2 * (second - first));
+        first - before
+    })
 }
 
 /// The counts of the process and of the database; `None` for what the engine does
@@ -178,6 +229,9 @@ impl Before {
         Contention {
             operations,
             rmw: (E::COUNTED && rmw::ENABLED).then_some(threads.rmw),
+            shared_writes: (E::COUNTED && rmw::ENABLED).then_some(threads.shared_writes),
+            locks: (E::COUNTED && rmw::ENABLED).then_some(threads.locks),
+            read_calls: counts_read_calls().then_some(threads.read_calls),
             threads,
             calls: Calls::now(engine).since(self.0),
         }
@@ -189,6 +243,9 @@ impl Before {
 pub struct Contention {
     operations: u64,
     rmw: Option<u64>,
+    shared_writes: Option<u64>,
+    locks: Option<u64>,
+    read_calls: Option<u64>,
     threads: Threads,
     calls: Calls,
 }
@@ -199,6 +256,9 @@ impl Contention {
         let sum = |a: Option<u64>, b: Option<u64>| Some(a? + b?);
         self.operations += other.operations;
         self.rmw = sum(self.rmw, other.rmw);
+        self.shared_writes = sum(self.shared_writes, other.shared_writes);
+        self.locks = sum(self.locks, other.locks);
+        self.read_calls = sum(self.read_calls, other.read_calls);
         self.threads.add(other.threads);
         self.calls.futex_waits = sum(self.calls.futex_waits, other.calls.futex_waits);
         self.calls.futex_wakes = sum(self.calls.futex_wakes, other.calls.futex_wakes);
@@ -208,11 +268,18 @@ impl Contention {
     }
 
     /// The title, the name in JSON, and the count of each row.
-    fn rows(&self) -> [(&'static str, &'static str, Option<u64>); 8] {
+    fn rows(&self) -> [(&'static str, &'static str, Option<u64>); 11] {
         let [writes, syncs, extends] = self.calls.log;
         let (threads, calls) = (self.threads, self.calls);
         [
             ("atomic read-modify-writes", "rmw", self.rmw),
+            (
+                "reads' writes to shared lines",
+                "shared_writes",
+                self.shared_writes,
+            ),
+            ("reads' locks", "locks", self.locks),
+            ("system calls that read", "read_calls", self.read_calls),
             (
                 "voluntary context switches",
                 "voluntary_switches",
@@ -241,7 +308,9 @@ impl Contention {
         for (title, name, count) in self.rows() {
             let value = match count {
                 Some(count) => format!("{:.6}", self.each(count)),
-                None if name == "rmw" => "not counted in this build".to_owned(),
+                None if matches!(name, "rmw" | "shared_writes" | "locks") => {
+                    "not counted in this build".to_owned()
+                }
                 None => "not counted".to_owned(),
             };
             text += &format!("  {title:<30} {value}\n");
@@ -269,10 +338,13 @@ mod tests {
         Contention {
             operations: 10,
             rmw: None,
+            shared_writes: Some(20),
+            locks: Some(5),
+            read_calls: None,
             threads: Threads {
-                rmw: 0,
                 voluntary: 5,
                 involuntary: 1,
+                ..Threads::default()
             },
             calls: Calls {
                 futex_waits: Some(4),
@@ -296,6 +368,9 @@ mod tests {
         assert!(text.starts_with("fillseq      : contention per operation\n"));
         for line in [
             "  atomic read-modify-writes      not counted in this build",
+            "  reads' writes to shared lines  2.000000",
+            "  reads' locks                   0.500000",
+            "  system calls that read         not counted",
             "  voluntary context switches     0.600000",
             "  involuntary context switches   0.050000",
             "  futex waits                    0.400000",
@@ -309,7 +384,8 @@ mod tests {
         assert_eq!(json["operations"], 20);
         assert_eq!(json["futex_wakes"], 0.3);
         assert_eq!(json["rmw"], Value::Null);
-        assert_eq!(json.as_object().map(serde_json::Map::len), Some(9));
+        assert_eq!(json["shared_writes"], 2.0);
+        assert_eq!(json.as_object().map(serde_json::Map::len), Some(12));
     }
 
     #[test]
@@ -319,6 +395,22 @@ mod tests {
         assert_eq!(ticker(text, "rocksdb.wal"), None);
         assert_eq!(difference(Some(9), Some(7)), Some(2));
         assert_eq!(difference(Some(9), None), None);
+    }
+
+    #[test]
+    fn calls_that_read_are_counted_without_those_of_counting() {
+        let file = tempfile::NamedTempFile::new().expect("temporary file");
+        let read = |times: usize| {
+            let before = Threads::now().expect("getrusage");
+            for _ in 0..times {
+                let mut one = [0];
+                let found = std::os::unix::fs::FileExt::read_at(file.as_file(), &mut one, 0);
+                assert_eq!(found.ok(), Some(0), "the file is empty");
+            }
+            Threads::now().expect("getrusage").since(before).read_calls
+        };
+        let counted = |times| if counts_read_calls() { times } else { 0 };
+        assert_eq!((read(0), read(3)), (0, counted(3)));
     }
 
     #[test]

@@ -63,6 +63,8 @@ pub enum Task {
     Seek,
     /// Creates iterators.
     NewIterator,
+    /// Takes snapshots and releases them.
+    NewSnapshot,
     /// Deletes random keys.
     DeleteRandom,
     /// Deletes keys in order.

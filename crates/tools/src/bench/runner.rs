@@ -537,6 +537,7 @@ fn expected_operations(job: &Job) -> Option<u64> {
         | Task::MultiRead
         | Task::Seek
         | Task::NewIterator
+        | Task::NewSnapshot
         | Task::Mix => (job.reads, true),
         Task::Scan | Task::ScanReverse => (job.reads, false),
         Task::DeleteRandom => (job.deletes, true),

@@ -13,7 +13,7 @@ macro_rules! report {
                 perf_level: i32 = 1,
                     "What threads measure about their own calls and print after each benchmark: 1 nothing, 2 counts, 4 and 5 also times except for mutexes, 6 everything.";
                 contention: bool = false,
-                    "After each write benchmark, print the atomic read-modify-writes (in a build with count-rmw), context switches, futex calls and log calls per operation. Collects tickers. (Not a RocksDB flag.)";
+                    "After each benchmark that only writes or only reads, print the atomic read-modify-writes and reads' writes to shared lines (in a build with count-rmw), system calls that read, context switches, futex calls and log calls per operation. Collects tickers. (Not a RocksDB flag.)";
                 confidence_interval_only: bool = false,
                     "With a repeat suffix, print only 95% confidence intervals after each run.";
                 stats_interval: i64 = 0,

@@ -94,7 +94,7 @@ fn the_engines_calls_are_reported() {
     let file = directory.path().join("results.json");
     let flags = Flags {
         num: 500,
-        benchmarks: "fillseq,fillsync,readrandom".into(),
+        benchmarks: "fillseq,fillsync,readrandom,flush".into(),
         contention: true,
         perf_level: 6,
         statistics: true,
@@ -138,5 +138,12 @@ fn the_engines_calls_are_reported() {
         contention["rmw"].is_null(),
         !whitewater_concurrent::sync::rmw::ENABLED
     );
-    assert!(json["results"][2]["contention"].is_null(), "it only reads");
+    let reads = &json["results"][2]["contention"];
+    // In a memtable a look-up finds its value without a write that others could meet.
+    let counted = whitewater_concurrent::sync::rmw::ENABLED;
+    for count in ["rmw", "shared_writes", "locks"] {
+        let each = counted.then_some(0.0);
+        assert_eq!(reads[count].as_f64(), each, "{count}");
+    }
+    assert!(json["results"][3]["contention"].is_null(), "a flush");
 }

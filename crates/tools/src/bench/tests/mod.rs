@@ -413,14 +413,14 @@ fn perf_contexts_of_threads_are_added_up() {
 }
 
 #[test]
-fn contention_is_reported_for_writes() {
-    let text = run_list("fillseq[X2],readseq", |flags| flags.contention = true);
-    assert_eq!(text.matches("contention per operation\n").count(), 2);
-    assert_eq!(
-        text.matches("fillseq      : contention per operation")
-            .count(),
-        2
-    );
+fn contention_is_reported_for_writes_and_for_reads() {
+    let list = "fillseq[X2],readseq,readrandom,newsnapshot,compact";
+    let text = run_list(list, |flags| flags.contention = true);
+    assert_eq!(text.matches("contention per operation\n").count(), 5);
+    for (name, times) in [("fillseq", 2), ("readseq", 1), ("newsnapshot", 1)] {
+        let title = format!("{name:<12} : contention per operation");
+        assert_eq!(text.matches(&title).count(), times, "{text}");
+    }
     assert!(
         text.contains("  futex waits                    not counted\n"),
         "{text}"

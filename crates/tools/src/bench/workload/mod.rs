@@ -58,6 +58,7 @@ pub fn run<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
             Task::ScanReverse => scans::all(worker, true),
             Task::Seek => scans::seek(worker),
             Task::NewIterator => scans::create(worker),
+            Task::NewSnapshot => snapshots::take(worker),
             Task::DeleteRandom => write::delete(worker, Order::Random),
             Task::DeleteSequential => write::delete(worker, Order::Sequential),
             Task::Ingest => ingest::run(worker),

@@ -1,11 +1,23 @@
-//! The thread beside `overwritewhilechecking`: it reads keys in a snapshot twice, and ends the run
-//! if a value has changed. RocksDB's `unordered_write` is the mode that this is for.
+//! Snapshots that are only taken and released, and the thread beside `overwritewhilechecking`: it
+//! reads keys in a snapshot twice, and ends the run if a value has changed. RocksDB's
+//! `unordered_write` is the mode that this is for.
 
 use std::sync::atomic::Ordering;
 
 use super::super::engine::{Engine, Failure, Result, Snapshot};
 use super::super::keygen::below;
+use super::super::stats::Operation;
 use super::super::worker::Worker;
+
+/// Takes snapshots and releases them.
+pub fn take<E: Engine>(worker: &mut Worker<'_, E>) -> Result<()> {
+    let mut pace = worker.timed_pace(worker.job().reads);
+    while pace.more(1) {
+        drop(worker.engine.snapshot());
+        worker.finished(1, Operation::Other);
+    }
+    Ok(())
+}
 
 /// How many keys are read in a snapshot.
 const KEYS: u64 = 16;
