@@ -1,8 +1,8 @@
 //! The word that hands out reservations, and orders what others have seen before them.
 //!
 //! Writers take a part each ([`Tail::take`]). A thread that has made something for later writers
-//! asks how far the word has come ([`Tail::reserved`]): whoever takes a part behind that, in this
-//! word or in one that continues it once it is closed, has seen what that thread has.
+//! asks how far the word has come ([`Tail::reserved`]): a writer that takes a part behind that, in
+//! this word or in one that continues it once it is closed, has seen what that thread has.
 
 use crate::sync::uncounted::{AtomicU64, Ordering};
 use crossbeam_utils::CachePadded;

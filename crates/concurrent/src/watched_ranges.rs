@@ -150,7 +150,7 @@ impl<R, L: Lists<R>> WatchedRanges<R, L> {
     /// Whether a writer has to call [`WatchedRanges::end_where`]. Asked after it has reserved.
     #[inline]
     pub fn any(&self) -> bool {
-        // Acquire: pairs with `replace`. Who finds nothing to end has seen that all ended.
+        // Acquire: pairs with `replace`. A writer that finds no ranges has seen that all ended.
         self.any.load(Acquire)
     }
 
@@ -193,7 +193,7 @@ impl<R, L: Lists<R>> WatchedRanges<R, L> {
     /// [`Tail::reserved`](crate::tail::Tail::reserved), or `None` if that cannot be told now.
     #[inline]
     pub fn begin(&self, reserved: impl FnOnce() -> Option<u64>) -> Option<Arc<List<R>>> {
-        // Relaxed: pairs with nothing. Who finds no ranges uses none.
+        // Relaxed: pairs with nothing. A reader that finds no ranges uses none.
         self.any.load(Relaxed).then(|| self.watch(reserved))
     }
 
