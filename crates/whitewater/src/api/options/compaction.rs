@@ -152,8 +152,8 @@ impl Options {
     /// Reads that look into a table in vain, since the key is in an older one or nowhere, would
     /// be spared if the tables were one. Once there are `val` such reads for each byte that
     /// compacting them would rewrite, they are compacted (`ReadTriggered`), when nothing is more
-    /// urgent. 0 is never. With the default, a compaction of 100 MB begins after a million of
-    /// these reads.
+    /// urgent, but not before there are 16,384. 0 is never. With the default, a compaction of 100
+    /// MB begins after a million of these reads.
     ///
     /// **Option `read_triggered_compaction_threshold`**: 0 or more (others are refused), default
     /// 0.01; can be changed while the database is open.

@@ -14,6 +14,10 @@ use crate::version::{TableFile, Version, hull};
 use std::sync::Arc;
 use whitewater_storage::key::UserComparator;
 
+/// The least number of reads in vain that count: sixteen sampled ones. Of fewer, chance decides, and
+/// small tables would be compacted for a single one.
+const LEAST_READS: u64 = 16 * 1024;
+
 /// What reads are judged by.
 struct Judge<'a> {
     version: &'a Version,
@@ -42,8 +46,8 @@ impl<'a> Judge<'a> {
         let reads: u64 = files.iter().map(|f| f.wasted_reads()).sum();
         let bytes: u64 = files.iter().map(|f| f.meta.size).sum();
         let threshold = self.options.read_triggered_compaction_threshold;
-        let pays_for = |bytes: u64| reads > 0 && reads as f64 > threshold * bytes as f64;
-        if !pays_for(bytes) {
+        let pays_for = |bytes: u64| reads as f64 > threshold * bytes as f64;
+        if reads < LEAST_READS || !pays_for(bytes) {
             return false;
         }
         let next = (level + 1..=self.last).find(|&l| self.version.num_files(l) > 0);

@@ -140,8 +140,11 @@ fn what_snapshots_kept_waits_for_its_delay() {
 /// Reads in vain are due once they are as many as the bytes to be rewritten, by the threshold.
 #[test]
 fn reads_in_vain_pay_for_what_a_compaction_would_rewrite() {
+    // Each table is worth as many reads.
+    const READS: u64 = 32 << 10;
+    let size = parse_version("L0: 1:a-b").levels[0][0].meta.size;
     let options = CfOptions {
-        read_triggered_compaction_threshold: 0.5,
+        read_triggered_compaction_threshold: READS as f64 / size as f64,
         ..styled(CompactionStyle::Level)
     };
     let user = &UserComparator::Bytewise;
@@ -155,31 +158,40 @@ fn reads_in_vain_pay_for_what_a_compaction_would_rewrite() {
         assert_eq!(any, !due.is_empty(), "{text}");
         due
     };
-    let size = parse_version("L0: 1:a-b").levels[0][0].meta.size;
     // Of two tables of level 0, with nothing below.
     let two = "L0: 2:a-b 1:a-b";
-    assert_eq!(after(two, &[(0, 0, size)], &options), []);
-    assert_eq!(after(two, &[(0, 0, size + 1)], &options), [(0, 0)]);
+    assert_eq!(after(two, &[(0, 0, 2 * READS)], &options), []);
+    assert_eq!(after(two, &[(0, 0, 2 * READS + 1)], &options), [(0, 0)]);
     // Nothing is below or beside.
-    assert_eq!(after("L0: 1:a-b", &[(0, 0, 9 * size)], &options), []);
-    assert_eq!(after("L2: 1:a-b", &[(2, 0, 9 * size)], &options), []);
+    assert_eq!(after("L0: 1:a-b", &[(0, 0, 9 * READS)], &options), []);
+    assert_eq!(after("L2: 1:a-b", &[(2, 0, 9 * READS)], &options), []);
     // What is overlapped below is rewritten, too.
     let over = "L0: 2:a-b\nL2: 1:a-b 3:c-d";
-    assert_eq!(after(over, &[(0, 0, size)], &options), []);
-    assert_eq!(after(over, &[(0, 0, size + 1)], &options), [(0, 0)]);
+    assert_eq!(after(over, &[(0, 0, 2 * READS)], &options), []);
+    assert_eq!(after(over, &[(0, 0, 2 * READS + 1)], &options), [(0, 0)]);
     let deep = "L1: 2:a-b 4:c-d\nL2: 1:a-b 3:c-d";
-    assert_eq!(after(deep, &[(1, 0, size + 1)], &options), [(1, 0)]);
-    assert_eq!(after(deep, &[(2, 0, 9 * size)], &options), []);
+    assert_eq!(after(deep, &[(1, 0, 2 * READS + 1)], &options), [(1, 0)]);
+    assert_eq!(after(deep, &[(2, 0, 9 * READS)], &options), []);
     // What is compacted already is not due.
-    assert_eq!(after("L0: 2:a-b! 1:a-b", &[(0, 1, 9 * size)], &options), []);
+    assert_eq!(
+        after("L0: 2:a-b! 1:a-b", &[(0, 1, 9 * READS)], &options),
+        []
+    );
+    // Few reads say little, whatever they cost.
+    let eager = CfOptions {
+        read_triggered_compaction_threshold: f64::MIN_POSITIVE,
+        ..options.clone()
+    };
+    assert_eq!(after(two, &[(0, 0, 15 << 10)], &eager), []);
+    assert_eq!(after(two, &[(0, 0, 16 << 10)], &eager), [(0, 0)]);
     let off = CfOptions {
         read_triggered_compaction_threshold: 0.0,
         ..options.clone()
     };
-    assert_eq!(after(two, &[(0, 0, 9 * size)], &off), []);
+    assert_eq!(after(two, &[(0, 0, 9 * READS)], &off), []);
     let universal = CfOptions {
         compaction_style: CompactionStyle::Universal,
         ..options
     };
-    assert_eq!(after(two, &[(0, 0, 9 * size)], &universal), []);
+    assert_eq!(after(two, &[(0, 0, 9 * READS)], &universal), []);
 }
