@@ -14,8 +14,8 @@ use crate::version::{TableFile, Version, hull};
 use std::sync::Arc;
 use whitewater_storage::key::UserComparator;
 
-/// The least number of reads in vain that count: sixteen sampled ones. Of fewer, chance decides, and
-/// small tables would be compacted for a single one.
+/// The least number of reads in vain that count: sixteen sampled ones. Of fewer, chance decides,
+/// and small tables would be compacted for a single one.
 const LEAST_READS: u64 = 16 * 1024;
 
 /// What reads are judged by.
