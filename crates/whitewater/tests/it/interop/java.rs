@@ -17,11 +17,18 @@ pub fn jar() -> Option<String> {
     jar
 }
 
+/// Runs Java, with the library that the jar has. Cargo's search path for libraries may have this
+/// project's `librocksdbjni`, which would come first.
+pub fn run_java(arguments: &[&str]) -> String {
+    let flags = ["-Djava.library.path=nowhere"];
+    tools::run("java", &[&flags, arguments].concat())
+}
+
 /// Runs the program; returns the content it printed.
 fn run(jar: &str, arguments: &[&str]) -> Content {
     let program = tools::script("Interop.java");
     let program = ["-cp", jar, tools::path(&program)];
-    printed(&tools::run("java", &[&program, arguments].concat()))
+    printed(&run_java(&[&program, arguments].concat()))
 }
 
 pub fn scan(jar: &str, db: &Path) -> Content {
@@ -53,7 +60,7 @@ pub fn stamped(jar: &str, db: &Path, steps: &str) -> Vec<Content> {
     let program = tools::script("InteropTimestamps.java");
     let program = ["-cp", jar, tools::path(&program)];
     let arguments = [tools::path(db), tools::path(file.path())];
-    let out = tools::run("java", &[&program[..], &arguments].concat());
+    let out = run_java(&[&program[..], &arguments].concat());
     out.lines().map(printed).collect()
 }
 
@@ -63,7 +70,7 @@ pub fn export(jar: &str, db: &Path, dir: &Path) -> (Content, ExportImportFilesMe
     let program = tools::script("Interop.java");
     let program = ["-cp", jar, tools::path(&program)];
     let arguments = ["export", tools::path(db), tools::path(dir)];
-    let out = tools::run("java", &[program, arguments].concat());
+    let out = run_java(&[program, arguments].concat());
     let (content, files) = out.split_once('\n').expect("the content, then tables");
     let file = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -92,7 +99,7 @@ pub fn transact(jar: &str, db: &Path, policy: &str, steps: &str) -> Vec<(Vec<Str
     let program = tools::script("InteropTransactions.java");
     let program = ["-cp", jar, tools::path(&program)];
     let arguments = [tools::path(db), policy, tools::path(file.path())];
-    let out = tools::run("java", &[program, arguments].concat());
+    let out = run_java(&[program, arguments].concat());
     let lines: Vec<&str> = out.lines().collect();
     let shown = |two: &[&str]| {
         let names = two[0].split_whitespace().map(str::to_owned);
@@ -127,8 +134,5 @@ fn tables(jar: &str, arguments: &[&str], families: &[(&str, &str)]) -> Content {
         .map(|(n, text)| format!("{n}|{text}"))
         .collect();
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
-    printed(&tools::run(
-        "java",
-        &[&program, arguments, &families].concat(),
-    ))
+    printed(&run_java(&[&program, arguments, &families].concat()))
 }

@@ -36,7 +36,7 @@ impl Dirs {
             &seed,
         ];
         arguments.extend(self.data.iter().map(|dir| tools::path(dir)));
-        let out = tools::run("java", &arguments);
+        let out = java::run_java(&arguments);
         let (content, counts) = out.trim_end().rsplit_once('\n').expect("two lines");
         let counts = counts.split(' ').map(|n| n.parse().expect("a number"));
         (printed(content), counts.collect())
