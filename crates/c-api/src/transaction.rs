@@ -33,7 +33,7 @@ impl rocksdb_transaction_t {
         rocksdb_transaction_t(txn, Lender::default())
     }
 
-    /// The snapshot, until the transaction is destroyed or begun anew.
+    /// The snapshot, until the transaction is destroyed or begun again.
     pub(crate) fn snapshot(&self) -> rocksdb_snapshot_t {
         let snapshot = on_txn!(self.0.get(), txn => txn.create_snapshot());
         self.1.lend(snapshot)

@@ -268,7 +268,7 @@ fn a_range_that_is_replaced_has_ended() {
 }
 
 /// Files are ingested into a range, with numbers that were visible before. No reader that pins
-/// the files passes over them, whoever has proposed a range meanwhile.
+/// the files passes over them, even if a range was proposed meanwhile.
 #[test]
 fn what_is_ingested_is_not_passed_over() {
     model(4, || {

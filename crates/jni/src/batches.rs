@@ -44,14 +44,17 @@ natives! {
         let writes = WriteBatch::from_data(&bytes(env, &data)?);
         make(Batch { writes: Mutex::new(writes), ..Batch::default() })
     }
-    fn Java_org_rocksdb_WriteBatch_disposeInternalJni Java_org_rocksdb_WriteBatch_disposeInternal<'l>(_env, batch: i64) -> () {
+    fn Java_org_rocksdb_WriteBatch_disposeInternalJni
+        Java_org_rocksdb_WriteBatch_disposeInternal<'l>(_env, batch: i64) -> () {
         give_back(batch);
         Ok(())
     }
-    fn Java_org_rocksdb_WriteBatch_count0Jni Java_org_rocksdb_WriteBatch_count0<'l>(_env, batch: i64) -> i32 {
+    fn Java_org_rocksdb_WriteBatch_count0Jni
+        Java_org_rocksdb_WriteBatch_count0<'l>(_env, batch: i64) -> i32 {
         int(find::<Batch>(batch)?.writes().len())
     }
-    fn Java_org_rocksdb_WriteBatch_clear0Jni Java_org_rocksdb_WriteBatch_clear0<'l>(_env, batch: i64) -> () {
+    fn Java_org_rocksdb_WriteBatch_clear0Jni
+        Java_org_rocksdb_WriteBatch_clear0<'l>(_env, batch: i64) -> () {
         find::<Batch>(batch)?.writes().clear();
         Ok(())
     }
@@ -63,7 +66,8 @@ natives! {
     fn Java_org_rocksdb_WriteBatch_getDataSize<'l>(_env, batch: i64) -> i64 {
         Ok(find::<Batch>(batch)?.writes().size_in_bytes() as i64)
     }
-    fn Java_org_rocksdb_WriteBatch_setMaxBytesJni Java_org_rocksdb_WriteBatch_setMaxBytes<'l>(_env, batch: i64, bytes: i64) -> () {
+    fn Java_org_rocksdb_WriteBatch_setMaxBytesJni
+        Java_org_rocksdb_WriteBatch_setMaxBytes<'l>(_env, batch: i64, bytes: i64) -> () {
         let limit = usize::try_from(bytes).unwrap_or(0);
         find::<Batch>(batch)?.limit.store(limit, Ordering::Relaxed);
         Ok(())
@@ -75,14 +79,17 @@ natives! {
         find::<Batch>(batch)?.writes().put_log_data(data);
         Ok(())
     }
-    fn Java_org_rocksdb_WriteBatch_setSavePoint0Jni Java_org_rocksdb_WriteBatch_setSavePoint0<'l>(_env, batch: i64) -> () {
+    fn Java_org_rocksdb_WriteBatch_setSavePoint0Jni
+        Java_org_rocksdb_WriteBatch_setSavePoint0<'l>(_env, batch: i64) -> () {
         find::<Batch>(batch)?.writes().set_savepoint();
         Ok(())
     }
-    fn Java_org_rocksdb_WriteBatch_rollbackToSavePoint0Jni Java_org_rocksdb_WriteBatch_rollbackToSavePoint0<'l>(_env, batch: i64) -> () {
+    fn Java_org_rocksdb_WriteBatch_rollbackToSavePoint0Jni
+        Java_org_rocksdb_WriteBatch_rollbackToSavePoint0<'l>(_env, batch: i64) -> () {
         Ok(find::<Batch>(batch)?.writes().rollback_to_savepoint()?)
     }
-    fn Java_org_rocksdb_WriteBatch_popSavePointJni Java_org_rocksdb_WriteBatch_popSavePoint<'l>(_env, batch: i64) -> () {
+    fn Java_org_rocksdb_WriteBatch_popSavePointJni
+        Java_org_rocksdb_WriteBatch_popSavePoint<'l>(_env, batch: i64) -> () {
         Ok(find::<Batch>(batch)?.writes().pop_savepoint()?)
     }
 }
@@ -95,21 +102,24 @@ natives! {
         find::<Batch>(batch)?.writes().put(first, second);
         Ok(())
     }
-    fn Java_org_rocksdb_WriteBatch_putJni__J_3BI_3BIJ Java_org_rocksdb_WriteBatch_put__J_3BI_3BIJ<'l>(
+    fn Java_org_rocksdb_WriteBatch_putJni__J_3BI_3BIJ
+        Java_org_rocksdb_WriteBatch_put__J_3BI_3BIJ<'l>(
         env, batch: i64, first: JByteArray<'l>, _len: i32, second: JByteArray<'l>, _second_len: i32, family: i64,
     ) -> () {
         let (first, second) = (bytes(env, &first)?, bytes(env, &second)?);
         find::<Batch>(batch)?.writes().put_cf(&find::<Family>(family)?.0, first, second);
         Ok(())
     }
-    fn Java_org_rocksdb_WriteBatch_mergeJni__J_3BI_3BI Java_org_rocksdb_WriteBatch_merge__J_3BI_3BI<'l>(
+    fn Java_org_rocksdb_WriteBatch_mergeJni__J_3BI_3BI
+        Java_org_rocksdb_WriteBatch_merge__J_3BI_3BI<'l>(
         env, batch: i64, first: JByteArray<'l>, _len: i32, second: JByteArray<'l>, _second_len: i32,
     ) -> () {
         let (first, second) = (bytes(env, &first)?, bytes(env, &second)?);
         find::<Batch>(batch)?.writes().merge(first, second);
         Ok(())
     }
-    fn Java_org_rocksdb_WriteBatch_mergeJni__J_3BI_3BIJ Java_org_rocksdb_WriteBatch_merge__J_3BI_3BIJ<'l>(
+    fn Java_org_rocksdb_WriteBatch_mergeJni__J_3BI_3BIJ
+        Java_org_rocksdb_WriteBatch_merge__J_3BI_3BIJ<'l>(
         env, batch: i64, first: JByteArray<'l>, _len: i32, second: JByteArray<'l>, _second_len: i32, family: i64,
     ) -> () {
         let (first, second) = (bytes(env, &first)?, bytes(env, &second)?);
@@ -130,28 +140,32 @@ natives! {
         find::<Batch>(batch)?.writes().delete_cf(&find::<Family>(family)?.0, first);
         Ok(())
     }
-    fn Java_org_rocksdb_WriteBatch_singleDeleteJni__J_3BI Java_org_rocksdb_WriteBatch_singleDelete__J_3BI<'l>(
+    fn Java_org_rocksdb_WriteBatch_singleDeleteJni__J_3BI
+        Java_org_rocksdb_WriteBatch_singleDelete__J_3BI<'l>(
         env, batch: i64, first: JByteArray<'l>, _len: i32,
     ) -> () {
         let first = bytes(env, &first)?;
         find::<Batch>(batch)?.writes().single_delete(first);
         Ok(())
     }
-    fn Java_org_rocksdb_WriteBatch_singleDeleteJni__J_3BIJ Java_org_rocksdb_WriteBatch_singleDelete__J_3BIJ<'l>(
+    fn Java_org_rocksdb_WriteBatch_singleDeleteJni__J_3BIJ
+        Java_org_rocksdb_WriteBatch_singleDelete__J_3BIJ<'l>(
         env, batch: i64, first: JByteArray<'l>, _len: i32, family: i64,
     ) -> () {
         let first = bytes(env, &first)?;
         find::<Batch>(batch)?.writes().single_delete_cf(&find::<Family>(family)?.0, first);
         Ok(())
     }
-    fn Java_org_rocksdb_WriteBatch_deleteRangeJni__J_3BI_3BI Java_org_rocksdb_WriteBatch_deleteRange__J_3BI_3BI<'l>(
+    fn Java_org_rocksdb_WriteBatch_deleteRangeJni__J_3BI_3BI
+        Java_org_rocksdb_WriteBatch_deleteRange__J_3BI_3BI<'l>(
         env, batch: i64, first: JByteArray<'l>, _len: i32, second: JByteArray<'l>, _second_len: i32,
     ) -> () {
         let (first, second) = (bytes(env, &first)?, bytes(env, &second)?);
         find::<Batch>(batch)?.writes().delete_range(first, second);
         Ok(())
     }
-    fn Java_org_rocksdb_WriteBatch_deleteRangeJni__J_3BI_3BIJ Java_org_rocksdb_WriteBatch_deleteRange__J_3BI_3BIJ<'l>(
+    fn Java_org_rocksdb_WriteBatch_deleteRangeJni__J_3BI_3BIJ
+        Java_org_rocksdb_WriteBatch_deleteRange__J_3BI_3BIJ<'l>(
         env, batch: i64, first: JByteArray<'l>, _len: i32, second: JByteArray<'l>, _second_len: i32, family: i64,
     ) -> () {
         let (first, second) = (bytes(env, &first)?, bytes(env, &second)?);

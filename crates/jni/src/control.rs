@@ -105,7 +105,8 @@ natives! {
         let path = text(env, &path)?;
         Ok(find::<Checkpoints>(checkpoint)?.0.get().create_checkpoint(path)?)
     }
-    fn Java_org_rocksdb_Checkpoint_disposeInternalJni Java_org_rocksdb_Checkpoint_disposeInternal<'l>(_env, checkpoint: i64) -> () {
+    fn Java_org_rocksdb_Checkpoint_disposeInternalJni
+        Java_org_rocksdb_Checkpoint_disposeInternal<'l>(_env, checkpoint: i64) -> () {
         give_back(checkpoint);
         Ok(())
     }

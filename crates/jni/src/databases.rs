@@ -151,7 +151,9 @@ natives! {
         }
     }
     // What goes with the database goes, too, so that its files are free.
-    fn Java_org_rocksdb_RocksDB_closeDatabase Java_org_rocksdb_RocksDB_disposeInternalJni Java_org_rocksdb_RocksDB_disposeInternal<'l>(
+    fn Java_org_rocksdb_RocksDB_closeDatabase
+        Java_org_rocksdb_RocksDB_disposeInternalJni
+        Java_org_rocksdb_RocksDB_disposeInternal<'l>(
         _env, db: i64,
     ) -> () {
         if let Ok(found) = find::<Database>(db) {
@@ -251,7 +253,8 @@ natives! {
         let name = find::<Family>(handle)?.0.family_name().to_owned();
         Ok(env.byte_array_from_slice(name.as_bytes())?)
     }
-    fn Java_org_rocksdb_ColumnFamilyHandle_disposeInternalJni Java_org_rocksdb_ColumnFamilyHandle_disposeInternal<'l>(_env, handle: i64) -> () {
+    fn Java_org_rocksdb_ColumnFamilyHandle_disposeInternalJni
+        Java_org_rocksdb_ColumnFamilyHandle_disposeInternal<'l>(_env, handle: i64) -> () {
         give_back(handle);
         Ok(())
     }

@@ -72,23 +72,29 @@ natives! {
         let made = made.collect::<Result<Vec<_>>>()?;
         long_array(env, &made)
     }
-    fn Java_org_rocksdb_RocksIterator_disposeInternalJni Java_org_rocksdb_RocksIterator_disposeInternal<'l>(_env, iterator: i64) -> () {
+    fn Java_org_rocksdb_RocksIterator_disposeInternalJni
+        Java_org_rocksdb_RocksIterator_disposeInternal<'l>(_env, iterator: i64) -> () {
         give_back(iterator);
         Ok(())
     }
-    fn Java_org_rocksdb_RocksIterator_isValid0Jni Java_org_rocksdb_RocksIterator_isValid0<'l>(_env, iterator: i64) -> bool {
+    fn Java_org_rocksdb_RocksIterator_isValid0Jni
+        Java_org_rocksdb_RocksIterator_isValid0<'l>(_env, iterator: i64) -> bool {
         with(iterator, |cursor| Ok(cursor.valid()))
     }
-    fn Java_org_rocksdb_RocksIterator_seekToFirst0Jni Java_org_rocksdb_RocksIterator_seekToFirst0<'l>(_env, iterator: i64) -> () {
+    fn Java_org_rocksdb_RocksIterator_seekToFirst0Jni
+        Java_org_rocksdb_RocksIterator_seekToFirst0<'l>(_env, iterator: i64) -> () {
         moved(iterator, |cursor| cursor.seek_to_first())
     }
-    fn Java_org_rocksdb_RocksIterator_seekToLast0Jni Java_org_rocksdb_RocksIterator_seekToLast0<'l>(_env, iterator: i64) -> () {
+    fn Java_org_rocksdb_RocksIterator_seekToLast0Jni
+        Java_org_rocksdb_RocksIterator_seekToLast0<'l>(_env, iterator: i64) -> () {
         moved(iterator, |cursor| cursor.seek_to_last())
     }
-    fn Java_org_rocksdb_RocksIterator_next0Jni Java_org_rocksdb_RocksIterator_next0<'l>(_env, iterator: i64) -> () {
+    fn Java_org_rocksdb_RocksIterator_next0Jni
+        Java_org_rocksdb_RocksIterator_next0<'l>(_env, iterator: i64) -> () {
         moved(iterator, |cursor| cursor.next())
     }
-    fn Java_org_rocksdb_RocksIterator_prev0Jni Java_org_rocksdb_RocksIterator_prev0<'l>(_env, iterator: i64) -> () {
+    fn Java_org_rocksdb_RocksIterator_prev0Jni
+        Java_org_rocksdb_RocksIterator_prev0<'l>(_env, iterator: i64) -> () {
         moved(iterator, |cursor| cursor.prev())
     }
     fn Java_org_rocksdb_RocksIterator_seek0Jni Java_org_rocksdb_RocksIterator_seek0<'l>(
@@ -97,28 +103,33 @@ natives! {
         let target = bytes(env, &target)?;
         moved(iterator, |cursor| cursor.seek(&target))
     }
-    fn Java_org_rocksdb_RocksIterator_seekByteArray0Jni Java_org_rocksdb_RocksIterator_seekByteArray0<'l>(
+    fn Java_org_rocksdb_RocksIterator_seekByteArray0Jni
+        Java_org_rocksdb_RocksIterator_seekByteArray0<'l>(
         env, iterator: i64, target: JByteArray<'l>, offset: i32, len: i32,
     ) -> () {
         let target = part(env, &target, offset, len)?;
         moved(iterator, |cursor| cursor.seek(&target))
     }
-    fn Java_org_rocksdb_RocksIterator_seekForPrev0Jni Java_org_rocksdb_RocksIterator_seekForPrev0<'l>(
+    fn Java_org_rocksdb_RocksIterator_seekForPrev0Jni
+        Java_org_rocksdb_RocksIterator_seekForPrev0<'l>(
         env, iterator: i64, target: JByteArray<'l>, _len: i32,
     ) -> () {
         let target = bytes(env, &target)?;
         moved(iterator, |cursor| cursor.seek_for_prev(&target))
     }
-    fn Java_org_rocksdb_RocksIterator_seekForPrevByteArray0Jni Java_org_rocksdb_RocksIterator_seekForPrevByteArray0<'l>(
+    fn Java_org_rocksdb_RocksIterator_seekForPrevByteArray0Jni
+        Java_org_rocksdb_RocksIterator_seekForPrevByteArray0<'l>(
         env, iterator: i64, target: JByteArray<'l>, offset: i32, len: i32,
     ) -> () {
         let target = part(env, &target, offset, len)?;
         moved(iterator, |cursor| cursor.seek_for_prev(&target))
     }
-    fn Java_org_rocksdb_RocksIterator_status0Jni Java_org_rocksdb_RocksIterator_status0<'l>(_env, iterator: i64) -> () {
+    fn Java_org_rocksdb_RocksIterator_status0Jni
+        Java_org_rocksdb_RocksIterator_status0<'l>(_env, iterator: i64) -> () {
         with(iterator, |cursor| Ok(cursor.status()?))
     }
-    fn Java_org_rocksdb_RocksIterator_refresh0Jni Java_org_rocksdb_RocksIterator_refresh0<'l>(_env, iterator: i64) -> () {
+    fn Java_org_rocksdb_RocksIterator_refresh0Jni
+        Java_org_rocksdb_RocksIterator_refresh0<'l>(_env, iterator: i64) -> () {
         with(iterator, |cursor| Ok(cursor.refresh()?))
     }
     fn Java_org_rocksdb_RocksIterator_key0<'l>(env, iterator: i64) -> JByteArray<'l> {

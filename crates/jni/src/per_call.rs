@@ -355,7 +355,8 @@ natives! {
     fn Java_org_rocksdb_AbstractSlice_startsWith0<'l>(_env, slice: i64, prefix: i64) -> bool {
         Ok(find::<Vec<u8>>(slice)?.starts_with(&find::<Vec<u8>>(prefix)?))
     }
-    fn Java_org_rocksdb_AbstractSlice_disposeInternalJni Java_org_rocksdb_AbstractSlice_disposeInternal<'l>(_env, slice: i64) -> () {
+    fn Java_org_rocksdb_AbstractSlice_disposeInternalJni
+        Java_org_rocksdb_AbstractSlice_disposeInternal<'l>(_env, slice: i64) -> () {
         give_back(slice);
         Ok(())
     }

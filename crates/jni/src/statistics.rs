@@ -115,7 +115,8 @@ natives! {
         }
         make(Statistics::new())
     }
-    fn Java_org_rocksdb_Statistics_disposeInternalJni Java_org_rocksdb_Statistics_disposeInternal<'l>(_env, statistics: i64) -> () {
+    fn Java_org_rocksdb_Statistics_disposeInternalJni
+        Java_org_rocksdb_Statistics_disposeInternal<'l>(_env, statistics: i64) -> () {
         give_back(statistics);
         Ok(())
     }

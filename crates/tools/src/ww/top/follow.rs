@@ -67,7 +67,7 @@ impl Asker {
         let at = |path: &str| format!("{}/{path}", self.prefix);
         let overview: Overview = self.client.get(&at("overview"))?;
         if overview.uptime_seconds < self.uptime {
-            // It was opened again, and its events are numbered anew.
+            // The database was opened again, and the numbers of its events begin again.
             self.seen = (0, 0);
         }
         let (time, number) = self.seen;
