@@ -11,6 +11,7 @@ use crate::options::{CfOptions, DbOptions};
 use crate::version::Version;
 use crate::write::MemtableMap;
 use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
 
 /// The mutable state of an open database.
@@ -188,9 +189,13 @@ impl CfState {
 
     /// Recomputes what is due: for another version or moment, or when files are no longer
     /// being compacted.
+    ///
+    /// A custom comparator may panic here, amid a change of this state that has to be finished.
+    /// Nothing is due then until this is called again.
     pub fn score_levels(&mut self) {
         let user = &self.data.comparator.user;
-        self.levels = pick::level_state(&self.version, &self.options, user, &self.moment);
+        let score = || pick::level_state(&self.version, &self.options, user, &self.moment);
+        self.levels = catch_unwind(AssertUnwindSafe(score)).unwrap_or_default();
         self.nothing_to_pick = false;
     }
 

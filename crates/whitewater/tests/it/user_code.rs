@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    BlockBasedOptions, DB, Error, ErrorKind, Options, ReadOptions, SliceTransform, SstFileWriter,
+    BlockBasedOptions, DB, Error, ErrorKind, IteratorMode, Options, ReadOptions, SliceTransform,
+    SstFileWriter, WaitForCompactOptions,
 };
 
 fn panicked<T>(outcome: Result<T, Error>) {
@@ -73,6 +74,54 @@ fn a_comparator_that_panics_fails_the_read_and_not_its_caller() {
         }),
     );
     in_memory_and_in_tables(&options, &trap);
+}
+
+/// Reads in vain are weighed against what a compaction would rewrite, which compares keys.
+#[test]
+fn a_comparator_that_panics_where_levels_are_scored_fails_nothing() {
+    let trap = Arc::new(AtomicBool::new(false));
+    let armed = trap.clone();
+    let mut options = tiny();
+    options.set_fs(Arc::new(MemFs::new()));
+    options.set_level_zero_file_num_compaction_trigger(20);
+    options.set_read_triggered_compaction_threshold(1e-6);
+    let hit = Arc::new(AtomicBool::new(false));
+    let seen = hit.clone();
+    options.set_comparator(
+        "trapped",
+        Box::new(move |a, b| {
+            if armed.load(Ordering::Relaxed) {
+                seen.store(true, Ordering::Relaxed);
+                panic!("planted panic");
+            }
+            a.cmp(b)
+        }),
+    );
+    let db = DB::open(&options, "/db").unwrap();
+    let fill = |value: &str| {
+        for key in ["a", "b", "c"] {
+            db.put(key, value).unwrap();
+        }
+        db.flush().unwrap();
+    };
+    fill("1");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    db.set_options(&[("disable_auto_compactions", "true")])
+        .unwrap();
+    fill("2");
+    fill("3");
+    for _ in 0..40_000 {
+        assert_eq!(db.iterator(IteratorMode::Start).count(), 3);
+    }
+    trap.store(true, Ordering::Relaxed);
+    db.set_options(&[("disable_auto_compactions", "false")])
+        .unwrap();
+    trap.store(false, Ordering::Relaxed);
+    assert!(hit.load(Ordering::Relaxed), "nothing was compared");
+    fill("4");
+    assert_eq!(db.get("b").unwrap().as_deref(), Some(&b"4"[..]));
+    db.wait_for_compact(&WaitForCompactOptions::default())
+        .unwrap();
 }
 
 static PREFIX_TRAP: AtomicBool = AtomicBool::new(false);
