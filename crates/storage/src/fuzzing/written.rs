@@ -290,8 +290,8 @@ fn read_whole(table: &Arc<Table>, entries: &[Entry]) {
         let newest = at == 0 || user_key(&entries[at - 1].0) != user;
         let mut found = None;
         let lookup = seek_key(user, MAX_SEQUENCE);
-        let visit = &mut |key: crate::key::ParsedKey<'_>, value: bytes::Bytes| {
-            found = Some((key.seq, value));
+        let visit = &mut |key: crate::key::ParsedKey<'_>, value: crate::sst::TableValue<'_>| {
+            found = Some((key.seq, value.share()));
             Ok(false)
         };
         if newest {

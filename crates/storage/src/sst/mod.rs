@@ -43,5 +43,6 @@ pub use options::table_format::{CuckooTableOptions, PlainTableOptions, TableForm
 pub use options::table_options::TableOptions;
 pub use read::block_list::{BlockInfo, BlockRole};
 pub use read::filter_reader::FilterQuery;
+pub use read::get::TableValue;
 pub use read::table::Table;
 pub use write::any_builder::TableBuilder;

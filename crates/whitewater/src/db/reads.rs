@@ -126,7 +126,8 @@ impl Engine {
             .of_family(&cf.name)
             .ignoring_tombstones(spec.ignore_range_deletions)
             .passing_over(at.undecided)
-            .sampled(sampling::is_sampled());
+            .sampled(sampling::is_sampled())
+            .copying(A::COPIES);
         let in_memory = self.gather_in(cf, view, key, at.sequence, spec, &mut ctx)?;
         if ctx.is_sampled() {
             self.look_for_wasted_reads(cf, view, Some(key));

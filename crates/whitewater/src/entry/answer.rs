@@ -9,6 +9,9 @@ use whitewater_storage::key::ValueType;
 
 /// What a look-up finds for a key that exists.
 pub(crate) trait Answer: Sized {
+    /// Whether the answer copies the value, so that a look-up need not share a block's memory.
+    const COPIES: bool = false;
+
     /// The answer for a plain value.
     fn of_value(value: Bytes) -> Self;
 
@@ -65,6 +68,40 @@ impl Answer for Bytes {
 
     fn map_plain(self, change: impl FnOnce(&Bytes) -> Result<Bytes>) -> Result<Self> {
         change(&self)
+    }
+}
+
+/// The value, copied.
+impl Answer for Vec<u8> {
+    const COPIES: bool = true;
+
+    // The look-up has made `value` for this answer. Its memory is taken, not copied.
+    #[inline]
+    fn of_value(value: Bytes) -> Self {
+        value.into()
+    }
+
+    fn of_entity(key: &[u8], stored: Bytes, blobs: &dyn Blobs) -> Result<Self> {
+        Bytes::of_entity(key, stored, blobs).map(Self::from)
+    }
+
+    #[inline]
+    fn merge_base(&self) -> &[u8] {
+        self
+    }
+
+    #[inline]
+    fn with_merged(&self, merged: Vec<u8>) -> Self {
+        merged
+    }
+
+    #[inline]
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    fn map_plain(self, change: impl FnOnce(&Bytes) -> Result<Bytes>) -> Result<Self> {
+        change(&Bytes::from(self)).map(Self::from)
     }
 }
 

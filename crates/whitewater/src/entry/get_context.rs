@@ -16,6 +16,7 @@ use whitewater_concurrent::undecided::UndecidedRanges;
 use whitewater_storage::Result;
 use whitewater_storage::key::{ParsedKey, SequenceNumber, ValueType};
 use whitewater_storage::planted;
+use whitewater_storage::sst::TableValue;
 
 /// Called with each operand, newest first: whether older entries are wanted, too.
 pub(crate) type WantsMore<'a> = &'a dyn Fn(&[u8]) -> bool;
@@ -41,6 +42,8 @@ pub(crate) struct GetContext<'a> {
     is_sampled: bool,
     /// Whether older entries are wanted after an operand, if that is for the caller to say.
     wants_more: Option<WantsMore<'a>>,
+    /// Whether values are copied out of blocks.
+    copies: bool,
 }
 
 enum Base {
@@ -80,6 +83,7 @@ impl<'a> GetContext<'a> {
             base: None,
             level: None,
             wants_more: None,
+            copies: false,
         }
     }
 
@@ -130,6 +134,14 @@ impl<'a> GetContext<'a> {
     #[inline]
     pub fn sampled(mut self, is_sampled: bool) -> Self {
         self.is_sampled = is_sampled;
+        self
+    }
+
+    /// The same look-up, which copies values out of blocks if `copies`, instead of sharing the
+    /// memory of the blocks. For answers that are copies anyway.
+    #[inline]
+    pub fn copying(mut self, copies: bool) -> Self {
+        self.copies = copies;
         self
     }
 
@@ -233,9 +245,19 @@ impl<'a> GetContext<'a> {
         self.undecided.is_some_and(|ranges| ranges.contains(seq))
     }
 
-    /// The same as [`GetContext::entry`], for a parsed key and an available value.
-    pub fn parsed(&mut self, key: ParsedKey<'_>, value: Bytes) -> Result<bool> {
-        let more = self.entry(key.seq, key.ty, || value)?;
+    /// The same as [`GetContext::entry`], for an entry of a table.
+    #[inline]
+    pub fn stored(&mut self, key: ParsedKey<'_>, value: &TableValue<'_>) -> Result<bool> {
+        let copies = self.copies;
+        self.parsed(key, || match copies {
+            true => Bytes::copy_from_slice(value),
+            false => value.share(),
+        })
+    }
+
+    /// The same as [`GetContext::entry`], for a parsed key.
+    pub fn parsed(&mut self, key: ParsedKey<'_>, value: impl FnOnce() -> Bytes) -> Result<bool> {
+        let more = self.entry(key.seq, key.ty, value)?;
         if let Some(Base::Part(part)) = &mut self.base
             && (part.is_blob || part.is_entity)
             && part.own_key.is_none()

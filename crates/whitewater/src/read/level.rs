@@ -64,7 +64,7 @@ pub(crate) fn get(
                 if key.seq > upto {
                     return Ok(true);
                 }
-                ctx.parsed(key, value)
+                ctx.stored(key, &value)
             })?,
         }
         if ctx.done() {

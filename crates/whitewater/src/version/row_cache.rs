@@ -149,7 +149,7 @@ impl RowCache {
                 put_length_prefixed(&mut bytes, &ikey);
                 put_length_prefixed(&mut bytes, &value);
             }
-            ctx.parsed(key, value)
+            ctx.stored(key, &value)
         })?;
         if bytes.len() > header {
             // If there is no room, the look-up is none the worse for it.
@@ -166,7 +166,7 @@ fn replay(entries: &Bytes, ctx: &mut GetContext<'_>) -> Result<()> {
     while !rest.is_empty() {
         let key = get_length_prefixed(&mut rest).ok_or_else(damaged)?;
         let value = get_length_prefixed(&mut rest).ok_or_else(damaged)?;
-        if !ctx.parsed(parse_internal_key(key)?, entries.slice_ref(value))? {
+        if !ctx.parsed(parse_internal_key(key)?, || entries.slice_ref(value))? {
             break;
         }
     }

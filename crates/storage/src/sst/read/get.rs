@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::key::{ParsedKey, TAG_SIZE, parse_internal_key, user_key};
 use crate::perf::{self, PerfMetric};
-use crate::sst::format::block::{Cursor, EntryLayout};
+use crate::sst::format::block::{Block, Cursor, EntryLayout};
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
 use crate::sst::read::filter_reader::FilterAnswer;
 use crate::sst::read::index_cursor::IndexCursor;
@@ -12,6 +12,7 @@ use crate::sst::read::table::Table;
 use bytes::Bytes;
 use std::cell::Cell;
 use std::cmp::Ordering;
+use std::ops::Deref;
 use whitewater_concurrent::scratch;
 
 /// The largest key buffer that is kept between lookups, in bytes.
@@ -22,11 +23,33 @@ thread_local! {
     static BUFFERS: Cell<[Vec<u8>; 2]> = const { Cell::new([Vec::new(), Vec::new()]) };
 }
 
+/// A value that a lookup has found, where it stands in its block. It derefs to its bytes.
+pub struct TableValue<'a> {
+    block: &'a Block,
+    cursor: &'a Cursor,
+}
+
+impl TableValue<'_> {
+    /// The value as a slice that shares the block's memory. It counts as a user of the block, for
+    /// which all threads that share it write to the same cache line.
+    pub fn share(&self) -> Bytes {
+        self.cursor.shared_value(self.block)
+    }
+}
+
+impl Deref for TableValue<'_> {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        self.cursor.value(self.block)
+    }
+}
+
 impl Table {
     /// Finds the entries of the user key of `lookup`, an internal key, from `lookup` on, newest
     /// first. If keys have timestamps, that includes all timestamps of the key. Calls `visit` for
-    /// each entry until it returns `false` or the entries end. The value is a slice of the block
-    /// and may be kept. Queries the filter first.
+    /// each entry until it returns `false` or the entries end. Queries the filter first.
     ///
     /// # Errors
     /// Errors of reading a block, and of `visit`.
@@ -34,7 +57,7 @@ impl Table {
         &self,
         lookup: &[u8],
         options: TableReadOptions,
-        visit: &mut dyn FnMut(ParsedKey<'_>, Bytes) -> Result<bool>,
+        visit: &mut dyn FnMut(ParsedKey<'_>, TableValue<'_>) -> Result<bool>,
     ) -> Result<()> {
         let read_options = BlockReadOptions::from(options);
         let answer = self.query_filter(lookup, read_options);
@@ -45,7 +68,7 @@ impl Table {
         let mut index = IndexCursor::new(self, read_options, index_buf);
         let mut cursor = Cursor::with_buffer(EntryLayout::Values, TAG_SIZE, key_buf);
         let mut found = false;
-        let visit = &mut |key: ParsedKey<'_>, value| {
+        let visit = &mut |key: ParsedKey<'_>, value: TableValue<'_>| {
             found = true;
             visit(key, value)
         };
@@ -68,7 +91,7 @@ impl Table {
         read_options: BlockReadOptions,
         index: &mut IndexCursor,
         cursor: &mut Cursor,
-        visit: &mut dyn FnMut(ParsedKey<'_>, Bytes) -> Result<bool>,
+        visit: &mut dyn FnMut(ParsedKey<'_>, TableValue<'_>) -> Result<bool>,
     ) -> Result<()> {
         let user = user_key(lookup);
         index.seek(self, lookup)?;
@@ -93,7 +116,11 @@ impl Table {
                 }
                 let mut parsed = parse_internal_key(key).map_err(|e| self.file.blame(e, handle))?;
                 parsed.seq = self.effective_seqno(parsed.seq);
-                if !visit(parsed, cursor.shared_value(&block))? {
+                let value = TableValue {
+                    block: &block,
+                    cursor,
+                };
+                if !visit(parsed, value)? {
                     return Ok(());
                 }
                 cursor.next(&block);

@@ -407,7 +407,7 @@ fn values_outlive_their_block_and_visitors_may_fail() {
     let mut kept = None;
     table
         .get(&entries[50].0, TableReadOptions::default(), &mut |_, v| {
-            kept = Some(v);
+            kept = Some(v.share());
             Ok(false)
         })
         .expect("reads");

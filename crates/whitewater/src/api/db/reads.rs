@@ -5,13 +5,10 @@ use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::options::ReadOptions;
 use crate::api::pinnable::{CSlice, DBPinnableSlice};
 use crate::column_family::ColumnFamilyData;
+use crate::entry::answer::Answer;
 use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::Error;
-
-fn copied(found: Result<Option<Bytes>, Error>) -> Result<Option<Vec<u8>>, Error> {
-    Ok(found?.map(|bytes| bytes.to_vec()))
-}
 
 fn pinned<'a>(found: Result<Option<Bytes>, Error>) -> Result<Option<DBPinnableSlice<'a>>, Error> {
     Ok(found?.map(DBPinnableSlice::new))
@@ -45,7 +42,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         readopts: &ReadOptions,
     ) -> Result<Option<Vec<u8>>, Error> {
         let engine = self.engine();
-        copied(engine.get(engine.default_cf(), key.as_ref(), &readopts.spec))
+        engine.get(engine.default_cf(), key.as_ref(), &readopts.spec)
     }
 
     /// The value of `key`, copied. [`get_pinned`](Self::get_pinned) saves the
@@ -78,7 +75,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         readopts: &ReadOptions,
     ) -> Result<Option<Vec<u8>>, Error> {
         let cf = cf.inner().data();
-        copied(self.engine().get(cf, key.as_ref(), &readopts.spec))
+        self.engine().get(cf, key.as_ref(), &readopts.spec)
     }
 
     /// The value of `key` in `cf`, copied.
@@ -198,8 +195,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     {
         let cf = self.engine().default_cf();
         let keys: Vec<_> = keys.into_iter().map(|key| (cf, key)).collect();
-        let found = self.multi_get_in(&keys, readopts);
-        found.into_iter().map(copied).collect()
+        self.multi_get_in(&keys, readopts)
     }
 
     /// The values of keys of column families, in their order, as of one
@@ -246,8 +242,7 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
             .into_iter()
             .map(|(cf, key)| (cf.inner().data(), key))
             .collect();
-        let found = self.multi_get_in(&keys, readopts);
-        found.into_iter().map(copied).collect()
+        self.multi_get_in(&keys, readopts)
     }
 
     /// The values of `keys` of `cf`, in their order, not copied.
@@ -300,11 +295,11 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         found.into_iter().map(pinned).collect()
     }
 
-    fn multi_get_in<K: AsRef<[u8]>>(
+    fn multi_get_in<A: Answer, K: AsRef<[u8]>>(
         &self,
         keys: &[(&Arc<ColumnFamilyData>, K)],
         readopts: &ReadOptions,
-    ) -> Vec<Result<Option<Bytes>, Error>> {
+    ) -> Vec<Result<Option<A>, Error>> {
         let keys: Vec<_> = keys.iter().map(|(cf, key)| (*cf, key.as_ref())).collect();
         self.engine().multi_get(&keys, &readopts.spec)
     }

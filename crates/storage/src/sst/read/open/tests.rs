@@ -6,6 +6,7 @@ use crate::key::{
 };
 use crate::sst::{
     FilterPolicy, IndexType, TableBuilder, TableBuilderOptions, TableOptions, TableReadOptions,
+    TableValue,
 };
 use std::path::Path;
 
@@ -166,7 +167,7 @@ fn filters_of_unknown_policies_are_not_asked() {
         let table = open_table(&fs, TableReaderOptions::default()).unwrap();
         let mut found = 0;
         let lookup = seek_key(b"key-and-time", 100);
-        let mut visit = |_: ParsedKey<'_>, _: Bytes| {
+        let mut visit = |_: ParsedKey<'_>, _: TableValue<'_>| {
             found += 1;
             Ok(false)
         };
