@@ -42,6 +42,14 @@ fn scattered(i: u64) -> [u8; 16] {
 
 fn get(db: &DB, n: u64) -> Result<(), Error> {
     for i in 0..n {
+        let value = black_box(db.get(scattered(i))?);
+        assert!(value.is_some_and(|value| value.len() == 100), "key {i}");
+    }
+    Ok(())
+}
+
+fn get_pinned(db: &DB, n: u64) -> Result<(), Error> {
+    for i in 0..n {
         let value = black_box(db.get_pinned(scattered(i))?);
         assert!(value.is_some_and(|value| value.len() == 100), "key {i}");
     }
@@ -124,6 +132,7 @@ fn run_thread(db: &DB, operation: &str, n: u64, id: usize, turn: &Barrier) -> Re
     let whole = |read: fn(&DB, u64) -> Result<(), Error>| move |db: &mut &DB, n: u64| read(db, n);
     match operation {
         "get" | "get-memtable" => measured(id, turn, n, db, whole(get)),
+        "get-pinned" => measured(id, turn, n, db, whole(get_pinned)),
         "get-absent" => measured(id, turn, n, db, whole(get_absent)),
         "multi-get" => measured(id, turn, n, db, whole(multi_get)),
         "iterator" | "iterator-memtable" => measured(id, turn, n, db, unit(iterators)),

@@ -20,22 +20,29 @@
 //! caches with a common budget would have to decide at each insertion whose oldest block is worth
 //! less, and have no common order of blocks to decide it.
 //!
+//! *Blocks found elsewhere.* A table's readers find its cached data blocks in the table's own
+//! directory, without a search here (`placed`). The memory of directories is charged, and is at
+//! most a sixteenth of the capacity.
+//!
 //! *The strict limit.* By default a block in use may be evicted, and stays in memory uncounted.
 //! With [`CacheOptions::strict_capacity_limit`] it is not evicted, and an insertion is refused if
 //! blocks in use and charges leave no room.
 
 mod options;
+mod placed;
 mod shard;
 pub(crate) mod spare;
 #[cfg(test)]
 mod tests;
 
 pub use options::{CacheOptions, MAX_SHARD_BITS};
+pub(crate) use placed::Placed;
 
 use crate::error::{Error, Result};
 use crate::planted;
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
+use placed::Place;
 use quick_cache::DefaultHashBuilder;
 use shard::{BlockKey, ENTRY_OVERHEAD, Entry, Evicted, Shard};
 use spare::Store;
@@ -55,6 +62,9 @@ const MIN_BLOCKS_PER_SHARD: usize = 32;
 /// The memory of evicted blocks that is kept besides the capacity: one byte for this many bytes of
 /// capacity.
 const SPARE_PART: usize = 64;
+
+/// The memory of tables' directories: one byte for this many bytes of capacity at most.
+const DIRECTORY_PART: usize = 16;
 
 /// The priority of a block in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -96,6 +106,21 @@ struct Room {
     /// The current options.
     options: CacheOptions,
     charged: u64,
+    /// Bytes of tables' directories of their cached blocks.
+    directories: u64,
+}
+
+impl Room {
+    /// The most bytes of directories.
+    fn most_directories(&self) -> u64 {
+        (self.options.capacity / DIRECTORY_PART) as u64
+    }
+
+    /// Bytes that are not available for blocks. Directories that are more than they may be, because
+    /// the capacity was larger when they were made, leave the blocks their room.
+    fn taken(&self) -> u64 {
+        self.charged + self.directories.min(self.most_directories())
+    }
 }
 
 /// A cache of uncompressed blocks, shared by tables and databases. Clones are handles of the same
@@ -125,6 +150,7 @@ impl BlockCache {
             room: Mutex::new(Room {
                 options,
                 charged: 0,
+                directories: 0,
             }),
             store: Store::default(),
             spare: AtomicUsize::new(options.capacity / SPARE_PART),
@@ -192,11 +218,32 @@ impl BlockCache {
     /// `Aborted`, with [`Error::is_memory_limit`], if the capacity is a strict limit
     /// and blocks in use and charges leave no room. Nothing is cached then.
     pub fn insert(&self, id: u64, offset: u64, block: Bytes, priority: Priority) -> Result<Bytes> {
-        let ((key, shard), len) = (self.find(id, offset), block.len());
+        let len = block.len();
+        let entry = Entry::Block {
+            bytes: block,
+            high: priority == Priority::High,
+        };
+        self.insert_entry(id, offset, entry, len)
+    }
+
+    /// The same as [`BlockCache::insert`], with low priority, for a block that readers may find
+    /// without the cache while it is cached.
+    pub(crate) fn insert_placed(
+        &self,
+        id: u64,
+        offset: u64,
+        block: Arc<dyn Placed>,
+    ) -> Result<Bytes> {
+        let len = block.bytes().len();
+        self.insert_entry(id, offset, Entry::Placed(Place::new(block)), len)
+    }
+
+    /// Inserts the entry of a block of `len` bytes.
+    fn insert_entry(&self, id: u64, offset: u64, entry: Entry, len: usize) -> Result<Bytes> {
+        let (key, shard) = self.find(id, offset);
         // Processed after the lock is released.
         let mut evicted = Evicted::default();
-        let high = priority == Priority::High;
-        let inserted = shard.write().insert(key, block, high, &mut evicted);
+        let inserted = shard.write().insert(key, entry, &mut evicted);
         let evicted = evicted.into_iter().filter_map(Entry::into_block);
         self.0
             .store
@@ -232,15 +279,19 @@ impl BlockCache {
     }
 
     /// Bytes that eviction would not free: those charged, and those of blocks that are in use
-    /// outside of the cache, including an estimate of the bookkeeping. Visits every block.
+    /// outside of the cache, including an estimate of the bookkeeping. Directories of tables are
+    /// bookkeeping. Look-ups that hold a block right now may be missing, unless the limit is
+    /// strict. Visits every block.
     pub fn pinned_usage(&self) -> usize {
+        let room = self.0.room.lock();
         let shards = self.0.shards.iter();
-        shards.map(|shard| shard.read().pinned_usage()).sum::<u64>() as usize
+        let pinned: u64 = shards.map(|shard| shard.read().pinned_usage()).sum();
+        pinned.saturating_sub(room.taken() - room.charged) as usize
     }
 
     /// Bytes charged for memory that is used elsewhere.
     pub fn charged(&self) -> usize {
-        self.0.room.lock().charged as usize
+        self.0.room.lock().taken() as usize
     }
 
     /// Adds `more` bytes to the charge and subtracts `less`, and evicts blocks that no longer fit.
@@ -249,8 +300,30 @@ impl BlockCache {
     pub fn charge(&self, more: usize, less: usize) {
         let mut room = self.0.room.lock();
         room.charged = (room.charged + more as u64).saturating_sub(less as u64);
-        let charged = room.charged;
-        self.each(|shard, at, of| shard.charge(share(charged, of, at)));
+        self.spread(&room);
+    }
+
+    /// Charges the shards what is taken.
+    fn spread(&self, room: &Room) {
+        let taken = room.taken();
+        self.each(|shard, at, of| shard.charge(share(taken, of, at)));
+    }
+
+    /// Charges `bytes` for a table's directory of its cached blocks, until the result is dropped.
+    /// `None` if directories would take more than a sixteenth of the capacity, or if the limit is
+    /// strict, because no block may be found in a directory then.
+    pub(crate) fn reserve_directory(&self, bytes: usize) -> Option<DirectoryCharge> {
+        let mut room = self.0.room.lock();
+        let all = room.directories + bytes as u64;
+        if room.options.strict_capacity_limit || all > room.most_directories() {
+            return None;
+        }
+        room.directories = all;
+        self.spread(&room);
+        Some(DirectoryCharge {
+            cache: self.clone(),
+            bytes,
+        })
     }
 
     /// Charges `bytes` until the result is dropped. `None` if the capacity is a strict limit and
@@ -280,6 +353,9 @@ impl BlockCache {
         room.options.capacity = capacity;
         self.0.spare.store(capacity / SPARE_PART, Ordering::Relaxed);
         self.each(|shard, at, of| shard.set_capacity(share(capacity as u64, of, at)));
+        if room.directories > 0 {
+            self.spread(&room);
+        }
     }
 
     /// Changes whether the capacity is a strict limit. Blocks in use count from then on if they
@@ -334,6 +410,21 @@ impl Charge {
 impl Drop for Charge {
     fn drop(&mut self) {
         self.cache.charge(0, self.bytes);
+    }
+}
+
+/// Bytes charged to a cache for a directory, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct DirectoryCharge {
+    cache: BlockCache,
+    bytes: usize,
+}
+
+impl Drop for DirectoryCharge {
+    fn drop(&mut self) {
+        let mut room = self.cache.0.room.lock();
+        room.directories -= self.bytes as u64;
+        self.cache.spread(&room);
     }
 }
 

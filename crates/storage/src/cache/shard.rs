@@ -3,7 +3,8 @@
 //! `quick_cache` decides the order of eviction. This file decides which entries it must skip:
 //! charges; blocks in use, if the cache has a strict limit; and blocks of high priority, as long as
 //! all of them in the shard fit into its pool. If they exceed the pool, they are evicted like other
-//! blocks.
+//! blocks. A block that readers find without the cache (`placed`) is skipped once if it was used
+//! since eviction last looked at it.
 //!
 //! Invariants:
 //! * C1: after each call the entries weigh no more than the capacity, except for charges and for
@@ -13,6 +14,7 @@
 //!   inserted, unless the charges grew or the capacity shrank afterwards.
 
 use super::options::CacheOptions;
+use super::placed::{PLACED_OVERHEAD, Place};
 use super::spare::class;
 use bytes::Bytes;
 use quick_cache::unsync::Cache;
@@ -91,6 +93,8 @@ pub(super) enum Entry {
         bytes: Bytes,
         high: bool,
     },
+    /// A block of low priority that readers may find without the cache.
+    Placed(Place),
     /// A charge: this many bytes are not available for blocks.
     Charge(u64),
 }
@@ -99,6 +103,7 @@ impl Entry {
     fn weight(&self) -> u64 {
         match self {
             Entry::Block { bytes, .. } => weight(bytes),
+            Entry::Placed(place) => weight(place.block().bytes()) + PLACED_OVERHEAD as u64,
             Entry::Charge(bytes) => *bytes,
         }
     }
@@ -107,8 +112,24 @@ impl Entry {
     pub(super) fn into_block(self) -> Option<Bytes> {
         match self {
             Entry::Block { bytes, .. } => Some(bytes),
+            Entry::Placed(place) => Some(place.block().bytes().clone()),
             Entry::Charge(_) => None,
         }
+    }
+
+    /// The block, if the entry is one, shared with the caller.
+    #[inline]
+    fn share(&self) -> Option<Bytes> {
+        let bytes = match self {
+            Entry::Block { bytes, .. } => bytes,
+            Entry::Placed(place) => place.block().bytes(),
+            Entry::Charge(_) => return None,
+        };
+        // Readers begin at the end of a block, so it is prefetched. Sharing the block is a locked
+        // instruction, for which later reads would wait.
+        prefetch::for_reading(bytes.as_ptr().wrapping_add(bytes.len().saturating_sub(8)));
+        rmw::shared_writes(2);
+        Some(bytes.clone())
     }
 
     /// Whether a reader holds the block besides the cache.
@@ -116,6 +137,7 @@ impl Entry {
         match self {
             // An empty block has no memory that could be shared.
             Entry::Block { bytes, .. } => !bytes.is_empty() && !bytes.is_unique(),
+            Entry::Placed(place) => place.is_in_use(),
             Entry::Charge(_) => true,
         }
     }
@@ -180,6 +202,8 @@ impl Lifecycle<BlockKey, Entry> for Keeper {
         match entry {
             Entry::Charge(_) => true,
             Entry::Block { high: true, .. } if self.0.keeps_high() => true,
+            // A reader has used it since the last time, and is not counted by `quick_cache`.
+            Entry::Placed(place) if place.block().unmark() => true,
             block => self.0.strict.load(Ordering::Relaxed) && block.is_in_use(),
         }
     }
@@ -227,44 +251,28 @@ impl Shard {
     /// The block of `key`.
     #[inline]
     pub fn get(&self, key: &BlockKey) -> Option<Bytes> {
-        match self.entries.get(key)? {
-            Entry::Block { bytes, .. } => {
-                // Readers begin at the end of a block, so it is prefetched. Sharing the block is a
-                // locked instruction, for which later reads would wait.
-                prefetch::for_reading(bytes.as_ptr().wrapping_add(bytes.len().saturating_sub(8)));
-                rmw::shared_writes(2);
-                Some(bytes.clone())
-            }
-            Entry::Charge(_) => None,
+        let entry = self.entries.get(key)?;
+        if let Entry::Placed(place) = entry {
+            place.block().mark();
         }
+        entry.share()
     }
 
     /// The block of `key`, without counting the access for eviction.
     pub fn peek(&self, key: &BlockKey) -> Option<Bytes> {
-        match self.entries.peek(key)? {
-            Entry::Block { bytes, .. } => Some(bytes.clone()),
-            Entry::Charge(_) => None,
-        }
+        self.entries.peek(key)?.share()
     }
 
     /// Inserts a block unless it is there already, and returns the block to use. A block without
     /// room is not kept. `None` if the cache is strict and has no room; then the block must not
     /// be used.
-    pub fn insert(
-        &mut self,
-        key: BlockKey,
-        block: Bytes,
-        high: bool,
-        evicted: &mut Evicted,
-    ) -> Option<Bytes> {
+    pub fn insert(&mut self, key: BlockKey, entry: Entry, evicted: &mut Evicted) -> Option<Bytes> {
         if let Some(there) = self.get(&key) {
             return Some(there);
         }
-        let entry = Entry::Block {
-            bytes: block.clone(),
-            high,
-        };
+        let block = entry.share()?;
         self.policy.grow(&entry);
+        let high = matches!(entry, Entry::Block { high: true, .. });
         self.entries.insert_with_lifecycle(key, entry, evicted);
         if high {
             // Counts as an access, so that eviction moves the entry out of the short queue of new
@@ -273,6 +281,9 @@ impl Shard {
         }
         self.settle();
         if !self.policy.strict.load(Ordering::Relaxed) {
+            if let Some(Entry::Placed(place)) = self.entries.peek(&key) {
+                Arc::clone(place.block()).enter();
+            }
             return Some(block);
         }
         if self.is_over() || !self.entries.contains_key(&key) {
@@ -286,10 +297,7 @@ impl Shard {
     pub fn remove(&mut self, key: &BlockKey) -> Option<Bytes> {
         let (_, entry) = self.entries.remove(key)?;
         self.policy.shrink(&entry);
-        match entry {
-            Entry::Block { bytes, .. } => Some(bytes),
-            Entry::Charge(_) => None,
-        }
+        entry.into_block()
     }
 
     /// Sets the charge to this many bytes.
@@ -307,6 +315,13 @@ impl Shard {
 
     pub fn set_strict_capacity_limit(&mut self, strict: bool) {
         self.policy.strict.store(strict, Ordering::Relaxed);
+        if strict {
+            for (_, entry) in self.entries.iter() {
+                if let Entry::Placed(place) = entry {
+                    place.block().leave();
+                }
+            }
+        }
         self.settle();
     }
 
@@ -315,8 +330,12 @@ impl Shard {
         self.policy.pool.store(pool as u64, Ordering::Relaxed);
     }
 
-    /// Upholds C1 if the pool prevents evictions.
+    /// Upholds C1 if marks or the pool prevent evictions.
     fn settle(&mut self) {
+        if self.is_over() {
+            // The last eviction has taken all marks away.
+            self.evict();
+        }
         if self.is_over() {
             self.policy.levels.store(true, Ordering::Relaxed);
             self.evict();

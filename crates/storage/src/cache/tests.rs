@@ -1,4 +1,5 @@
 use super::*;
+use std::sync::atomic::AtomicBool;
 
 fn block(n: usize) -> Bytes {
     Bytes::from(vec![7u8; n])
@@ -376,4 +377,126 @@ fn files_are_expected_by_session_and_number() {
     (0..MAX_EXPECTED as u64 - 1).for_each(|n| c.expect(("more".into(), n), n));
     assert_eq!(c.expected(b"one", 7), None, "forgotten");
     assert_eq!(c.expected(b"two", 7), Some(71));
+}
+
+/// A block that is found elsewhere, and says so.
+struct Findable {
+    bytes: Bytes,
+    used: AtomicBool,
+    entered: AtomicBool,
+}
+
+impl Placed for Findable {
+    fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+    fn enter(self: Arc<Self>) {
+        self.entered.store(true, Ordering::Relaxed);
+    }
+    fn leave(&self) {
+        self.entered.store(false, Ordering::Relaxed);
+    }
+    fn is_entered(&self) -> bool {
+        false // What holds it in this test counts.
+    }
+    fn mark(&self) {
+        self.used.store(true, Ordering::Relaxed);
+    }
+    fn unmark(&self) -> bool {
+        self.used.swap(false, Ordering::Relaxed)
+    }
+}
+
+impl Findable {
+    fn is_found(&self) -> bool {
+        self.entered.load(Ordering::Relaxed)
+    }
+}
+
+fn put_findable(cache: &BlockCache, id: u64, offset: u64) -> Arc<Findable> {
+    let block = Arc::new(Findable {
+        bytes: block(1000),
+        used: AtomicBool::new(false),
+        entered: AtomicBool::new(false),
+    });
+    let kept = cache.insert_placed(id, offset, block.clone());
+    assert_eq!(kept, Ok(super::tests::block(1000)));
+    block
+}
+
+#[test]
+fn a_block_is_found_elsewhere_only_while_it_is_cached() {
+    let c = one_shard(100 * CHARGED, false, 0.0);
+    let a = put_findable(&c, 1, 0);
+    assert_eq!(c.usage(), CHARGED + placed::PLACED_OVERHEAD);
+    assert!(a.is_found());
+    // Whoever comes second uses what is there.
+    let second = put_findable(&c, 1, 0);
+    assert!(a.is_found() && !second.is_found());
+    c.remove(1, 0);
+    assert!(!a.is_found());
+    let evicted = put_findable(&c, 1, 1);
+    c.set_capacity(CHARGED / 2);
+    assert!(!evicted.is_found());
+    assert!(!put_findable(&c, 1, 2).is_found(), "no room");
+    c.set_capacity(100 * CHARGED);
+    let charged_out = put_findable(&c, 1, 3);
+    c.charge(100 * CHARGED, 0);
+    assert!(!charged_out.is_found());
+    c.charge(0, 100 * CHARGED);
+    let last = put_findable(&c, 1, 4);
+    drop(c);
+    assert!(!last.is_found());
+}
+
+#[test]
+fn a_strict_cache_lets_no_block_be_found_elsewhere() {
+    let c = one_shard(100 * CHARGED, false, 0.0);
+    let before = put_findable(&c, 1, 0);
+    c.set_strict_capacity_limit(true);
+    assert!(!before.is_found());
+    assert!(!put_findable(&c, 1, 1).is_found());
+    assert!(c.reserve_directory(8).is_none());
+    drop(before);
+    assert_eq!(c.pinned_usage(), 0);
+    c.set_strict_capacity_limit(false);
+    assert!(put_findable(&c, 1, 2).is_found());
+}
+
+#[test]
+fn all_blocks_may_be_marked_when_room_is_needed() {
+    let each = CHARGED + placed::PLACED_OVERHEAD;
+    let c = one_shard(50 * each, false, 0.0);
+    let mark = |from: u64| {
+        (from..from + 50)
+            .filter(|&at| c.get(1, at).is_some())
+            .count()
+    };
+    for round in 0..20 {
+        for at in 0..50 {
+            drop(put_findable(&c, 1, 50 * round + at));
+            mark(50 * round);
+            assert!(c.usage() <= c.capacity(), "{}", c.usage());
+        }
+    }
+    mark(950);
+    c.charge(25 * each, 0);
+    assert!(c.usage() <= c.capacity(), "{}", c.usage());
+    mark(950);
+    c.set_capacity(30 * each);
+    assert!(c.usage() <= c.capacity(), "{}", c.usage());
+}
+
+#[test]
+fn marks_do_not_cost_the_high_priority_pool_its_blocks() {
+    let each = CHARGED + placed::PLACED_OVERHEAD;
+    let c = one_shard(50 * each, false, 0.5);
+    (0..10).for_each(|at| put_with(&c, 2, at, 1000, Priority::High));
+    for at in 0..200 {
+        drop(put_findable(&c, 1, at));
+        cached(&c, 1, 0..at + 1); // all that are there are marked
+        assert!(c.usage() <= c.capacity(), "{}", c.usage());
+    }
+    let high = |at: &u64| c.peek(2, *at).is_some();
+    assert_eq!((0..10).filter(high).count(), 10);
 }

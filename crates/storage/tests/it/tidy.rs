@@ -45,6 +45,7 @@ const FLOORS: &[&[&str]] = &[
     ],
     &[
         "read::block_file",
+        "read::directory",
         "read::index_prefix_array",
         "read::table_filter",
         "write::block_sink",

@@ -97,7 +97,8 @@ impl Table {
         index.seek(self, lookup)?;
         while index.valid() {
             let handle = index.handle();
-            let block = self.read_data_block(handle, read_options, &mut ReadAhead::default())?;
+            let readahead = &mut ReadAhead::default();
+            let block = self.look_at_data_block(handle, read_options, readahead)?;
             let timer = perf::timer(PerfMetric::BlockSeekNanos);
             let candidates = if self.comparator.user.is_builtin() {
                 cursor.candidates(&block, user, |k| self.compare(k, lookup))

@@ -7,7 +7,7 @@
 //! The types of entries do not matter here. Tables whose entries need a higher layer (blob
 //! references, entities) can be iterated, too.
 
-use crate::cache::{BlockCache, Charge, Priority};
+use crate::cache::{BlockCache, Charge, Placed, Priority};
 use crate::error::{Error, Result};
 use crate::key::{InternalComparator, SequenceNumber, tag, user_key};
 use crate::perf::{self, PerfMetric};
@@ -21,6 +21,7 @@ use crate::sst::format::properties::TableProperties;
 use crate::sst::options::read_options::BlockReadOptions;
 use crate::sst::read::block_file::BlockFile;
 use crate::sst::read::cuckoo_data::CuckooData;
+use crate::sst::read::directory::{DataBlock, Directory, FoundBlock};
 use crate::sst::read::index_prefix_array::IndexPrefixArray;
 use crate::sst::read::plain_data::PlainData;
 use crate::sst::read::readahead::ReadAhead;
@@ -30,6 +31,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Range;
+use std::sync::{Arc, OnceLock};
 
 /// An open table. Shared by many readers.
 pub struct Table {
@@ -56,6 +58,9 @@ pub struct Table {
     /// The sequence number of every entry of an ingested file; its entries
     /// say 0.
     pub(crate) global_seqno: Option<SequenceNumber>,
+    /// Where readers find cached data blocks, made when the first one is cached; empty if the cache
+    /// has no room for it.
+    pub(crate) directory: OnceLock<Option<Directory>>,
     /// Where the data blocks end.
     pub(crate) data_end: u64,
     pub(crate) file_number: u64,
@@ -229,7 +234,7 @@ impl Table {
         self.effective_seqno(stored >> 8) << 8 | (stored & 0xff)
     }
 
-    /// The data block at `handle`.
+    /// The data block at `handle`, for a reader that keeps it.
     #[inline]
     pub(crate) fn read_data_block(
         &self,
@@ -237,9 +242,56 @@ impl Table {
         read_options: BlockReadOptions,
         readahead: &mut ReadAhead,
     ) -> Result<Block> {
+        let block = self.look_at_data_block(handle, read_options, readahead)?;
+        Ok(block.into_owned())
+    }
+
+    /// The data block at `handle`, for a reader that is soon done with it.
+    #[inline]
+    pub(crate) fn look_at_data_block(
+        &self,
+        handle: BlockHandle,
+        read_options: BlockReadOptions,
+        readahead: &mut ReadAhead,
+    ) -> Result<DataBlock> {
         let _timer = perf::timer(PerfMetric::NewTableBlockIterNanos);
+        if let Some(found) = self.found_block(handle, read_options) {
+            return Ok(DataBlock::Found(found));
+        }
         let dictionary = self.dictionary.as_ref();
-        self.read_block(BlockKind::Data, handle, read_options, dictionary, readahead)
+        let read = self.read_block(BlockKind::Data, handle, read_options, dictionary, readahead);
+        read.map(DataBlock::Own)
+    }
+
+    /// The data block at `handle`, if it is in the directory. A block without a mark that it was
+    /// used is left to the cache, which sets the mark, unless the read does not count.
+    #[inline]
+    fn found_block(
+        &self,
+        handle: BlockHandle,
+        read_options: BlockReadOptions,
+    ) -> Option<FoundBlock> {
+        if !read_options.use_cache {
+            return None;
+        }
+        let directory = self.directory.get()?.as_ref()?;
+        let found = directory.find(handle.offset, read_options.fill_cache)?;
+        perf::count(PerfMetric::BlockCacheHitCount, 1);
+        if let Some(events) = &self.file.events {
+            events.cache_hit(BlockKind::Data, found.data().len());
+        }
+        Some(found)
+    }
+
+    /// The data block `bytes` at `offset`, for the cache, if it can be found in the directory.
+    fn place(&self, cache: &BlockCache, offset: u64, bytes: &Bytes) -> Option<Arc<dyn Placed>> {
+        if !self.is_block_based() {
+            return None;
+        }
+        let blocks = self.properties.num_data_blocks;
+        let new = || Directory::new(cache, blocks, self.data_end);
+        let directory = self.directory.get_or_init(new).as_ref()?;
+        directory.place(offset, bytes)
     }
 
     /// The index block at `handle`.
@@ -327,11 +379,15 @@ impl Table {
             Some(cache) if read_options.fill_cache => cache,
             _ => return Ok(bytes),
         };
-        let priority = match kind {
-            BlockKind::Data => Priority::Low,
-            BlockKind::Index | BlockKind::Filter => self.metadata_priority,
+        let kept = match kind {
+            BlockKind::Data => match self.place(cache, handle.offset, &bytes) {
+                Some(block) => cache.insert_placed(*id, handle.offset, block),
+                None => cache.insert(*id, handle.offset, bytes, Priority::Low),
+            },
+            BlockKind::Index | BlockKind::Filter => {
+                cache.insert(*id, handle.offset, bytes, self.metadata_priority)
+            }
         };
-        let kept = cache.insert(*id, handle.offset, bytes, priority);
         if let Some(events) = &self.file.events {
             match &kept {
                 Ok(bytes) => events.cache_add(kind, bytes.len()),

@@ -85,7 +85,7 @@ impl Block {
     }
 
     /// A block without entries.
-    pub(crate) fn empty() -> Self {
+    pub(crate) const fn empty() -> Self {
         Block {
             data: Bytes::new(),
             limit: 0,

@@ -19,6 +19,7 @@ use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::{PinnedMetadata, Table, TableData};
 use crate::sst::read::table_filter::{FilterBlocks, TableFilter};
 use bytes::Bytes;
+use std::sync::OnceLock;
 
 /// The index that is made when the table is opened: internal keys and whole handles.
 const INDEX_FORMAT: IndexFormat = IndexFormat {
@@ -80,6 +81,7 @@ pub(super) fn open(file: BlockFile, found: Found, options: &TableReaderOptions) 
         dictionary: None,
         tombstones: Vec::new(),
         global_seqno: found.global_seqno,
+        directory: OnceLock::new(),
         data_end,
         file_number: options.file_number,
     };

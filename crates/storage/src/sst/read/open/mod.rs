@@ -31,7 +31,7 @@ use crate::sst::read::table::{PinnedMetadata, Table, TableData};
 use crate::sst::read::table_filter::{FilterBlocks, TableFilter};
 use bytes::Bytes;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How many bytes at the end of the file are read first. Small tables need no more.
 const TAIL_READ: u64 = 16 << 10;
@@ -174,6 +174,7 @@ fn open_blocks(mut opener: Opener<'_>, found: Found, options: TableReaderOptions
         dictionary,
         tombstones,
         global_seqno,
+        directory: OnceLock::new(),
         data_end,
         file_number: options.file_number,
     };

@@ -1,0 +1,64 @@
+//! Blocks that readers find without the cache.
+//!
+//! A table may keep a place of its own where readers find its cached blocks. The cache tells such a
+//! block when it may be found there: from its insertion until it is evicted or removed. Only the
+//! cache knows which blocks are evicted next, so a reader leaves a mark that the block was used.
+//! The mark is set already, unless eviction has looked at the block since. So most reads write
+//! nothing that other readers read.
+//!
+//! A cache with a strict limit has to know which blocks are in use, and lets none be found.
+
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// The bytes that an entry of such a block counts more than others: the block's place, with two
+/// reference counts, and what the allocator adds.
+pub(super) const PLACED_OVERHEAD: usize = 96;
+
+/// A cached block that readers find without the cache.
+pub(crate) trait Placed: Send + Sync {
+    /// The block.
+    fn bytes(&self) -> &Bytes;
+
+    /// Lets readers find the block. Called under the lock of the block's shard.
+    fn enter(self: Arc<Self>);
+
+    /// Lets readers find the block no longer. Those that have it keep it.
+    fn leave(&self);
+
+    /// Whether readers find the block.
+    fn is_entered(&self) -> bool;
+
+    /// Marks the block as used. Called under the lock of the block's shard, for reading.
+    fn mark(&self);
+
+    /// Takes the mark away. Returns whether there was one. Called under the lock of the block's
+    /// shard, for writing.
+    fn unmark(&self) -> bool;
+}
+
+/// The block of an entry. Once it is dropped, readers do not find the block.
+pub(super) struct Place(Arc<dyn Placed>);
+
+impl Place {
+    pub fn new(block: Arc<dyn Placed>) -> Self {
+        Place(block)
+    }
+
+    pub fn block(&self) -> &Arc<dyn Placed> {
+        &self.0
+    }
+
+    /// Whether a reader holds the block. Those that have found it without the cache hold it
+    /// uncounted, and are seen only after it has left.
+    pub fn is_in_use(&self) -> bool {
+        let own = 1 + usize::from(self.0.is_entered());
+        !self.0.bytes().is_unique() || Arc::strong_count(&self.0) > own
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.0.leave();
+    }
+}

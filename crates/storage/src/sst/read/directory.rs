@@ -1,0 +1,218 @@
+//! Where readers of a table find its cached data blocks without the block cache.
+//!
+//! A [`Directory`] has a slot for each data block. A block's slot is where its offset falls if all
+//! blocks had the same size, or the next one. If both are taken, readers search the cache. So the
+//! index, which has no numbers of blocks, need not be read for it.
+//!
+//! A slot is an `ArcSwapOption`: a reader says in a word of its own thread that it uses the block,
+//! and writes to nothing that other readers touch. Whoever empties the slot counts those readers
+//! first. So a block stays in memory while it is read, and its count is right as soon as it has
+//! left its slot.
+//!
+//! Invariants:
+//! * D1: a slot holds a block only while the cache does: the cache tells the block to enter and to
+//!   leave ([`Placed`]).
+//! * D2: nobody replaces the block of a slot. It enters an empty slot, and only itself leaves it.
+
+use crate::cache::{BlockCache, DirectoryCharge, Placed};
+use crate::sst::format::block::Block;
+use arc_swap::{ArcSwapOption, Guard};
+use bytes::Bytes;
+use std::ops::Deref;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+use whitewater_concurrent::sync::rmw;
+
+/// The slots where a block may be found, one behind the other.
+const PROBES: usize = 2;
+
+/// The least bytes of a data block that the number of slots is chosen for, whatever the table says
+/// of its blocks.
+const LEAST_BLOCK: u64 = 32;
+
+/// The most slots.
+const MOST_SLOTS: u64 = 1 << 28;
+
+/// No slot.
+const NOWHERE: u32 = u32::MAX;
+
+static EMPTY: Block = Block::empty();
+
+/// The directory of a table.
+pub(crate) struct Directory {
+    slots: Arc<Slots>,
+    /// Not a part of the slots: blocks may drop those under a lock of the cache, and the charge
+    /// takes these locks.
+    _charge: DirectoryCharge,
+}
+
+/// The slots of a directory.
+struct Slots {
+    slots: Box<[ArcSwapOption<PlacedBlock>]>,
+    /// Slots in a byte of the file, in units of 2^-32.
+    per_byte: u64,
+}
+
+impl Directory {
+    /// A directory for about `blocks` data blocks that end at `end`. `None` if the cache has no
+    /// room for it, or lets no block be found.
+    pub(crate) fn new(cache: &BlockCache, blocks: u64, end: u64) -> Option<Self> {
+        let count = blocks.min(end / LEAST_BLOCK + 1).clamp(1, MOST_SLOTS);
+        let all = count as usize + PROBES - 1;
+        let charge = cache.reserve_directory(all * size_of::<ArcSwapOption<PlacedBlock>>())?;
+        Some(Directory {
+            slots: Arc::new(Slots {
+                slots: (0..all).map(|_| ArcSwapOption::empty()).collect(),
+                per_byte: (count << 32) / end.max(1),
+            }),
+            _charge: charge,
+        })
+    }
+
+    /// The block at `offset`, if it can be found here. With `marked`, only if it is marked as used.
+    #[inline]
+    pub(crate) fn find(&self, offset: u64, marked: bool) -> Option<FoundBlock> {
+        self.slots.probe(offset).find_map(|(_, slot)| {
+            let block = slot.load();
+            match &*block {
+                Some(b) if b.offset == offset && (!marked || b.used.load(Ordering::Relaxed)) => {
+                    Some(FoundBlock(block))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// The block `bytes` at `offset`, for the cache. `None` if it has no valid footer.
+    pub(crate) fn place(&self, offset: u64, bytes: &Bytes) -> Option<Arc<dyn Placed>> {
+        let block = Block::new(bytes.clone()).ok()?;
+        Some(Arc::new(PlacedBlock {
+            block,
+            offset,
+            used: AtomicBool::new(false),
+            at: AtomicU32::new(NOWHERE),
+            slots: Arc::downgrade(&self.slots),
+        }))
+    }
+}
+
+impl Slots {
+    /// The slots where the block at `offset` may be.
+    #[inline]
+    fn probe(&self, offset: u64) -> impl Iterator<Item = (usize, &ArcSwapOption<PlacedBlock>)> {
+        let last = self.slots.len() - PROBES;
+        let first = (u128::from(offset) * u128::from(self.per_byte)) >> 32;
+        let first = usize::try_from(first).map_or(last, |first| first.min(last));
+        let slots = self.slots.iter().enumerate();
+        slots.skip(first).take(PROBES)
+    }
+}
+
+/// A cached block that the readers of its table find.
+struct PlacedBlock {
+    block: Block,
+    offset: u64,
+    /// Whether a reader has used the block since eviction last looked at it.
+    /// Written and cleared by: [`Placed::mark`] and [`Placed::unmark`], under the lock of the
+    /// block's shard. Read by: readers of the table. Publishes nothing (relaxed).
+    used: AtomicBool,
+    /// The block's slot, or [`NOWHERE`]. Written and read by: [`Placed::enter`] and
+    /// [`Placed::leave`], one at a time: under the lock of the block's shard, or by the thread
+    /// that has taken the block from there. Publishes nothing (relaxed).
+    at: AtomicU32,
+    slots: Weak<Slots>,
+}
+
+impl Placed for PlacedBlock {
+    fn bytes(&self) -> &Bytes {
+        self.block.data()
+    }
+
+    fn enter(self: Arc<Self>) {
+        // Without a table, nobody looks.
+        let Some(slots) = self.slots.upgrade() else {
+            return;
+        };
+        for (at, slot) in slots.probe(self.offset) {
+            if slot.load().is_some() {
+                continue;
+            }
+            let before = slot.compare_and_swap(&None::<Arc<Self>>, Some(Arc::clone(&self)));
+            if before.is_none() {
+                self.at.store(at as u32, Ordering::Relaxed);
+                return;
+            }
+        }
+    }
+
+    fn leave(&self) {
+        let at = self.at.swap(NOWHERE, Ordering::Relaxed);
+        if at != NOWHERE
+            && let Some(slots) = self.slots.upgrade()
+        {
+            slots.slots[at as usize].store(None);
+        }
+    }
+
+    fn is_entered(&self) -> bool {
+        self.at.load(Ordering::Relaxed) != NOWHERE && self.slots.strong_count() > 0
+    }
+
+    fn mark(&self) {
+        if !self.used.load(Ordering::Relaxed) {
+            self.used.store(true, Ordering::Relaxed);
+        }
+    }
+
+    fn unmark(&self) -> bool {
+        let was = self.used.load(Ordering::Relaxed);
+        self.used.store(false, Ordering::Relaxed);
+        was
+    }
+}
+
+/// A block that was found in a directory, held without being counted.
+pub(crate) struct FoundBlock(Guard<Option<Arc<PlacedBlock>>>);
+
+impl Deref for FoundBlock {
+    type Target = Block;
+
+    #[inline]
+    fn deref(&self) -> &Block {
+        // `find` returns blocks only.
+        self.0.as_ref().map_or(&EMPTY, |placed| &placed.block)
+    }
+}
+
+/// A data block that a reader holds.
+pub(crate) enum DataBlock {
+    /// It was found in the table's directory.
+    Found(FoundBlock),
+    /// It is counted, or belongs to the reader.
+    Own(Block),
+}
+
+impl DataBlock {
+    /// The block, for a reader that keeps it.
+    pub(crate) fn into_owned(self) -> Block {
+        match self {
+            DataBlock::Found(found) => {
+                rmw::shared_writes(2);
+                found.clone()
+            }
+            DataBlock::Own(block) => block,
+        }
+    }
+}
+
+impl Deref for DataBlock {
+    type Target = Block;
+
+    #[inline]
+    fn deref(&self) -> &Block {
+        match self {
+            DataBlock::Found(found) => found,
+            DataBlock::Own(block) => block,
+        }
+    }
+}
