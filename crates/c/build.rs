@@ -2,12 +2,13 @@
 
 fn main() {
     let feature = |name: &str| std::env::var_os(format!("CARGO_FEATURE_{name}")).is_some();
-    let version = match (feature("ABI_7"), feature("ABI_11")) {
-        (true, false) => "7.8",
-        (false, true) => "11",
-        (false, false) => "10",
-        (true, true) => panic!("abi-7 and abi-11 are of different versions"),
-    };
+    let versions = [("ABI_7", "7.8"), ("ABI_8", "8"), ("ABI_11", "11")];
+    let mut asked = versions.iter().filter(|(name, _)| feature(name));
+    let version = asked.next().map_or("10", |(_, version)| version);
+    assert!(
+        asked.next().is_none(),
+        "the features abi-7, abi-8 and abi-11 are of different versions"
+    );
     if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux") {
         println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,librocksdb.so.{version}");
     }

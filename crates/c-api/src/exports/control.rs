@@ -264,14 +264,14 @@ fn enable_file_deletions(db: Db<'_>, all: bool, errptr: ErrPtr) {
     });
 }
 
-#[cfg(not(feature = "abi-7"))]
+#[cfg(not(any(feature = "abi-7", feature = "abi-8")))]
 exports! {
     fn rocksdb_enable_file_deletions(db: Db<'_>, errptr: ErrPtr) {
         enable_file_deletions(db, false, errptr);
     }
 }
 
-#[cfg(feature = "abi-7")]
+#[cfg(any(feature = "abi-7", feature = "abi-8"))]
 exports! {
     fn rocksdb_enable_file_deletions(db: Db<'_>, force: u8, errptr: ErrPtr) {
         enable_file_deletions(db, force != 0, errptr);

@@ -2616,7 +2616,7 @@ extern ROCKSDB_LIBRARY_API const rocksdb_writestallcondition_t* rocksdb_writesta
 extern ROCKSDB_LIBRARY_API const rocksdb_writestallcondition_t* rocksdb_writestallinfo_prev(const
     rocksdb_writestallinfo_t* info);
 
-#if WHITEWATER_ABI == 7
+#if WHITEWATER_ABI == 7 || WHITEWATER_ABI == 8
 extern ROCKSDB_LIBRARY_API void rocksdb_enable_file_deletions(rocksdb_t* db, unsigned char force,
     char** errptr);
 #endif
@@ -2629,14 +2629,14 @@ extern ROCKSDB_LIBRARY_API void rocksdb_options_set_plain_table_factory(rocksdb_
     uint32_t user_key_length, int bloom_bits_per_key, double hash_table_ratio, size_t
     index_sparseness);
 #endif
-#if WHITEWATER_ABI == 10 || WHITEWATER_ABI == 11
+#if WHITEWATER_ABI == 8 || WHITEWATER_ABI == 10 || WHITEWATER_ABI == 11
 extern ROCKSDB_LIBRARY_API void rocksdb_options_set_plain_table_factory(rocksdb_options_t* options,
     uint32_t user_key_length, int bloom_bits_per_key, double hash_table_ratio, size_t
     index_sparseness, size_t huge_page_tlb_size, char encoding, unsigned char full_scan_mode,
     unsigned char store_index_in_file);
 #endif
 
-#if WHITEWATER_ABI == 7 || WHITEWATER_ABI == 10
+#if WHITEWATER_ABI == 7 || WHITEWATER_ABI == 8 || WHITEWATER_ABI == 10
 extern ROCKSDB_LIBRARY_API rocksdb_slicetransform_t* rocksdb_slicetransform_create(void* state, void
     (*destructor)(void*), char* (*transform)(void*, const char*, size_t, size_t*), unsigned char
     (*in_domain)(void*, const char*, size_t), unsigned char (*in_range)(void*, const char*, size_t),
