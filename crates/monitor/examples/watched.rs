@@ -64,6 +64,8 @@ fn show(dir: &Path, how: &str, time: Option<Duration>) -> Result<(), Failure> {
             sticky: true,
         });
         options.set_fs(Arc::new(faults));
+        // By default the database would resume with a new log, and there would be little to see.
+        options.set_max_bgerror_resume_count(0);
     }
     let db = DB::open(&options, dir)?;
     let monitor = Monitor::builder()
