@@ -144,6 +144,13 @@ public class JniTest {
   }
 
   static void options_are_honoured(String path) throws Exception {
+    try (var options = new Options()) {
+      equal("", options.dbLogDir());
+      equal("/logs", options.setWalDir("/logs").walDir());
+      var levels = List.of(CompressionType.NO_COMPRESSION, CompressionType.LZ4_COMPRESSION);
+      equal(List.of(), options.compressionPerLevel());
+      equal(levels, options.setCompressionPerLevel(levels).compressionPerLevel());
+    }
     try (var statistics = new Statistics(); var cache = new LRUCache(1 << 20);
         var filter = new BloomFilter(); var options = new Options()) {
       var table = new BlockBasedTableConfig().setBlockCache(cache).setFilterPolicy(filter)

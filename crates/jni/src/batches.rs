@@ -104,7 +104,8 @@ natives! {
     }
     fn Java_org_rocksdb_WriteBatch_putJni__J_3BI_3BIJ
         Java_org_rocksdb_WriteBatch_put__J_3BI_3BIJ<'l>(
-        env, batch: i64, first: JByteArray<'l>, _len: i32, second: JByteArray<'l>, _second_len: i32, family: i64,
+        env, batch: i64, first: JByteArray<'l>, _len: i32, second: JByteArray<'l>,
+        _second_len: i32, family: i64,
     ) -> () {
         let (first, second) = (bytes(env, &first)?, bytes(env, &second)?);
         find::<Batch>(batch)?.writes().put_cf(&find::<Family>(family)?.0, first, second);
@@ -120,7 +121,8 @@ natives! {
     }
     fn Java_org_rocksdb_WriteBatch_mergeJni__J_3BI_3BIJ
         Java_org_rocksdb_WriteBatch_merge__J_3BI_3BIJ<'l>(
-        env, batch: i64, first: JByteArray<'l>, _len: i32, second: JByteArray<'l>, _second_len: i32, family: i64,
+        env, batch: i64, first: JByteArray<'l>, _len: i32, second: JByteArray<'l>,
+        _second_len: i32, family: i64,
     ) -> () {
         let (first, second) = (bytes(env, &first)?, bytes(env, &second)?);
         find::<Batch>(batch)?.writes().merge_cf(&find::<Family>(family)?.0, first, second);
@@ -166,7 +168,8 @@ natives! {
     }
     fn Java_org_rocksdb_WriteBatch_deleteRangeJni__J_3BI_3BIJ
         Java_org_rocksdb_WriteBatch_deleteRange__J_3BI_3BIJ<'l>(
-        env, batch: i64, first: JByteArray<'l>, _len: i32, second: JByteArray<'l>, _second_len: i32, family: i64,
+        env, batch: i64, first: JByteArray<'l>, _len: i32, second: JByteArray<'l>,
+        _second_len: i32, family: i64,
     ) -> () {
         let (first, second) = (bytes(env, &first)?, bytes(env, &second)?);
         find::<Batch>(batch)?.writes().delete_range_cf(&find::<Family>(family)?.0, first, second);

@@ -125,7 +125,10 @@ fn throw(env: &mut Env<'_>, error: &Error) -> jni::errors::Result<()> {
 /// Declares natives, some of them under several names. Java passes the class, or the object, in
 /// between; both are of no use here.
 macro_rules! natives {
-    (@one $name:ident $l:lifetime ($env:ident $(, $arg:ident: $ty:ty)* $(,)?) [$ret:ty] $body:block) => {
+    (
+        @one $name:ident $l:lifetime ($env:ident $(, $arg:ident: $ty:ty)* $(,)?)
+        [$ret:ty] $body:block
+    ) => {
         #[unsafe(no_mangle)]
         pub extern "system" fn $name<$l>(
             mut env: jni::EnvUnowned<$l>, _this: jni::objects::JObject<$l> $(, $arg: $ty)*

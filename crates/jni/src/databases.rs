@@ -133,7 +133,8 @@ natives! {
             Plain::open_as_secondary(options, path, secondary)
         })?[0])
     }
-    fn Java_org_rocksdb_RocksDB_openAsSecondary__JLjava_lang_String_2Ljava_lang_String_2_3_3B_3J<'l>(
+    fn Java_org_rocksdb_RocksDB_openAsSecondary__JLjava_lang_String_2Ljava_lang_String_2_3_3B_3J
+        <'l>(
         env, options: i64, path: JString<'l>, secondary: JString<'l>,
         names: JObjectArray<'l, JByteArray<'l>>, families: JLongArray<'l>,
     ) -> JLongArray<'l> {

@@ -88,6 +88,15 @@ pub(crate) fn refuse(handle: i64, method: &'static str) -> Result<()> {
     })
 }
 
+/// The text of the option `name`, empty where nothing was set.
+fn text_of(handle: i64, name: &str) -> Result<String> {
+    Ok(find::<Shared>(handle)?
+        .lock()
+        .options
+        .get(name)
+        .unwrap_or_default())
+}
+
 /// A text of Java as an option.
 fn set_text(handle: i64, name: &'static str, value: String) -> Result<()> {
     find::<Shared>(handle)?.lock().options.set(name, value);
@@ -112,8 +121,12 @@ natives! {
     ) -> i64 {
         make(find::<Shared>(options)?.copied())
     }
-    fn Java_org_rocksdb_Options_disposeInternalJni Java_org_rocksdb_Options_disposeInternal Java_org_rocksdb_DBOptions_disposeInternalJni Java_org_rocksdb_DBOptions_disposeInternal
-        Java_org_rocksdb_ColumnFamilyOptions_disposeInternalJni Java_org_rocksdb_ColumnFamilyOptions_disposeInternal<'l>(_env, options: i64) -> ()
+    fn Java_org_rocksdb_Options_disposeInternalJni
+        Java_org_rocksdb_Options_disposeInternal
+        Java_org_rocksdb_DBOptions_disposeInternalJni
+        Java_org_rocksdb_DBOptions_disposeInternal
+        Java_org_rocksdb_ColumnFamilyOptions_disposeInternalJni
+        Java_org_rocksdb_ColumnFamilyOptions_disposeInternal<'l>(_env, options: i64) -> ()
     {
         give_back(options);
         Ok(())
@@ -208,6 +221,27 @@ natives! {
     ) -> () {
         let path = text(env, &path)?;
         change(options, |options| options.set_db_log_dir(path))
+    }
+    fn Java_org_rocksdb_Options_walDir Java_org_rocksdb_DBOptions_walDir<'l>(
+        env, options: i64,
+    ) -> JString<'l> {
+        Ok(env.new_string(text_of(options, "wal_dir")?)?)
+    }
+    fn Java_org_rocksdb_Options_dbLogDir Java_org_rocksdb_DBOptions_dbLogDir<'l>(
+        env, options: i64,
+    ) -> JString<'l> {
+        Ok(env.new_string(text_of(options, "db_log_dir")?)?)
+    }
+    fn Java_org_rocksdb_Options_compressionPerLevel
+        Java_org_rocksdb_ColumnFamilyOptions_compressionPerLevel<'l>(
+        env, options: i64,
+    ) -> JByteArray<'l> {
+        let text = text_of(options, "compression_per_level")?;
+        let levels = text.split(':').filter(|level| !level.is_empty());
+        let numbers = levels.map(|level| Form::Enum(COMPRESSION).read(level).map(|n: i8| n as u8));
+        let numbers: Option<Vec<_>> = numbers.collect();
+        let unknown = || invalid(&format!("the option compression_per_level is {text}"));
+        Ok(env.byte_array_from_slice(&numbers.ok_or_else(unknown)?)?)
     }
     fn Java_org_rocksdb_Options_setCompressionPerLevel
         Java_org_rocksdb_ColumnFamilyOptions_setCompressionPerLevel<'l>(
@@ -350,8 +384,10 @@ natives! {
     fn Java_org_rocksdb_UInt64AddOperator_newSharedUInt64AddOperator<'l>(_env) -> i64 {
         make(Operator("uint64add", Vec::new()))
     }
-    fn Java_org_rocksdb_StringAppendOperator_disposeInternalJni Java_org_rocksdb_StringAppendOperator_disposeInternal
-        Java_org_rocksdb_UInt64AddOperator_disposeInternalJni Java_org_rocksdb_UInt64AddOperator_disposeInternal<'l>(_env, operator: i64) -> ()
+    fn Java_org_rocksdb_StringAppendOperator_disposeInternalJni
+        Java_org_rocksdb_StringAppendOperator_disposeInternal
+        Java_org_rocksdb_UInt64AddOperator_disposeInternalJni
+        Java_org_rocksdb_UInt64AddOperator_disposeInternal<'l>(_env, operator: i64) -> ()
     {
         give_back(operator);
         Ok(())
@@ -399,15 +435,17 @@ natives! {
         give_back(memtable);
         Ok(())
     }
-    fn Java_org_rocksdb_VectorMemTableConfig_newMemTableFactoryHandle<'l>(_env, _reserved: i64) -> i64 {
+    fn Java_org_rocksdb_VectorMemTableConfig_newMemTableFactoryHandle<'l>(
+        _env, _reserved: i64,
+    ) -> i64 {
         make(Memtable(MemtableFactory::Vector))
     }
     fn Java_org_rocksdb_HashSkipListMemTableConfig_newMemTableFactoryHandle<'l>(
         _env, buckets: i64, height: i32, branching: i32,
     ) -> i64 {
         let bucket_count = size(buckets)?;
-        let factory = MemtableFactory::HashSkipList { bucket_count, height, branching_factor: branching };
-        make(Memtable(factory))
+        let branching_factor = branching;
+        make(Memtable(MemtableFactory::HashSkipList { bucket_count, height, branching_factor }))
     }
     fn Java_org_rocksdb_Options_setStatistics Java_org_rocksdb_DBOptions_setStatistics<'l>(
         _env, options: i64, statistics: i64,

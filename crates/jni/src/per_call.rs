@@ -310,10 +310,14 @@ natives! {
     fn Java_org_rocksdb_CompactRangeOptions_canceled<'l>(_env, _options: i64) -> bool {
         Ok(false)
     }
-    fn Java_org_rocksdb_ReadOptions_disposeInternalJni Java_org_rocksdb_ReadOptions_disposeInternal
-        Java_org_rocksdb_WriteOptions_disposeInternalJni Java_org_rocksdb_WriteOptions_disposeInternal
-        Java_org_rocksdb_FlushOptions_disposeInternalJni Java_org_rocksdb_FlushOptions_disposeInternal
-        Java_org_rocksdb_CompactRangeOptions_disposeInternalJni Java_org_rocksdb_CompactRangeOptions_disposeInternal<'l>(_env, options: i64) -> ()
+    fn Java_org_rocksdb_ReadOptions_disposeInternalJni
+        Java_org_rocksdb_ReadOptions_disposeInternal
+        Java_org_rocksdb_WriteOptions_disposeInternalJni
+        Java_org_rocksdb_WriteOptions_disposeInternal
+        Java_org_rocksdb_FlushOptions_disposeInternalJni
+        Java_org_rocksdb_FlushOptions_disposeInternal
+        Java_org_rocksdb_CompactRangeOptions_disposeInternalJni
+        Java_org_rocksdb_CompactRangeOptions_disposeInternal<'l>(_env, options: i64) -> ()
     {
         give_back(options);
         Ok(())

@@ -146,7 +146,9 @@ natives! {
     ) -> JObject<'l> {
         let histogram = HISTOGRAMS.find(env, histogram, Histogram::iter().as_slice())?;
         let data = find::<Statistics>(statistics)?.options.get_histogram_data(histogram);
-        let figures = [data.median(), data.p95(), data.p99(), data.average(), data.std_dev(), data.max()];
+        let (average, deviation) = (data.average(), data.std_dev());
+        let figures =
+            [data.median(), data.p95(), data.p99(), average, deviation, data.max()];
         let mut all: Vec<JValue<'_>> = figures.into_iter().map(JValue::Double).collect();
         all.extend([data.count(), data.sum()].map(|number| JValue::Long(number as i64)));
         all.push(JValue::Double(data.min()));

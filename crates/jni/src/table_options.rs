@@ -185,9 +185,11 @@ natives! {
             None => WriteBufferManager::new_write_buffer_manager(bytes(size), stall),
         }))
     }
-    fn Java_org_rocksdb_Filter_disposeInternalJni Java_org_rocksdb_Filter_disposeInternal Java_org_rocksdb_LRUCache_disposeInternalJni Java_org_rocksdb_LRUCache_disposeInternal
+    fn Java_org_rocksdb_Filter_disposeInternalJni Java_org_rocksdb_Filter_disposeInternal
+        Java_org_rocksdb_LRUCache_disposeInternalJni Java_org_rocksdb_LRUCache_disposeInternal
         Java_org_rocksdb_HyperClockCache_disposeInternalJni
-        Java_org_rocksdb_WriteBufferManager_disposeInternalJni Java_org_rocksdb_WriteBufferManager_disposeInternal<'l>(_env, handle: i64) -> ()
+        Java_org_rocksdb_WriteBufferManager_disposeInternalJni
+        Java_org_rocksdb_WriteBufferManager_disposeInternal<'l>(_env, handle: i64) -> ()
     {
         give_back(handle);
         Ok(())

@@ -106,14 +106,14 @@ natives! {
         put(env, (db, 0, family), (&key, offset, len), (&value, value_offset, value_len))
     }
     fn Java_org_rocksdb_RocksDB_put__JJ_3BII_3BII<'l>(
-        env, db: i64, options: i64, key: JByteArray<'l>, offset: i32, len: i32, value: JByteArray<'l>,
-        value_offset: i32, value_len: i32,
+        env, db: i64, options: i64, key: JByteArray<'l>, offset: i32, len: i32,
+        value: JByteArray<'l>, value_offset: i32, value_len: i32,
     ) -> () {
         put(env, (db, options, 0), (&key, offset, len), (&value, value_offset, value_len))
     }
     fn Java_org_rocksdb_RocksDB_put__JJ_3BII_3BIIJ<'l>(
-        env, db: i64, options: i64, key: JByteArray<'l>, offset: i32, len: i32, value: JByteArray<'l>,
-        value_offset: i32, value_len: i32, family: i64,
+        env, db: i64, options: i64, key: JByteArray<'l>, offset: i32, len: i32,
+        value: JByteArray<'l>, value_offset: i32, value_len: i32, family: i64,
     ) -> () {
         put(env, (db, options, family), (&key, offset, len), (&value, value_offset, value_len))
     }
@@ -130,14 +130,14 @@ natives! {
         merge(env, (db, 0, family), (&key, offset, len), (&value, value_offset, value_len))
     }
     fn Java_org_rocksdb_RocksDB_merge__JJ_3BII_3BII<'l>(
-        env, db: i64, options: i64, key: JByteArray<'l>, offset: i32, len: i32, value: JByteArray<'l>,
-        value_offset: i32, value_len: i32,
+        env, db: i64, options: i64, key: JByteArray<'l>, offset: i32, len: i32,
+        value: JByteArray<'l>, value_offset: i32, value_len: i32,
     ) -> () {
         merge(env, (db, options, 0), (&key, offset, len), (&value, value_offset, value_len))
     }
     fn Java_org_rocksdb_RocksDB_merge__JJ_3BII_3BIIJ<'l>(
-        env, db: i64, options: i64, key: JByteArray<'l>, offset: i32, len: i32, value: JByteArray<'l>,
-        value_offset: i32, value_len: i32, family: i64,
+        env, db: i64, options: i64, key: JByteArray<'l>, offset: i32, len: i32,
+        value: JByteArray<'l>, value_offset: i32, value_len: i32, family: i64,
     ) -> () {
         merge(env, (db, options, family), (&key, offset, len), (&value, value_offset, value_len))
     }
