@@ -4,6 +4,7 @@ use super::Engine;
 use super::archive::{archive_log, archive_part, replaced_up_to};
 use super::failure::Source;
 use super::missed_logs::{has_writes, move_to_lost};
+use super::state::DbState;
 use crate::column_family::ColumnFamilyData;
 use crate::compact::pick;
 use crate::info_log::event::Event;
@@ -16,11 +17,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use whitewater_concurrent::system::{Mutex, RwLock, RwLockReadGuard};
+use std::time::Duration;
+use whitewater_concurrent::system::{self, Mutex, RwLock, RwLockReadGuard};
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::Fs;
 use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::{Error, ErrorKind, Result, planted};
+
+/// How long the files that a thread has released are left to that thread.
+const LEFT_TO_OTHERS: Duration = Duration::from_millis(10);
 
 /// Whether obsolete files are deleted.
 ///
@@ -157,6 +162,26 @@ impl Engine {
             self.state.lock().purge_asked = true;
             self.background.work.notify_all();
         }
+    }
+
+    /// Whether a flush thread deletes released files now. Sets [`DbState::purge_due`], until
+    /// which that is left to others: jobs and iterators purge what they release. Look-ups do not,
+    /// so that none of them waits for it. A look-up may be the last that holds a version, above
+    /// all if its thread had to give up the processor; without this, the tables of that version,
+    /// and their blocks in the cache, stayed until the next job.
+    pub(super) fn purge_is_due(&self, state: &mut DbState) -> bool {
+        let asked = std::mem::take(&mut state.purge_asked);
+        if !self.files.obsolete.have_come() {
+            state.purge_due = None;
+            return asked;
+        }
+        let now = system::now();
+        let due = *state.purge_due.get_or_insert(now + LEFT_TO_OTHERS);
+        let is_due = asked || due <= now;
+        if is_due {
+            state.purge_due = None;
+        }
+        is_due
     }
 
     /// Purges after the last handle of a dropped column family was dropped. A database that

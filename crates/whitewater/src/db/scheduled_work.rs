@@ -7,6 +7,7 @@
 
 use super::Engine;
 use super::state::DbState;
+use crate::thread_pools::Priority;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system;
@@ -63,8 +64,15 @@ impl Engine {
         self.snapshots.watch(kept.max().unwrap_or(0));
     }
 
-    /// Lets the release of snapshots and decisions on writes wake compaction threads.
+    /// Lets the release of snapshots and decisions on writes wake compaction threads, and that of
+    /// files a flush thread.
     pub(crate) fn wake_on_release(self: &Arc<Self>) {
+        let engine = Arc::downgrade(self);
+        self.files.obsolete.on_release(move || {
+            if let Some(engine) = engine.upgrade() {
+                engine.background.work.wake(Priority::High);
+            }
+        });
         let engine = Arc::downgrade(self);
         self.snapshots.on_release(move || {
             if let Some(engine) = engine.upgrade() {

@@ -13,6 +13,7 @@ use crate::write::MemtableMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 /// The mutable state of an open database.
 ///
@@ -43,6 +44,8 @@ pub(crate) struct DbState {
     pub budget_asks: bool,
     /// A background thread is to delete files that readers have released.
     pub purge_asked: bool,
+    /// When a flush thread deletes files that were released, unless others have done so by then.
+    pub purge_due: Option<Instant>,
     pub stalls: DbStall,
     /// Memtables of dropped column families that something still held when they were
     /// dropped.

@@ -27,6 +27,7 @@ use blobs::BlobFiles;
 use range::KeyRange;
 use std::cmp::Ordering::Greater;
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::{Bound, Range};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -72,7 +73,7 @@ pub(crate) struct TableFile {
 }
 
 /// Table and blob files that no version names any longer.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct ObsoleteFiles {
     state: system::Mutex<ObsoleteState>,
     /// Whether something was added and has not been taken yet.
@@ -80,6 +81,17 @@ pub(crate) struct ObsoleteFiles {
     /// both under the lock. Read by: threads that might take it (relaxed; what one misses is taken
     /// later). Publishes nothing.
     came: AtomicBool,
+    /// Called when something was added and nothing was there.
+    waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
+}
+
+impl fmt::Debug for ObsoleteFiles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut debug = f.debug_struct("ObsoleteFiles");
+        debug
+            .field("came", &self.have_come())
+            .finish_non_exhaustive()
+    }
 }
 
 /// A table or blob file that no version names any longer.
@@ -125,6 +137,12 @@ impl ObsoleteFiles {
     /// Whether anything was added since the last [`ObsoleteFiles::take_open`].
     pub fn have_come(&self) -> bool {
         self.came.load(Ordering::Relaxed)
+    }
+    /// Sets what is called when the first file since the last [`ObsoleteFiles::take_open`] has
+    /// lost its last hold. Any thread may call it, with any locks, so it must do little. Only the
+    /// first call of this has an effect.
+    pub fn on_release(&self, waker: impl Fn() + Send + Sync + 'static) {
+        let _ = self.waker.set(Box::new(waker));
     }
     /// Takes the tables collected so far.
     pub fn take(&self) -> Vec<ObsoleteFile> {
@@ -183,21 +201,28 @@ struct FileHold {
 
 impl Drop for FileHold {
     fn drop(&mut self) {
-        let mut state = self.obsolete.state.lock();
-        if let Some(count) = state.holds.get_mut(&self.number) {
-            *count -= 1;
-            if *count == 0 {
-                state.holds.remove(&self.number);
-                self.obsolete.came.store(true, Ordering::Relaxed);
-                let file = ObsoleteFile {
-                    number: self.number,
-                    dir: self.dir.clone(),
-                };
-                match self.kind {
-                    Kind::Table => state.tables_to_delete.push(file),
-                    Kind::Blob => state.blobs.push(file),
-                }
-            }
+        let obsolete = &self.obsolete;
+        let mut state = obsolete.state.lock();
+        let Some(count) = state.holds.get_mut(&self.number) else {
+            return;
+        };
+        *count -= 1;
+        if *count > 0 {
+            return;
+        }
+        state.holds.remove(&self.number);
+        let file = ObsoleteFile {
+            number: self.number,
+            dir: self.dir.clone(),
+        };
+        match self.kind {
+            Kind::Table => state.tables_to_delete.push(file),
+            Kind::Blob => state.blobs.push(file),
+        }
+        let first = !obsolete.came.swap(true, Ordering::Relaxed);
+        drop(state);
+        if first && let Some(waker) = obsolete.waker.get() {
+            waker();
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tests that need access to the engine's internals: `in_place` updates, `ingestions`,
-//! `large` batches, `merges`, `pools` of threads, `protection` of entries, `resumptions`,
-//! `switches`, `threads`, `two_phase` commit, `undecided` writes, `unordered` ones and `versions`.
+//! `large` batches, `merges`, `pools` of threads, `protection` of entries, what readers
+//! have `released`, `resumptions`, `switches`, `threads`, `two_phase` commit, `undecided` writes,
+//! `unordered` ones and `versions`.
 
 mod in_place;
 mod ingestions;
@@ -8,6 +9,7 @@ mod large;
 mod merges;
 mod pools;
 mod protection;
+mod released;
 mod resumptions;
 pub(super) mod switches;
 mod threads;

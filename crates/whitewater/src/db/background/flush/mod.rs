@@ -20,6 +20,7 @@ use super::finish;
 use crate::clock::micros;
 use crate::column_family::ColumnFamilyData;
 use crate::db::failure::Source;
+use crate::db::obsolete_files::Purge;
 use crate::db::state::{CfState, DbState};
 use crate::db::{Engine, data_dirs};
 use crate::info_log::event::Event;
@@ -467,9 +468,12 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
         if state.closing {
             return Found::Nothing(None);
         }
-        if std::mem::take(&mut state.purge_asked) {
+        if engine.purge_is_due(&mut state) {
+            state.purges += 1;
             drop(state);
+            let purge = Purge::of(engine);
             engine.purge_obsolete_files();
+            drop(purge);
             return Found::Job;
         }
         let not_before = state.failure.flush.not_before(system::now());
@@ -489,7 +493,7 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
                 engine.flush_for_budget();
                 return Found::Job;
             }
-            None => return Found::Nothing(not_before),
+            None => return Found::Nothing(not_before.into_iter().chain(state.purge_due).min()),
         }
     };
     // There may be a flush for another thread.
