@@ -1,5 +1,6 @@
 //! All mixes on one store, in one process: the part of the child process.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -81,6 +82,8 @@ pub struct Measured {
     pub series: Vec<(f64, f64)>,
     /// Memory when they were done.
     pub memory: Memory,
+    /// What the store says of its memory then, by part, in bytes.
+    pub memory_parts: BTreeMap<String, u64>,
     /// Bytes that went in and out meanwhile, in the background as well.
     pub traffic: Traffic,
     /// The space of files right after, in bytes.
@@ -203,7 +206,7 @@ impl Visit for Sequence<'_> {
             }
             let before = Traffic::now();
             let outcome = run(&plan)?;
-            let mut measured = measured(task, &plan, outcome, before)?;
+            let mut measured = measured(task, &store, &plan, outcome, before)?;
             if at == settle_after {
                 measured.settled = Some(settle(task, &store)?);
             }
@@ -250,7 +253,13 @@ fn plan(task: &Task, mix: &'static Mix) -> Plan {
     }
 }
 
-fn measured(task: &Task, plan: &Plan, outcome: Outcome, before: Traffic) -> Result<Measured> {
+fn measured<S: Store>(
+    task: &Task,
+    store: &S,
+    plan: &Plan,
+    outcome: Outcome,
+    before: Traffic,
+) -> Result<Measured> {
     let latencies = outcome.latencies.iter();
     Ok(Measured {
         mix: plan.mix.name.to_owned(),
@@ -261,6 +270,7 @@ fn measured(task: &Task, plan: &Plan, outcome: Outcome, before: Traffic) -> Resu
             .collect(),
         series: outcome.series,
         memory: Memory::now(),
+        memory_parts: store.memory(),
         traffic: Traffic::now().since(before),
         file_bytes: file_bytes(&task.directory)?,
         over_time: outcome.over_time,

@@ -6,6 +6,7 @@
 //! with no batches. Whatever else a store's own defaults are stays. A module says what differs
 //! and whom that favours.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
@@ -98,6 +99,11 @@ pub trait Store: Sized + Send + Sync {
     /// Any error of the store.
     fn flush(&self) -> Result<()> {
         Ok(())
+    }
+    /// What the store says of its memory: parts by their names, in bytes. Empty if it says
+    /// nothing.
+    fn memory(&self) -> BTreeMap<String, u64> {
+        BTreeMap::new()
     }
     /// Waits until work that the store has put off (flushes, compactions, checkpoints) is done.
     ///

@@ -15,7 +15,7 @@ pub const SETUP: &str = "log without sync, lz4, Bloom filters of 10 bits, other 
     default";
 
 macro_rules! rocks {
-    ($(#[$about:meta])* $name:ident, $package:ident) => {
+    ($(#[$about:meta])* $name:ident, $package:ident, $memory:ident) => {
         $(#[$about])*
         pub struct $name {
             db: $package::DB,
@@ -89,6 +89,10 @@ macro_rules! rocks {
                 Ok(self.db.flush()?)
             }
 
+            fn memory(&self) -> std::collections::BTreeMap<String, u64> {
+                $memory(&self.db)
+            }
+
             fn settle(&self) -> crate::Result<()> {
                 let mut options = $package::WaitForCompactOptions::default();
                 options.set_flush(true);
@@ -101,12 +105,39 @@ macro_rules! rocks {
 rocks!(
     /// A database of this project.
     Whitewater,
-    whitewater
+    whitewater,
+    parts
 );
+
+/// All that it accounts for. A property that cannot be read is as good as none.
+fn parts(db: &whitewater::DB) -> std::collections::BTreeMap<String, u64> {
+    let parts = db.property_map_value(whitewater::properties::MEMORY);
+    let parts = parts.ok().flatten().unwrap_or_default();
+    let parts = parts.into_iter();
+    parts
+        .filter_map(|(name, bytes)| Some((name, bytes.parse().ok()?)))
+        .collect()
+}
 
 #[cfg(feature = "rocksdb")]
 rocks!(
     /// A database of RocksDB.
     RocksDb,
-    rocksdb
+    rocksdb,
+    properties
 );
+
+/// The properties that `MemoryUsage` adds up.
+#[cfg(feature = "rocksdb")]
+fn properties(db: &rocksdb::DB) -> std::collections::BTreeMap<String, u64> {
+    let names = [
+        "rocksdb.size-all-mem-tables",
+        "rocksdb.block-cache-usage",
+        "rocksdb.estimate-table-readers-mem",
+    ];
+    let known = names.into_iter().filter_map(|name| {
+        let bytes = db.property_int_value(name).ok().flatten()?;
+        Some((name.to_owned(), bytes))
+    });
+    known.collect()
+}
