@@ -161,26 +161,26 @@ pub(crate) fn add_iterators(
     iterators: &mut Vec<BoxedIterator>,
     tombstones: Option<&mut Vec<HeldTombstones>>,
 ) -> Result<()> {
-    rmw::shared_writes(2 * 4); // what `opener` holds
-    let opener = Tables {
-        tables: tables.clone(),
-        comparator: comparator.clone(),
-        open_with: version.open_with.clone(),
-        options,
-    };
     let mut tombstones = tombstones;
     let level0 = version.levels.first().into_iter().flatten();
     for (index, file) in level0.enumerate() {
         if bounds.is_some_and(|b| b.leave_out(&file.meta, &comparator.user)) {
             continue;
         }
-        let open = opener.open(file)?;
+        let open = tables.open_within(file, comparator, &version.open_with, options.limits)?;
         if let (Some(found), Some(fragments)) = (&mut tombstones, &open.tombstones) {
             let (place, fragments) = (iterators.len(), fragments.clone());
             found.push(HeldTombstones::of_table(place, version, index, fragments));
         }
         iterators.push(new_cursor(&open, options));
     }
+    // Made for sorted levels only: what it holds is counted in memory that all readers write to.
+    let opener = || Tables {
+        tables: tables.clone(),
+        comparator: comparator.clone(),
+        open_with: version.open_with.clone(),
+        options,
+    };
     for (level, files) in version.levels.iter().enumerate().skip(1) {
         if files.is_empty() {
             continue;
@@ -188,12 +188,12 @@ pub(crate) fn add_iterators(
         if let Some(found) = &mut tombstones
             && !version.is_free_of_tombstones(level)
         {
-            let (place, opener) = (iterators.len(), opener.clone());
+            let (place, opener) = (iterators.len(), opener());
             let find = Box::new(move |file: &TableFile| opener.tombstones_of(file));
             found.push(HeldTombstones::of_level(place, version, level, find));
         }
         rmw::shared_writes(2 * 5); // the version, and what `opener` holds
-        let files = LevelIterator::new(version.clone(), level, comparator.clone(), opener.clone());
+        let files = LevelIterator::new(version.clone(), level, comparator.clone(), opener());
         iterators.push(Box::new(files.between(bounds.cloned())));
     }
     Ok(())
