@@ -11,7 +11,7 @@ use super::sampling::RATE;
 use crate::entry::get_context::GetContext;
 use crate::entry::range_tombstones::Upto;
 use crate::perf_context::{self, PerfMetric};
-use crate::version::table_cache::{OpenTable, OpenWith, Opened, TableCache};
+use crate::version::table_cache::{OpenTable, OpenWith, TableCache};
 use crate::version::{TableFile, Version};
 use std::cmp::Ordering;
 use std::sync::Arc;
@@ -209,15 +209,6 @@ struct Tables {
 }
 
 impl Tables {
-    fn open(&self, file: &TableFile) -> Result<Arc<OpenTable>> {
-        let limits = self.options.limits;
-        self.tables
-            .open_within(file, &self.comparator, &self.open_with, limits)
-            .map(Opened::share)
-    }
-}
-
-impl Tables {
     /// The range tombstones of `file`. The file is opened unless it is known to have none.
     fn tombstones_of(&self, file: &TableFile) -> Result<Tombstones> {
         if file.is_free_of_tombstones() {
@@ -245,14 +236,17 @@ impl OpenCursor for Tables {
     }
 
     fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator> {
-        let open = self.open(file)?;
+        let limits = self.options.limits;
+        let open = self
+            .tables
+            .open_within(file, &self.comparator, &self.open_with, limits)?;
         Ok(new_cursor(&open, self.options))
     }
 }
 
 fn new_cursor(open: &OpenTable, options: TableReadOptions) -> BoxedIterator {
     let _timer = perf_context::timer(PerfMetric::NewTableIteratorNanos);
-    rmw::shared_writes(2 * 2); // the open table, and its reader
+    rmw::shared_writes(2); // the table's reader
     open.table.iter(options)
 }
 

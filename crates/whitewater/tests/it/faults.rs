@@ -57,9 +57,15 @@ fn run(seed: u64, length: usize, rule: Rule) -> Result<bool, String> {
     Ok(!met.is_empty())
 }
 
-/// Fails the `n`-th operation of `ops` for every `n` until none is left.
-fn sweep(seed: u64, length: usize, ops: OpSet, fault: Fault, sticky: bool, stride: u64) -> u64 {
-    let mut n = 1;
+/// Fails the operations of `ops` one after another, until none is left: the `first` and every
+/// `stride`-th from there.
+fn sweep(
+    seed: u64,
+    length: usize,
+    (ops, fault, sticky): (OpSet, Fault, bool),
+    (first, stride): (u64, u64),
+) -> u64 {
+    let mut n = first;
     let mut runs = 0;
     loop {
         let what = format!("seed {seed}: {fault:?} in operation {n}, sticky: {sticky}");
@@ -78,17 +84,22 @@ fn sweep(seed: u64, length: usize, ops: OpSet, fault: Fault, sticky: bool, strid
     }
 }
 
-/// An I/O error, a full disk from then on, half a write.
+/// An I/O error, a full disk from then on, half a write: each operation meets one of them, and
+/// with another seed another one.
 #[test]
 fn any_changing_operation_may_fail() {
     parallel_campaign("any_changing_operation_may_fail", 1, 2, |seed| {
         let mut runs = 0;
-        for (fault, sticky) in [
+        for (i, (fault, sticky)) in [
             (Fault::Eio, false),
             (Fault::Enospc, true),
             (Fault::ShortWrite, false),
-        ] {
-            runs += sweep(seed, 60, OpSet::WRITES, fault, sticky, 1);
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let first = 1 + (seed + i as u64) % 3;
+            runs += sweep(seed, 60, (OpSet::WRITES, fault, sticky), (first, 3));
         }
         assert!(runs > 100, "only {runs} runs");
     });
@@ -98,9 +109,9 @@ fn any_changing_operation_may_fail() {
 fn any_sync_may_fail() {
     parallel_campaign("any_sync_may_fail", 50, 2, |seed| {
         let syncs = OpSet::of(&[FaultOp::Sync, FaultOp::SyncDir]);
-        let runs = sweep(seed, 80, syncs, Fault::Eio, false, 1);
+        let runs = sweep(seed, 80, (syncs, Fault::Eio, false), (1, 1));
         assert!(runs > 10, "only {runs} runs");
-        sweep(seed, 80, syncs, Fault::Eio, true, 1);
+        sweep(seed, 80, (syncs, Fault::Eio, true), (1, 1));
     });
 }
 

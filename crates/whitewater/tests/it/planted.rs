@@ -27,9 +27,10 @@ const LIMIT: Duration = Duration::from_secs(120);
 const AT_ONCE: usize = 2;
 
 /// Variables that change tests of this suite, and that finders must not have.
-const SETTINGS: [&str; 8] = [
+const SETTINGS: [&str; 9] = [
     "WHITEWATER_SEED",
     "WHITEWATER_ROUNDS",
+    "WHITEWATER_ROUNDS_DIVIDED_BY",
     "WHITEWATER_MEMTABLE",
     "WHITEWATER_MEMTABLE_BLOOM",
     "WHITEWATER_PROTECTION",

@@ -39,10 +39,12 @@ fn number(name: &str) -> Option<u64> {
     )
 }
 
-/// The seeds of a campaign of `default_rounds` rounds.
+/// The seeds of a campaign of `default_rounds` rounds, or of one in `WHITEWATER_ROUNDS_DIVIDED_BY`
+/// of them.
 pub fn seeds(default_seed: u64, default_rounds: u64) -> Range<u64> {
     let first = number("WHITEWATER_SEED").unwrap_or(default_seed);
-    first..first + number("WHITEWATER_ROUNDS").unwrap_or(default_rounds)
+    let by = number("WHITEWATER_ROUNDS_DIVIDED_BY").unwrap_or(1).max(1);
+    first..first + number("WHITEWATER_ROUNDS").unwrap_or(default_rounds.div_ceil(by))
 }
 
 /// Runs `round` for each seed of the campaign; a failure names its seed.
