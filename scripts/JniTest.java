@@ -234,6 +234,23 @@ public class JniTest {
     }
   }
 
+  static void checkpoints_have_no_empty_log(String path) throws Exception {
+    try (var options = new Options().setCreateIfMissing(true)) {
+      try (var db = RocksDB.open(options, path); var checkpoint = Checkpoint.create(db)) {
+        db.put(bytes("river"), bytes("white"));
+        checkpoint.createCheckpoint(path + "-checkpoint");
+      }
+      try (var files = Files.list(Path.of(path + "-checkpoint"))) {
+        for (Path file : files.toList()) {
+          equal(true, Files.size(file) > 0);
+        }
+      }
+      try (var db = RocksDB.open(options, path + "-checkpoint")) {
+        equal("white", db.get(bytes("river")));
+      }
+    }
+  }
+
   public static void main(String[] arguments) throws Exception {
     RocksDB.loadLibrary();
     if (!Files.readString(Path.of("/proc/self/maps")).contains(arguments[0])) {
@@ -245,6 +262,7 @@ public class JniTest {
     Map<String, Test> tests = Map.of("reads_and_writes", JniTest::reads_and_writes,
         "iterators_and_snapshots", JniTest::iterators_and_snapshots,
         "column_families", JniTest::column_families,
+        "checkpoints_have_no_empty_log", JniTest::checkpoints_have_no_empty_log,
         "options_are_honoured", JniTest::options_are_honoured, "errors", JniTest::errors);
     Path scratch = Files.createTempDirectory("jni-test");
     for (var test : tests.entrySet()) {

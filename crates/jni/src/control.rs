@@ -5,14 +5,28 @@ use crate::databases::{database, family};
 use crate::handles::{find, give_back, make_of};
 use crate::per_call::{Compactions, Flushes};
 use jni::objects::{JByteArray, JLongArray, JObjectArray, JString};
-use whitewater::CompactOptions;
+use std::path::Path;
+use std::{fs, io};
 use whitewater::checkpoint::Checkpoint;
+use whitewater::{CompactOptions, Error, ErrorKind};
 use whitewater_c_api::db::Db;
 use whitewater_c_api::held::Held;
 use whitewater_c_api::on_db;
 
 /// What makes checkpoints of a database.
 struct Checkpoints(Held<Checkpoint<'static>, Db>);
+
+/// Deletes logs without content from a checkpoint. RocksDB 8, whose classes Flink uses, puts none
+/// there, and Flink fails on an empty file.
+fn leave_out_empty_logs(checkpoint: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(checkpoint)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|e| e == "log") && fs::metadata(&path)?.len() == 0 {
+            fs::remove_file(path)?;
+        }
+    }
+    Ok(())
+}
 
 natives! {
     fn Java_org_rocksdb_RocksDB_flush<'l>(
@@ -103,7 +117,9 @@ natives! {
         env, checkpoint: i64, path: JString<'l>,
     ) -> () {
         let path = text(env, &path)?;
-        Ok(find::<Checkpoints>(checkpoint)?.0.get().create_checkpoint(path)?)
+        find::<Checkpoints>(checkpoint)?.0.get().create_checkpoint(&path)?;
+        leave_out_empty_logs(Path::new(&path))
+            .map_err(|e| Error::new(ErrorKind::IOError, format_args!("{path}: {e}")).into())
     }
     fn Java_org_rocksdb_Checkpoint_disposeInternalJni
         Java_org_rocksdb_Checkpoint_disposeInternal<'l>(_env, checkpoint: i64) -> () {

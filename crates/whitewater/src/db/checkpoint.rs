@@ -70,13 +70,7 @@ impl Engine {
         for blobs in &live.blobs {
             self.count_copied(bring(fs, blobs, staging)?);
         }
-        // As in RocksDB, the log that comes last is left out while it is empty: programs that keep
-        // checkpoints elsewhere do not all take an empty file.
-        let logs = match &live.logs[..] {
-            [older @ .., (_, 0)] => older,
-            all => all,
-        };
-        for (log, len) in logs {
+        for (log, len) in &live.logs {
             let Some(name) = log.file_name() else {
                 continue;
             };
