@@ -98,8 +98,9 @@ fn covered_keys_are_jumped_over_wherever_the_range_deletion_is() {
     let mut o = options(&fs);
     o.set_max_open_files(5);
     let db = filled(&o, 20_000);
+    // More than `assert_jumps` lets an iterator open. Their number depends on when memtables switch.
     let tables = db.live_files().expect("lists").len();
-    assert!(tables > 20, "{tables}");
+    assert!(tables > 16, "{tables}");
     let kept = db.snapshot();
     delete_range(&db, 1000, 19_000);
     assert_jumps(&db, &fs, "in the memtable");
