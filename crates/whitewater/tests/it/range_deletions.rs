@@ -98,7 +98,7 @@ fn covered_keys_are_jumped_over_wherever_the_range_deletion_is() {
     let mut o = options(&fs);
     o.set_max_open_files(5);
     let db = filled(&o, 20_000);
-    // More than `assert_jumps` lets an iterator open. Their number depends on when memtables switch.
+    // More than `assert_jumps` lets an iterator open. The number depends on when memtables switch.
     let tables = db.live_files().expect("lists").len();
     assert!(tables > 16, "{tables}");
     let kept = db.snapshot();
