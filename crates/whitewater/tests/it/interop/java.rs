@@ -6,7 +6,10 @@ use super::python::printed;
 use super::tools;
 use crate::content::Content;
 use crate::skip::skip_without;
-use std::path::Path;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
 use whitewater::{ExportImportFilesMetaData, LiveFileMetaData};
 
 pub fn jar() -> Option<String> {
@@ -17,18 +20,74 @@ pub fn jar() -> Option<String> {
     jar
 }
 
-/// Runs Java, with the library that the jar has. Cargo's search path for libraries may have this
-/// project's `librocksdbjni`, which would come first.
-pub fn run_java(arguments: &[&str]) -> String {
-    let flags = ["-Djava.library.path=nowhere"];
-    tools::run("java", &[&flags, arguments].concat())
+/// The programs of `scripts` that this module and its siblings run.
+const PROGRAMS: [&str; 5] = [
+    "Interop",
+    "InteropPaths",
+    "InteropTables",
+    "InteropTimestamps",
+    "InteropTransactions",
+];
+
+/// Flags for a process of some tenths of a second. Classes are only checked and compiled when that
+/// pays, which it does not here.
+const SHORT_LIVED: [&str; 3] = [
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-Xshare:auto",
+];
+
+/// Runs a program of `scripts`, with the library that the jar has. Cargo's search path for
+/// libraries may have this project's `librocksdbjni`, which would come first.
+pub fn run_java(jar: &str, program: &str, arguments: &[&str]) -> String {
+    static PREPARED: OnceLock<PathBuf> = OnceLock::new();
+    let dir = tools::path(PREPARED.get_or_init(|| prepared(jar)));
+    let library = format!("-Djava.library.path={dir}");
+    let classes = format!("{jar}:{dir}");
+    let start = [&library[..], "-cp", &classes, program];
+    tools::run("java", &[&SHORT_LIVED[..], &start, arguments].concat())
 }
 
-/// Runs the program; returns the content it printed.
+/// A directory with the compiled programs and the library of this platform, if the jar has it under
+/// that name (RocksDB unpacks its own otherwise). It serves later runs of the tests as well. A
+/// process that compiled and unpacked for itself took two seconds for that.
+fn prepared(jar: &str) -> PathBuf {
+    let sources = PROGRAMS.map(|name| tools::script(&format!("{name}.java")));
+    let mut hash = DefaultHasher::new();
+    jar.hash(&mut hash);
+    for source in &sources {
+        std::fs::read(source).expect("readable").hash(&mut hash);
+    }
+    let parent = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let done = parent.join(format!("interop-java-{:016x}", hash.finish()));
+    if done.is_dir() {
+        return done;
+    }
+    let dir = tempfile::tempdir_in(parent).expect("a temporary directory");
+    let to = tools::path(dir.path());
+    let sources = sources.each_ref().map(|source| tools::path(source));
+    tools::run("javac", &[&["-cp", jar, "-d", to][..], &sources].concat());
+    let platform = if cfg!(target_arch = "x86_64") {
+        "linux64"
+    } else {
+        "linux-aarch64"
+    };
+    let library = format!("librocksdbjni-{platform}.so");
+    let unpacked = Command::new("jar")
+        .args(["--extract", "--file", jar, &library])
+        .current_dir(dir.path())
+        .status();
+    assert!(unpacked.expect("jar runs").success(), "{library} of {jar}");
+    // Another process may have been first, with the same.
+    if std::fs::rename(dir.keep(), &done).is_err() {
+        assert!(done.is_dir(), "{} cannot be made", done.display());
+    }
+    done
+}
+
+/// Runs `Interop.java`; returns the content it printed.
 fn run(jar: &str, arguments: &[&str]) -> Content {
-    let program = tools::script("Interop.java");
-    let program = ["-cp", jar, tools::path(&program)];
-    printed(&run_java(&[&program, arguments].concat()))
+    printed(&run_java(jar, "Interop", arguments))
 }
 
 pub fn scan(jar: &str, db: &Path) -> Content {
@@ -57,20 +116,19 @@ pub fn restore(jar: &str, backups: &Path, db: &Path) -> Content {
 pub fn stamped(jar: &str, db: &Path, steps: &str) -> Vec<Content> {
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     std::fs::write(&file, steps).expect("can be written");
-    let program = tools::script("InteropTimestamps.java");
-    let program = ["-cp", jar, tools::path(&program)];
     let arguments = [tools::path(db), tools::path(file.path())];
-    let out = run_java(&[&program[..], &arguments].concat());
+    let out = run_java(jar, "InteropTimestamps", &arguments);
     out.lines().map(printed).collect()
 }
 
 /// Makes RocksDB export the default column family to `dir`, and import it again under the name
 /// `copy`. Returns the content, and what an import needs to know.
 pub fn export(jar: &str, db: &Path, dir: &Path) -> (Content, ExportImportFilesMetaData) {
-    let program = tools::script("Interop.java");
-    let program = ["-cp", jar, tools::path(&program)];
-    let arguments = ["export", tools::path(db), tools::path(dir)];
-    let out = run_java(&[program, arguments].concat());
+    let out = run_java(
+        jar,
+        "Interop",
+        &["export", tools::path(db), tools::path(dir)],
+    );
     let (content, files) = out.split_once('\n').expect("the content, then tables");
     let file = |line: &str| {
         let words: Vec<&str> = line.split_whitespace().collect();
@@ -96,10 +154,8 @@ pub fn export(jar: &str, db: &Path, dir: &Path) -> (Content, ExportImportFilesMe
 pub fn transact(jar: &str, db: &Path, policy: &str, steps: &str) -> Vec<(Vec<String>, Content)> {
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     std::fs::write(&file, steps).expect("can be written");
-    let program = tools::script("InteropTransactions.java");
-    let program = ["-cp", jar, tools::path(&program)];
     let arguments = [tools::path(db), policy, tools::path(file.path())];
-    let out = run_java(&[program, arguments].concat());
+    let out = run_java(jar, "InteropTransactions", &arguments);
     let lines: Vec<&str> = out.lines().collect();
     let shown = |two: &[&str]| {
         let names = two[0].split_whitespace().map(str::to_owned);
@@ -127,12 +183,11 @@ pub fn read_tables(jar: &str, db: &Path, keys: &str, families: &[(&str, &str)]) 
 }
 
 fn tables(jar: &str, arguments: &[&str], families: &[(&str, &str)]) -> Content {
-    let program = tools::script("InteropTables.java");
-    let program = ["-cp", jar, tools::path(&program)];
     let families: Vec<String> = families
         .iter()
         .map(|(n, text)| format!("{n}|{text}"))
         .collect();
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
-    printed(&run_java(&[&program, arguments, &families].concat()))
+    let arguments = [arguments, &families].concat();
+    printed(&run_java(jar, "InteropTables", &arguments))
 }

@@ -26,17 +26,10 @@ impl Dirs {
     /// RocksDB's part of `scripts/InteropPaths.java`: its content, and the number of tables in
     /// each of the directories.
     fn rocksdb(&self, jar: &str, seed: u64) -> (Content, Vec<usize>) {
-        let program = tools::script("InteropPaths.java");
         let seed = seed.to_string();
-        let mut arguments = vec![
-            "-cp",
-            jar,
-            tools::path(&program),
-            tools::path(&self.db),
-            &seed,
-        ];
+        let mut arguments = vec![tools::path(&self.db), &seed];
         arguments.extend(self.data.iter().map(|dir| tools::path(dir)));
-        let out = java::run_java(&arguments);
+        let out = java::run_java(jar, "InteropPaths", &arguments);
         let (content, counts) = out.trim_end().rsplit_once('\n').expect("two lines");
         let counts = counts.split(' ').map(|n| n.parse().expect("a number"));
         (printed(content), counts.collect())
