@@ -2,8 +2,9 @@
 //! become `RocksDBException`; nothing unwinds into Java.
 
 use jni::objects::{JByteArray, JObject, JObjectArray, JString, JThrowable, JValue};
-use jni::{Env, errors::ErrorPolicy, jni_sig, jni_str};
+use jni::{Env, EnvOutcome, EnvUnowned, Outcome, errors::ErrorPolicy, jni_sig, jni_str};
 use std::any::Any;
+use std::panic::resume_unwind;
 use whitewater::{Error, ErrorKind};
 
 /// Why a native fails.
@@ -122,19 +123,59 @@ fn throw(env: &mut Env<'_>, error: &Error) -> jni::errors::Result<()> {
     Ok(())
 }
 
+/// What a native returns, or nothing after it has thrown. Natives that end well pass here without a
+/// look at the thread's environment, which takes longer than many of them.
+pub(crate) fn settled<T: Default>(
+    env: &mut EnvUnowned<'_>,
+    outcome: std::thread::Result<Result<T>>,
+) -> T {
+    match outcome {
+        Ok(Ok(value)) => value,
+        Ok(Err(failure)) => env.with_env(|_| Err(failure)).resolve::<Throw>(),
+        Err(panic) => env.with_env(|_| resume_unwind(panic)).resolve::<Throw>(),
+    }
+}
+
+/// [`settled`], for a native that has used its environment.
+pub(crate) fn settled_in<'l, T: Default>(
+    env: &mut EnvUnowned<'l>,
+    outcome: EnvOutcome<'l, T, Failure>,
+) -> T {
+    let outcome = match outcome.into_outcome() {
+        Outcome::Ok(value) => Ok(Ok(value)),
+        Outcome::Err(failure) => Ok(Err(failure)),
+        Outcome::Panic(panic) => Err(panic),
+    };
+    settled(env, outcome)
+}
+
 /// Declares natives, some of them under several names. Java passes the class, or the object, in
-/// between; both are of no use here.
+/// between, which has a name after `@` where it is of use. Natives that name their environment
+/// `_env` have none.
 macro_rules! natives {
-    (
-        @one $name:ident $l:lifetime ($env:ident $(, $arg:ident: $ty:ty)* $(,)?)
-        [$ret:ty] $body:block
-    ) => {
+    (@one $name:ident $l:lifetime (_env $(, $arg:ident: $ty:ty)* $(,)?) [$ret:ty] $body:block) => {
         #[unsafe(no_mangle)]
         pub extern "system" fn $name<$l>(
             mut env: jni::EnvUnowned<$l>, _this: jni::objects::JObject<$l> $(, $arg: $ty)*
         ) -> $ret {
+            let native = || -> $crate::border::Result<$ret> { $body };
+            let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(native));
+            $crate::border::settled(&mut env, outcome)
+        }
+    };
+    (@one $name:ident $l:lifetime ($env:ident $(, $arg:ident: $ty:ty)* $(,)?) $($rest:tt)+) => {
+        $crate::border::natives!(@one $name $l ($env @ _this $(, $arg: $ty)*) $($rest)+);
+    };
+    (
+        @one $name:ident $l:lifetime ($env:ident @ $this:ident $(, $arg:ident: $ty:ty)* $(,)?)
+        [$ret:ty] $body:block
+    ) => {
+        #[unsafe(no_mangle)]
+        pub extern "system" fn $name<$l>(
+            mut env: jni::EnvUnowned<$l>, $this: jni::objects::JObject<$l> $(, $arg: $ty)*
+        ) -> $ret {
             let outcome = env.with_env(|$env| -> $crate::border::Result<$ret> { $body });
-            outcome.resolve::<$crate::border::Throw>()
+            $crate::border::settled_in(&mut env, outcome)
         }
     };
     (@each [$($name:ident)+] $l:lifetime $args:tt [$ret:ty] $body:block) => {
@@ -169,6 +210,9 @@ pub(crate) fn bytes_given(env: &Env<'_>, array: &JByteArray<'_>) -> Result<Optio
     (!array.is_null()).then(|| bytes(env, array)).transpose()
 }
 
+/// How much is copied into an array at a time. Bytes.
+const PIECE: usize = 256;
+
 /// Copies as much of `value` as fits into an array, and returns the length of the value.
 pub(crate) fn put_part(
     env: &Env<'_>,
@@ -176,8 +220,17 @@ pub(crate) fn put_part(
     value: &[u8],
 ) -> Result<i32> {
     let fits = value.len().min(usize::try_from(len).unwrap_or(0));
-    let copied: Vec<i8> = value[..fits].iter().map(|byte| *byte as i8).collect();
-    array.set_region(env, offset, &copied)?;
+    let mut at = offset;
+    // Java's bytes have a sign. Pieces need no memory of their own.
+    for piece in value[..fits].chunks(PIECE) {
+        let mut signed = [0i8; PIECE];
+        let signed = &mut signed[..piece.len()];
+        for (to, from) in signed.iter_mut().zip(piece) {
+            *to = *from as i8;
+        }
+        array.set_region(env, at, signed)?;
+        at += int(piece.len())?;
+    }
     int(value.len())
 }
 
