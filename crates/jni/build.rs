@@ -54,8 +54,6 @@ const ENUMS: &[(&str, &str)] = &[
 /// Setters of options that are objects which are not built.
 const UNBUILT: &[&str] = &[
     "setBottommostCompressionOptions",
-    "setCompactionFilterFactoryHandle",
-    "setCompactionFilterHandle",
     "setCompactionOptionsFIFO",
     "setCompactionOptionsUniversal",
     "setCompactionThreadLimiter",

@@ -14,7 +14,7 @@ use whitewater_c_api::held::Held;
 use whitewater_c_api::on_db;
 
 /// What makes checkpoints of a database.
-struct Checkpoints(Held<Checkpoint<'static>, Db>);
+pub(crate) struct Checkpoints(pub(crate) Held<Checkpoint<'static>, Db>);
 
 /// Deletes logs without content from a checkpoint. RocksDB 8, whose classes Flink uses, puts none
 /// there, and Flink fails on an empty file.

@@ -5,6 +5,8 @@
 //! * [`border`]: how natives are declared, and errors and panics thrown.
 //! * [`handles`]: what the numbers stand for that Java keeps.
 //! * [`databases`], [`reads`], [`writes`], [`inspect`], [`control`], [`iterators`], [`batches`].
+//! * [`exports`]: column families that are exported and imported.
+//! * [`callbacks`]: calls into Java; [`filters`] of compactions, and [`flink`]'s.
 //! * [`options`], [`table_options`], [`per_call`], [`statistics`]; [`unbuilt`]: objects whose
 //!   options are refused.
 //!
@@ -15,15 +17,19 @@
 //! * What was closed, or goes with a database that was closed, throws when it is used; in RocksDB
 //!   that is undefined behaviour.
 //! * A call that runs while another thread closes what it uses ends as if it had come first.
-//! * Java code that the database would call (comparators, merge operators, filters, listeners,
-//!   loggers) is not built, and neither are direct buffers.
+//! * Java code that the database would call (comparators, merge operators, listeners, loggers) is
+//!   not built, but for factories of compaction filters; neither are direct buffers.
 
 #![allow(missing_docs, reason = "RocksDB's Java classes document the natives")]
 
 mod batches;
 mod border;
+mod callbacks;
 mod control;
 mod databases;
+mod exports;
+mod filters;
+mod flink;
 mod handles;
 mod inspect;
 mod iterators;

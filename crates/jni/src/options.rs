@@ -59,7 +59,7 @@ impl Shared {
 }
 
 /// Changes the options of a number.
-fn change(handle: i64, change: impl FnOnce(&mut Options)) -> Result<()> {
+pub(crate) fn change(handle: i64, change: impl FnOnce(&mut Options)) -> Result<()> {
     find::<Shared>(handle)?.change(change);
     Ok(())
 }

@@ -9,13 +9,11 @@ use jni::objects::JString;
 struct Unbuilt;
 
 natives! {
-    fn Java_org_rocksdb_AbstractCompactionFilterFactory_createNewCompactionFilterFactory0
-        Java_org_rocksdb_AbstractWalFilter_createNewWalFilter
+    fn Java_org_rocksdb_AbstractWalFilter_createNewWalFilter
         Java_org_rocksdb_CompactionOptionsFIFO_newCompactionOptionsFIFO
         Java_org_rocksdb_CompactionOptionsUniversal_newCompactionOptionsUniversal
         Java_org_rocksdb_ComparatorOptions_newComparatorOptions
         Java_org_rocksdb_CompressionOptions_newCompressionOptions
-        Java_org_rocksdb_RemoveEmptyValueCompactionFilter_createNewRemoveEmptyValueCompactionFilter0
         <'l>(_env) -> i64
     {
         make(Unbuilt)
@@ -38,9 +36,7 @@ natives! {
     ) -> i64 {
         make(Unbuilt)
     }
-    fn Java_org_rocksdb_AbstractCompactionFilter_disposeInternal
-        Java_org_rocksdb_AbstractCompactionFilterFactory_disposeInternal
-        Java_org_rocksdb_AbstractEventListener_disposeInternal
+    fn Java_org_rocksdb_AbstractEventListener_disposeInternal
         Java_org_rocksdb_CompactionOptionsFIFO_disposeInternal
         Java_org_rocksdb_CompactionOptionsFIFO_disposeInternalJni
         Java_org_rocksdb_CompactionOptionsUniversal_disposeInternal
