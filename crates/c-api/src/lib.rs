@@ -16,6 +16,8 @@
 //!   `rocksdb_close`.
 //! * The snapshot of a transaction keeps nothing open, since `rocksdb_free` gives it back. Reads at
 //!   one whose transaction was destroyed fail.
+//! * The batch that a transaction lends is as it was when it was lent last, and only read.
+//! * A single deletion with a timestamp is a deletion.
 //! * As in RocksDB, nothing but a database may be used after it was destroyed, and functions in C
 //!   may be called until their destructor was.
 //! * A comparator's destructor runs when nothing uses the comparator any longer, which may be after

@@ -268,6 +268,9 @@ parts! {
         i.0.input_files.len();
     rocksdb_compactionjobinfo_num_input_files(i: rocksdb_compactionjobinfo_t) -> usize =
         i.0.input_files.len();
+    rocksdb_compactionjobinfo_num_input_files_at_output_level(
+        i: rocksdb_compactionjobinfo_t
+    ) -> usize = i.0.num_input_files_at_output_level;
     rocksdb_compactionjobinfo_output_files_count(i: rocksdb_compactionjobinfo_t) -> usize =
         i.0.output_files.len();
     rocksdb_compactionjobinfo_input_records(i: rocksdb_compactionjobinfo_t) -> u64 =

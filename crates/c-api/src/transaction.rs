@@ -1,11 +1,15 @@
 //! Transactions.
 
+use crate::border::{Result, invalid};
 use crate::db::{Db, Optimistic, Pessimistic};
 use crate::held::Held;
 use crate::snapshot::{Lender, rocksdb_snapshot_t};
-use std::sync::Arc;
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use whitewater::{
-    DBAccess, OptimisticTransactionOptions, Transaction, TransactionOptions, WriteOptions,
+    DBAccess, OptimisticTransactionOptions, Transaction, TransactionOptions, WriteBatchWithIndex,
+    WriteOptions,
 };
 
 /// A transaction of either kind.
@@ -25,12 +29,70 @@ macro_rules! on_txn {
 }
 pub(crate) use on_txn;
 
+/// The batches that live transactions have lent, by number. As a snapshot of a transaction, a batch
+/// is given back by `rocksdb_free`, which runs nothing but `free`.
+struct Lent {
+    /// The last number that was given. None is given twice.
+    last: u64,
+    batches: BTreeMap<u64, Arc<WriteBatchWithIndex>>,
+}
+
+static LENT: Mutex<Lent> = Mutex::new(Lent {
+    last: 0,
+    batches: BTreeMap::new(),
+});
+
+fn lent() -> MutexGuard<'static, Lent> {
+    LENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The batch of the number `number`.
+///
+/// # Errors
+/// `InvalidArgument` if its transaction was destroyed.
+pub(crate) fn lent_batch(number: u64) -> Result<Arc<WriteBatchWithIndex>> {
+    let batch = lent().batches.get(&number).cloned();
+    batch.ok_or_else(|| invalid("the transaction of the batch was destroyed"))
+}
+
 /// A transaction. It keeps its database open; iterators over it keep it.
-pub struct rocksdb_transaction_t(pub(crate) Arc<Held<Txn>>, Lender);
+pub struct rocksdb_transaction_t(pub(crate) Arc<Held<Txn>>, Lender, LentBatch);
+
+/// The number of a batch that was lent, which is taken back with this.
+#[derive(Default)]
+struct LentBatch(Cell<Option<u64>>);
+
+impl Drop for LentBatch {
+    fn drop(&mut self) {
+        let taken = self.0.get().map(|number| lent().batches.remove(&number));
+        drop(taken);
+    }
+}
 
 impl rocksdb_transaction_t {
     pub(crate) fn new(txn: Arc<Held<Txn>>) -> Self {
-        rocksdb_transaction_t(txn, Lender::default())
+        rocksdb_transaction_t(txn, Lender::default(), LentBatch::default())
+    }
+
+    /// Lends the batch as it is now, always under one number: what was lent before is the same
+    /// batch, as in RocksDB.
+    pub(crate) fn lend_batch(&self) -> u64 {
+        let batch = on_txn!(self.0.get(), txn => txn.indexed_batch());
+        let mut lent = lent();
+        let number = self.2.0.get().unwrap_or_else(|| {
+            lent.last += 1;
+            lent.last
+        });
+        self.2.0.set(Some(number));
+        let known = lent.batches.get(&number);
+        // What C has of a batch that has not changed stays.
+        let replaced = match known.is_some_and(|known| known.data() == batch.data()) {
+            true => None,
+            false => lent.batches.insert(number, Arc::new(batch)),
+        };
+        drop(lent);
+        drop(replaced);
+        number
     }
 
     /// The snapshot, until the transaction is destroyed or begun again.

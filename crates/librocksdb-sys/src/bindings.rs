@@ -1161,9 +1161,6 @@ unsafe extern "C" {
     pub fn rocksdb_compactionjobinfo_num_input_files(
         info: *const rocksdb_compactionjobinfo_t,
     ) -> usize;
-    pub fn rocksdb_compactionjobinfo_num_input_files_at_output_level(
-        info: *const rocksdb_compactionjobinfo_t,
-    ) -> usize;
     pub fn rocksdb_compactionjobinfo_output_file_at(
         info: *const rocksdb_compactionjobinfo_t,
         at: usize,
@@ -1365,7 +1362,7 @@ unsafe extern "C" {
         db: *mut rocksdb_t,
         options: *const rocksdb_options_t,
         name: *const c_char,
-        ttl: c_int,
+        seconds: c_int,
         errptr: *mut *mut c_char,
     ) -> *mut rocksdb_column_family_handle_t;
     pub fn rocksdb_create_default_env(

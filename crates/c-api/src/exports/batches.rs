@@ -15,6 +15,11 @@ impl rocksdb_writebatch_t {
         rocksdb_writebatch_t(batch, 0)
     }
 
+    /// The batch, to be written to.
+    fn writes(&mut self) -> Option<&mut WriteBatch> {
+        Some(&mut self.0)
+    }
+
     /// The batch, unless it has grown over its limit. RocksDB drops what is too much.
     pub(super) fn checked(&self) -> Result<&WriteBatch> {
         match self.1 {
@@ -45,25 +50,26 @@ macro_rules! batch_functions {
     }) => {
         $crate::border::exports! {
             fn $put(batch: $batch<'_>, key: Bytes, keylen: usize, value: Bytes, len: usize) {
-                if let Some(batch) = batch {
-                    batch.0.put(key.of(keylen), value.of(len));
+                if let Some(batch) = batch.and_then(|batch| batch.writes()) {
+                    batch.put(key.of(keylen), value.of(len));
                 }
             }
             fn $put_cf(
                 batch: $batch<'_>, handle: Handle<'_>, key: Bytes, keylen: usize, value: Bytes,
                 len: usize,
             ) {
+                let batch = batch.and_then(|batch| batch.writes());
                 if let Some((batch, family)) = batch.zip(handle) {
-                    batch.0.put_cf(&family.0, key.of(keylen), value.of(len));
+                    batch.put_cf(&family.0, key.of(keylen), value.of(len));
                 }
             }
             fn $putv(
                 batch: $batch<'_>, num_keys: i32, keys: List<Bytes>, key_lengths: List<usize>,
                 num_values: i32, values: List<Bytes>, value_lengths: List<usize>,
             ) {
-                if let Some(batch) = batch {
+                if let Some(batch) = batch.and_then(|batch| batch.writes()) {
                     let key = joined(keys, key_lengths, num_keys);
-                    batch.0.put(key, joined(values, value_lengths, num_values));
+                    batch.put(key, joined(values, value_lengths, num_values));
                 }
             }
             fn $putv_cf(
@@ -71,31 +77,33 @@ macro_rules! batch_functions {
                 key_lengths: List<usize>, num_values: i32, values: List<Bytes>,
                 value_lengths: List<usize>,
             ) {
+                let batch = batch.and_then(|batch| batch.writes());
                 if let Some((batch, family)) = batch.zip(handle) {
                     let key = joined(keys, key_lengths, num_keys);
-                    batch.0.put_cf(&family.0, key, joined(values, value_lengths, num_values));
+                    batch.put_cf(&family.0, key, joined(values, value_lengths, num_values));
                 }
             }
             fn $merge(batch: $batch<'_>, key: Bytes, keylen: usize, value: Bytes, len: usize) {
-                if let Some(batch) = batch {
-                    batch.0.merge(key.of(keylen), value.of(len));
+                if let Some(batch) = batch.and_then(|batch| batch.writes()) {
+                    batch.merge(key.of(keylen), value.of(len));
                 }
             }
             fn $merge_cf(
                 batch: $batch<'_>, handle: Handle<'_>, key: Bytes, keylen: usize, value: Bytes,
                 len: usize,
             ) {
+                let batch = batch.and_then(|batch| batch.writes());
                 if let Some((batch, family)) = batch.zip(handle) {
-                    batch.0.merge_cf(&family.0, key.of(keylen), value.of(len));
+                    batch.merge_cf(&family.0, key.of(keylen), value.of(len));
                 }
             }
             fn $mergev(
                 batch: $batch<'_>, num_keys: i32, keys: List<Bytes>, key_lengths: List<usize>,
                 num_values: i32, values: List<Bytes>, value_lengths: List<usize>,
             ) {
-                if let Some(batch) = batch {
+                if let Some(batch) = batch.and_then(|batch| batch.writes()) {
                     let key = joined(keys, key_lengths, num_keys);
-                    batch.0.merge(key, joined(values, value_lengths, num_values));
+                    batch.merge(key, joined(values, value_lengths, num_values));
                 }
             }
             fn $mergev_cf(
@@ -103,64 +111,71 @@ macro_rules! batch_functions {
                 key_lengths: List<usize>, num_values: i32, values: List<Bytes>,
                 value_lengths: List<usize>,
             ) {
+                let batch = batch.and_then(|batch| batch.writes());
                 if let Some((batch, family)) = batch.zip(handle) {
                     let key = joined(keys, key_lengths, num_keys);
-                    batch.0.merge_cf(&family.0, key, joined(values, value_lengths, num_values));
+                    batch.merge_cf(&family.0, key, joined(values, value_lengths, num_values));
                 }
             }
             fn $delete(batch: $batch<'_>, key: Bytes, keylen: usize) {
-                if let Some(batch) = batch {
-                    batch.0.delete(key.of(keylen));
+                if let Some(batch) = batch.and_then(|batch| batch.writes()) {
+                    batch.delete(key.of(keylen));
                 }
             }
             fn $delete_cf(batch: $batch<'_>, handle: Handle<'_>, key: Bytes, keylen: usize) {
+                let batch = batch.and_then(|batch| batch.writes());
                 if let Some((batch, family)) = batch.zip(handle) {
-                    batch.0.delete_cf(&family.0, key.of(keylen));
+                    batch.delete_cf(&family.0, key.of(keylen));
                 }
             }
             fn $deletev(
                 batch: $batch<'_>, num_keys: i32, keys: List<Bytes>, key_lengths: List<usize>,
             ) {
-                if let Some(batch) = batch {
-                    batch.0.delete(joined(keys, key_lengths, num_keys));
+                if let Some(batch) = batch.and_then(|batch| batch.writes()) {
+                    batch.delete(joined(keys, key_lengths, num_keys));
                 }
             }
             fn $deletev_cf(
                 batch: $batch<'_>, handle: Handle<'_>, num_keys: i32, keys: List<Bytes>,
                 key_lengths: List<usize>,
             ) {
+                let batch = batch.and_then(|batch| batch.writes());
                 if let Some((batch, family)) = batch.zip(handle) {
-                    batch.0.delete_cf(&family.0, joined(keys, key_lengths, num_keys));
+                    batch.delete_cf(&family.0, joined(keys, key_lengths, num_keys));
                 }
             }
             fn $singledelete(batch: $batch<'_>, key: Bytes, keylen: usize) {
-                if let Some(batch) = batch {
-                    batch.0.single_delete(key.of(keylen));
+                if let Some(batch) = batch.and_then(|batch| batch.writes()) {
+                    batch.single_delete(key.of(keylen));
                 }
             }
             fn $singledelete_cf(batch: $batch<'_>, handle: Handle<'_>, key: Bytes, keylen: usize) {
+                let batch = batch.and_then(|batch| batch.writes());
                 if let Some((batch, family)) = batch.zip(handle) {
-                    batch.0.single_delete_cf(&family.0, key.of(keylen));
+                    batch.single_delete_cf(&family.0, key.of(keylen));
                 }
             }
             fn $log_data(batch: $batch<'_>, data: Bytes, len: usize) {
-                if let Some(batch) = batch {
-                    batch.0.put_log_data(data.of(len));
+                if let Some(batch) = batch.and_then(|batch| batch.writes()) {
+                    batch.put_log_data(data.of(len));
                 }
             }
             fn $clear(batch: $batch<'_>) {
-                if let Some(batch) = batch {
-                    batch.0.clear();
+                if let Some(batch) = batch.and_then(|batch| batch.writes()) {
+                    batch.clear();
                 }
             }
             fn $destroy(_batch: Option<Box<$reads>>) {}
             fn $save(batch: $batch<'_>) {
-                if let Some(batch) = batch {
-                    batch.0.set_savepoint();
+                if let Some(batch) = batch.and_then(|batch| batch.writes()) {
+                    batch.set_savepoint();
                 }
             }
             fn $rollback(batch: $batch<'_>, errptr: ErrPtr) {
-                errptr.run(|| given(batch)?.0.rollback_to_savepoint());
+                errptr.run(|| {
+                    let batch = given(given(batch)?.writes())?;
+                    batch.rollback_to_savepoint()
+                });
             }
         }
     };
@@ -214,6 +229,11 @@ exports! {
         if let Some((batch, family)) = batch.zip(handle) {
             batch.0.delete_cf_with_ts(&family.0, key.of(keylen), ts.of(tslen));
         }
+    }
+    fn rocksdb_writebatch_singledelete_cf_with_ts(
+        batch: Batch<'_>, handle: Handle<'_>, key: Bytes, keylen: usize, ts: Bytes, tslen: usize,
+    ) {
+        rocksdb_writebatch_delete_cf_with_ts(batch, handle, key, keylen, ts, tslen);
     }
     fn rocksdb_writebatch_delete_range(
         batch: Batch<'_>, start: Bytes, start_len: usize, end: Bytes, end_len: usize,

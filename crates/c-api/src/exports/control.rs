@@ -188,6 +188,12 @@ exports! {
             on_db!(db, db => db.set_options_cf(family(handle)?, &borrowed(&pairs)))
         });
     }
+    // As in RocksDB, C is not told why a table is kept.
+    fn rocksdb_delete_file(db: Db<'_>, name: Text) {
+        if let Ok(db) = open(db) {
+            let _ = on_db!(db, db => db.delete_file(&name.lossy()));
+        }
+    }
     fn rocksdb_delete_file_in_range(
         db: Db<'_>, start: Bytes, start_len: usize, end: Bytes, end_len: usize, errptr: ErrPtr,
     ) {

@@ -1,5 +1,6 @@
 //! Creating and dropping column families; their handles.
 
+use super::open::ttl;
 use crate::border::{ErrPtr, Out, Text, exports, given, optional};
 use crate::db::{on_db, open, rocksdb_t, rocksdb_transactiondb_t};
 use crate::families::{family, named, rocksdb_column_family_handle_t};
@@ -13,6 +14,16 @@ exports! {
         errptr.run(|| {
             let (db, name) = (open(db)?, name.lossy());
             on_db!(db, db => db.create_cf(&name, &given(options)?.options))?;
+            named(&db, &name).map(Some)
+        })
+    }
+    fn rocksdb_create_column_family_with_ttl(
+        db: Option<&rocksdb_t>, options: Option<&rocksdb_options_t>, name: Text, seconds: i32,
+        errptr: ErrPtr,
+    ) -> Option<Box<rocksdb_column_family_handle_t>> {
+        errptr.run(|| {
+            let (db, name, options) = (open(db)?, name.lossy(), &given(options)?.options);
+            on_db!(db, db => db.create_cf_with_ttl(&name, options, ttl(seconds)))?;
             named(&db, &name).map(Some)
         })
     }

@@ -5,17 +5,57 @@ use super::iterator;
 use super::reads::{read_options, rocksdb_pinnableslice_t};
 use super::refused::refuse_aloud;
 use super::writes::write_options;
-use crate::border::{Bytes, ErrPtr, List, Out, exports, given, joined, lent, optional};
+use crate::border::{Bytes, ErrPtr, List, Out, Result, exports, given, joined, lent, optional};
 use crate::callbacks::{Deleted, Put, State, Visit, rocksdb_comparator_t};
 use crate::db::{on_db, open, rocksdb_t};
 use crate::families::{family, rocksdb_column_family_handle_t};
 use crate::iterator::rocksdb_iterator_t;
 use crate::options::{rocksdb_options_t, rocksdb_readoptions_t, rocksdb_writeoptions_t};
+use crate::transaction::{lent_batch, rocksdb_transaction_t};
 use libc::c_char;
 use whitewater::WriteBatchWithIndex;
 
 /// Writes that happen together, and can be read before.
-pub struct rocksdb_writebatch_wi_t(pub(crate) WriteBatchWithIndex);
+pub struct rocksdb_writebatch_wi_t(Kind);
+
+enum Kind {
+    Own(WriteBatchWithIndex),
+    /// That of a transaction, by its number. `rocksdb_free` gives it back, so it owns nothing.
+    Lent(u64),
+}
+
+impl rocksdb_writebatch_wi_t {
+    fn new(batch: WriteBatchWithIndex) -> Self {
+        rocksdb_writebatch_wi_t(Kind::Own(batch))
+    }
+
+    /// The batch of a transaction, as it is now.
+    pub(super) fn lent(txn: &rocksdb_transaction_t) -> Self {
+        rocksdb_writebatch_wi_t(Kind::Lent(txn.lend_batch()))
+    }
+
+    /// What `f` returns for the batch.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if its transaction was destroyed.
+    pub(super) fn read<R>(&self, f: impl FnOnce(&WriteBatchWithIndex) -> R) -> Result<R> {
+        match &self.0 {
+            Kind::Own(batch) => Ok(f(batch)),
+            Kind::Lent(number) => Ok(f(&*lent_batch(*number)?)),
+        }
+    }
+
+    /// The batch, to be written to. Unlike in RocksDB, that of a transaction is only read.
+    fn writes(&mut self) -> Option<&mut WriteBatchWithIndex> {
+        match &mut self.0 {
+            Kind::Own(batch) => Some(batch),
+            Kind::Lent(_) => {
+                refuse_aloud("a write to the batch that a transaction has lent");
+                None
+            }
+        }
+    }
+}
 
 type Batch<'a> = Option<&'a mut rocksdb_writebatch_wi_t>;
 type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
@@ -37,21 +77,27 @@ exports! {
         reserved: usize, overwrite_keys: u8,
     ) -> Option<Box<rocksdb_writebatch_wi_t>> {
         let batch = WriteBatchWithIndex::new(reserved, overwrite_keys != 0);
-        Some(Box::new(rocksdb_writebatch_wi_t(batch)))
+        Some(Box::new(rocksdb_writebatch_wi_t::new(batch)))
     }
     fn rocksdb_writebatch_wi_count(batch: Option<&rocksdb_writebatch_wi_t>) -> i32 {
-        batch.map_or(0, |batch| i32::try_from(batch.0.count()).unwrap_or(i32::MAX))
+        let count = batch.and_then(|batch| batch.read(WriteBatchWithIndex::count).ok());
+        count.map_or(0, |count| i32::try_from(count).unwrap_or(i32::MAX))
     }
     fn rocksdb_writebatch_wi_data(
         batch: Option<&rocksdb_writebatch_wi_t>, len: Out<usize>,
     ) -> *const c_char {
-        lent(batch.map(|batch| batch.0.data()), len)
+        len.set(0);
+        // What a transaction has lent stays where it is until the transaction is destroyed.
+        let data = batch.and_then(|batch| batch.read(|batch| lent(Some(batch.data()), len)).ok());
+        data.unwrap_or(std::ptr::null())
     }
     fn rocksdb_writebatch_wi_iterate(
         batch: Option<&rocksdb_writebatch_wi_t>, state: State, put: Put, deleted: Deleted,
     ) {
         if let Some(batch) = batch {
-            batch.0.to_write_batch().iterate(&mut Visit { state, put, deleted });
+            let _ = batch.read(|batch| {
+                batch.to_write_batch().iterate(&mut Visit { state, put, deleted });
+            });
         }
     }
     fn rocksdb_writebatch_wi_get_from_batch(
@@ -59,7 +105,10 @@ exports! {
         keylen: usize, len: Out<usize>, errptr: ErrPtr,
     ) -> *mut c_char {
         len.set(0);
-        errptr.run(|| Ok(optional(given(batch)?.0.get_from_batch(key.of(keylen))?, len)))
+        errptr.run(|| {
+            let value = given(batch)?.read(|batch| batch.get_from_batch(key.of(keylen)))?;
+            Ok(optional(value?, len))
+        })
     }
     fn rocksdb_writebatch_wi_get_from_batch_cf(
         batch: Option<&rocksdb_writebatch_wi_t>, _options: Option<&rocksdb_options_t>,
@@ -68,7 +117,8 @@ exports! {
         len.set(0);
         errptr.run(|| {
             let (batch, family) = (given(batch)?, family(handle)?);
-            Ok(optional(batch.0.get_from_batch_cf(family, key.of(keylen))?, len))
+            let value = batch.read(|batch| batch.get_from_batch_cf(family, key.of(keylen)))?;
+            Ok(optional(value?, len))
         })
     }
     fn rocksdb_writebatch_wi_get_from_batch_and_db(
@@ -80,9 +130,10 @@ exports! {
         errptr.run(|| {
             let (batch, db, options) = (given(batch)?, open(db)?, read_options(options)?);
             let key = key.of(keylen);
-            Ok(optional(on_db!(db, db => {
-                batch.0.sorted_for(db)?.get_from_batch_and_db(db, options, key)
-            })?, len))
+            let value = batch.read(|batch| on_db!(db, db => {
+                batch.sorted_for(db)?.get_from_batch_and_db(db, options, key)
+            }))?;
+            Ok(optional(value?, len))
         })
     }
     fn rocksdb_writebatch_wi_get_from_batch_and_db_cf(
@@ -94,9 +145,9 @@ exports! {
         errptr.run(|| {
             let (batch, db, options) = (given(batch)?, open(db)?, read_options(options)?);
             let (key, family) = (key.of(keylen), family(handle)?);
-            let value = on_db!(db, db => {
-                batch.0.sorted_for(db)?.get_from_batch_and_db_cf(db, options, family, key)
-            });
+            let value = batch.read(|batch| on_db!(db, db => {
+                batch.sorted_for(db)?.get_from_batch_and_db_cf(db, options, family, key)
+            }))?;
             Ok(optional(value?, len))
         })
     }
@@ -106,14 +157,14 @@ exports! {
     ) {
         errptr.run(|| {
             let (db, options, batch) = (open(db)?, write_options(options)?, given(batch)?);
-            on_db!(db, db => db.write_indexed_batch(&batch.0, options))
+            batch.read(|batch| on_db!(db, db => db.write_indexed_batch(batch, options)))?
         });
     }
     fn rocksdb_writebatch_wi_create_iterator_with_base(
         batch: Option<&rocksdb_writebatch_wi_t>, base: Option<Box<rocksdb_iterator_t>>,
     ) -> Option<Box<rocksdb_iterator_t>> {
         let (batch, base) = (batch?, base?);
-        Some(iterator(base.0.map(|base| base.with_batch(&batch.0))))
+        batch.read(|batch| iterator(base.0.map(|base| base.with_batch(batch)))).ok()
     }
     // The base is an iterator over the column family.
     fn rocksdb_writebatch_wi_create_iterator_with_base_cf(
@@ -134,7 +185,7 @@ exports! {
         }
         let (overwrites, protection) = (overwrite_keys != 0, protection(protected));
         match WriteBatchWithIndex::with_protection(reserved, overwrites, protection) {
-            Ok(batch) => Some(Box::new(rocksdb_writebatch_wi_t(batch))),
+            Ok(batch) => Some(Box::new(rocksdb_writebatch_wi_t::new(batch))),
             Err(e) => {
                 refuse_aloud(&format!("{name}: {e}"));
                 None
@@ -161,9 +212,9 @@ exports! {
         errptr.run(|| {
             let (batch, db, options) = (given(batch)?, open(db)?, read_options(options)?);
             let key = key.of(keylen);
-            let value = on_db!(db, db => {
-                batch.0.sorted_for(db)?.get_from_batch_and_db(db, options, key)
-            })?;
+            let value = batch.read(|batch| on_db!(db, db => {
+                batch.sorted_for(db)?.get_from_batch_and_db(db, options, key)
+            }))??;
             Ok(value.map(|value| Box::new(rocksdb_pinnableslice_t::copied(value))))
         })
     }
@@ -175,9 +226,9 @@ exports! {
         errptr.run(|| {
             let (batch, db, options) = (given(batch)?, open(db)?, read_options(options)?);
             let (key, family) = (key.of(keylen), family(handle)?);
-            let value = on_db!(db, db => {
-                batch.0.sorted_for(db)?.get_from_batch_and_db_cf(db, options, family, key)
-            })?;
+            let value = batch.read(|batch| on_db!(db, db => {
+                batch.sorted_for(db)?.get_from_batch_and_db_cf(db, options, family, key)
+            }))??;
             Ok(value.map(|value| Box::new(rocksdb_pinnableslice_t::copied(value))))
         })
     }

@@ -6,9 +6,10 @@
 //! * `backups`, `checkpoints`, `exported`, `sst_files`.
 //! * `transactions`, `optimistic`, `transaction_db`: transactions and databases with them.
 //! * `newer`: other forms of functions above.
-//! * `memory`, `perf`: what is used and measured; `refused`: what is not built; `remote`:
-//!   compactions in other processes, refused too.
+//! * `allocators`; `memory`, `perf`: what is used and measured; `refused`: what is not built;
+//!   `remote`: compactions in other processes, refused too.
 
+mod allocators;
 mod backups;
 mod batches;
 mod checkpoints;
@@ -41,7 +42,10 @@ pub(crate) use open::{family_list, put_handles};
 /// What tests call.
 #[cfg(test)]
 pub(crate) mod testing {
+    pub(crate) use super::allocators::*;
     pub(crate) use super::control::*;
+    pub(crate) use super::families::*;
+    pub(crate) use super::indexed_batches::*;
     pub(crate) use super::iterators::*;
     pub(crate) use super::newer::*;
     pub(crate) use super::open::*;

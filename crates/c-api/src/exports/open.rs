@@ -53,7 +53,7 @@ fn opened_with(
 }
 
 /// Seconds as a duration; none or fewer are forever.
-fn ttl(seconds: i32) -> Duration {
+pub(super) fn ttl(seconds: i32) -> Duration {
     Duration::from_secs(u64::try_from(seconds).unwrap_or(0))
 }
 

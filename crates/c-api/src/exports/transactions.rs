@@ -89,6 +89,14 @@ exports! {
     ) -> MallocedHandle<rocksdb_snapshot_t> {
         txn.map_or_else(Nothing::nothing, |txn| MallocedHandle::new(txn.snapshot()))
     }
+    // The batch as it is now, of the transaction until that is destroyed. `rocksdb_free` gives the
+    // handle back.
+    fn rocksdb_transaction_get_writebatch_wi(
+        txn: Transaction<'_>,
+    ) -> MallocedHandle<rocksdb_writebatch_wi_t> {
+        let lent = txn.map(|txn| MallocedHandle::new(rocksdb_writebatch_wi_t::lent(txn)));
+        lent.unwrap_or_else(Nothing::nothing)
+    }
     fn rocksdb_transaction_rebuild_from_writebatch(
         txn: Transaction<'_>, batch: Option<&rocksdb_writebatch_t>, errptr: ErrPtr,
     ) {
@@ -102,7 +110,9 @@ exports! {
         txn: Transaction<'_>, batch: Option<&rocksdb_writebatch_wi_t>, errptr: ErrPtr,
     ) {
         errptr.run(|| {
-            let batch = WriteBatchWithTransaction::<true>::from_data(given(batch)?.0.data());
+            let batch = given(batch)?.read(|batch| {
+                WriteBatchWithTransaction::<true>::from_data(batch.data())
+            })?;
             on_txn!(of(txn)?, txn => txn.rebuild_from_writebatch(&batch))
         });
     }

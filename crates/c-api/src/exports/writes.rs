@@ -125,6 +125,19 @@ exports! {
             on_db!(db, db => db.write_batch(&batch, options))
         });
     }
+    // A deletion does the same where a key was put once, as single deletions ask.
+    fn rocksdb_singledelete_with_ts(
+        db: Option<&rocksdb_t>, options: Options<'_>, key: Bytes, keylen: usize, ts: Bytes,
+        tslen: usize, errptr: ErrPtr,
+    ) {
+        rocksdb_delete_with_ts(db, options, key, keylen, ts, tslen, errptr);
+    }
+    fn rocksdb_singledelete_cf_with_ts(
+        db: Option<&rocksdb_t>, options: Options<'_>, handle: Handle<'_>, key: Bytes,
+        keylen: usize, ts: Bytes, tslen: usize, errptr: ErrPtr,
+    ) {
+        rocksdb_delete_cf_with_ts(db, options, handle, key, keylen, ts, tslen, errptr);
+    }
     fn rocksdb_delete_range_cf(
         db: Option<&rocksdb_t>, options: Options<'_>, handle: Handle<'_>, start: Bytes,
         start_len: usize, end: Bytes, end_len: usize, errptr: ErrPtr,

@@ -84,6 +84,12 @@ exports! {
     fn rocksdb_write_buffer_manager_memory_usage(manager: Budget<'_>) -> usize {
         manager.map_or(0, |manager| manager.manager.get_usage())
     }
+    fn rocksdb_write_buffer_manager_mutable_memtable_memory_usage(manager: Budget<'_>) -> usize {
+        manager.map_or(0, |manager| manager.manager.get_active_usage())
+    }
+    fn rocksdb_write_buffer_manager_dummy_entries_in_cache_usage(manager: Budget<'_>) -> usize {
+        manager.map_or(0, |manager| manager.manager.get_cache_charge())
+    }
     fn rocksdb_write_buffer_manager_buffer_size(manager: Budget<'_>) -> usize {
         manager.map_or(0, |manager| manager.manager.get_buffer_size())
     }

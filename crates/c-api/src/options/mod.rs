@@ -102,6 +102,7 @@ impl rocksdb_options_t {
 #[cfg(test)]
 pub(crate) mod testing {
     pub(crate) use super::database::*;
+    pub(crate) use super::managers::*;
     pub(crate) use super::per_call::*;
     pub(crate) use super::table::*;
     pub(crate) use super::tables::*;

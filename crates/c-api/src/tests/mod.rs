@@ -1,9 +1,12 @@
 //! What must hold however C calls. `after_close`: what is used after its database was closed;
-//! `listeners`; `snapshots`: of transactions.
+//! `batches`: those of transactions; `listeners`; `snapshots`: of transactions; `wrapped`:
+//! functions that clients wrap and none of their tests calls.
 
 mod after_close;
+mod batches;
 mod listeners;
 mod snapshots;
+mod wrapped;
 
 use crate::border::testing::Place;
 use crate::border::{Bytes, ErrPtr, Out, Text, guard};

@@ -654,8 +654,6 @@ extern ROCKSDB_LIBRARY_API uint64_t rocksdb_compactionjobinfo_num_corrupt_keys(c
     rocksdb_compactionjobinfo_t* info);
 extern ROCKSDB_LIBRARY_API size_t rocksdb_compactionjobinfo_num_input_files(const
     rocksdb_compactionjobinfo_t* info);
-extern ROCKSDB_LIBRARY_API size_t rocksdb_compactionjobinfo_num_input_files_at_output_level(const
-    rocksdb_compactionjobinfo_t* info);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionjobinfo_output_file_at(const
     rocksdb_compactionjobinfo_t* info, size_t at, size_t* len);
 extern ROCKSDB_LIBRARY_API size_t rocksdb_compactionjobinfo_output_files_count(const
@@ -774,7 +772,7 @@ extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t*
     metadata, char** errptr);
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t*
     rocksdb_create_column_family_with_ttl(rocksdb_t* db, const rocksdb_options_t* options, const
-    char* name, int ttl, char** errptr);
+    char* name, int seconds, char** errptr);
 extern ROCKSDB_LIBRARY_API rocksdb_env_t* rocksdb_create_default_env(void);
 extern ROCKSDB_LIBRARY_API void rocksdb_create_dir_if_missing(rocksdb_env_t* env, const char* path,
     char** errptr);

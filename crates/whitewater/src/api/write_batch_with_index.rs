@@ -99,6 +99,15 @@ impl WriteBatchWithIndex {
         }
     }
 
+    /// The batch of a transaction, whose default column family is `default`.
+    pub(super) fn of(inner: IndexedBatch, default: &ColumnFamilyData) -> Self {
+        WriteBatchWithIndex {
+            inner,
+            comparator: default.comparator.user.clone(),
+            ..Self::new(0, true)
+        }
+    }
+
     /// An empty batch that sorts keys of the default column family as `db` does. `overwrite_key` is
     /// that of [`new`](Self::new).
     pub fn for_db<T: ThreadMode, D: DBInner>(db: &DBCommon<T, D>, overwrite_key: bool) -> Self {

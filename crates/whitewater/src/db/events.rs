@@ -99,6 +99,8 @@ impl Engine {
             return None;
         }
         let inputs = compaction.inputs.iter().flat_map(|(_, files)| files);
+        let mut levels = compaction.inputs.iter();
+        let at_output = levels.find(|(level, _)| *level == compaction.output_level);
         Some(CompactionJobInfo {
             cf_id: cf.id,
             cf_name: cf.name.clone(),
@@ -107,6 +109,7 @@ impl Engine {
             base_input_level: compaction.inputs.first().map_or(0, |(level, _)| *level),
             output_level: compaction.output_level,
             input_files: inputs.map(|f| f.path()).collect(),
+            num_input_files_at_output_level: at_output.map_or(0, |(_, files)| files.len()),
             output_files: Vec::new(),
             compaction_reason: compaction.reason.as_str(),
             trivial_move: false,

@@ -10,6 +10,7 @@ use crate::compact::pick;
 use crate::info_log::event::Event;
 use crate::stats::Ticker;
 use crate::thread_pools::pool::Waiting;
+use crate::version::TableFile;
 use crate::version::range::KeyRange;
 use crate::version::set::{CfVersion, VersionSet};
 use crate::write::wal::Synced;
@@ -374,9 +375,34 @@ impl Engine {
             };
             pick::pick_within(&current.version, &cf.comparator.user, range)
         };
-        if picked.is_empty() {
-            return Ok(());
+        match picked.is_empty() {
+            true => Ok(()),
+            false => self.drop_tables(cf, picked),
         }
+    }
+
+    /// Drops the table of the number `number`, with its entries, if no deeper level has tables
+    /// and none of its own level 0 is older.
+    pub fn delete_table(&self, number: u64) -> Result<()> {
+        let (cf, picked) = {
+            let state = self.lock_state();
+            Self::check_healthy(&state)?;
+            let mut families = state.cfs.values();
+            let found = families
+                .find_map(|cf| Some((&cf.data, pick::pick_last(&cf.version, number).transpose()?)));
+            let unknown = || Error::invalid("File not found");
+            let (cf, picked) = found.ok_or_else(unknown)?;
+            (cf.clone(), picked?)
+        };
+        self.drop_tables(&cf, vec![picked])
+    }
+
+    /// Drops tables, which are marked, with their levels.
+    fn drop_tables(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        picked: Vec<(usize, Arc<TableFile>)>,
+    ) -> Result<()> {
         let edit = VersionEdit {
             column_family: cf.id,
             deleted_files: (picked.iter())

@@ -181,6 +181,19 @@ impl MergeOperator for TtlMerge {
 }
 
 impl Engine {
+    /// Gives a new column family a time to live, in seconds; not positive is forever.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the database was opened without one.
+    pub fn give_ttl(&self, options: &mut CfOptions, seconds: i32) -> Result<()> {
+        if !self.options.stamps_values {
+            let text = "the database was opened without a time to live";
+            return Err(Error::invalid(text));
+        }
+        TimeToLive::give(options, seconds, &self.options.clock);
+        Ok(())
+    }
+
     /// Returns `value` with a timestamp, if values are stamped and entries of type `ty`
     /// have a value.
     #[inline]

@@ -56,6 +56,8 @@ pub struct CompactionJobInfo {
     pub output_level: usize,
     /// The tables to compact.
     pub input_files: Vec<PathBuf>,
+    /// How many of them are on the level that the compaction writes to.
+    pub num_input_files_at_output_level: usize,
     /// The tables that were written; empty when the compaction begins or has failed.
     pub output_files: Vec<PathBuf>,
     /// Why the compaction was picked, in RocksDB's words: `LevelL0FilesNum`, `ManualCompaction`,

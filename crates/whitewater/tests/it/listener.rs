@@ -141,6 +141,7 @@ fn jobs_and_their_files_are_told_in_order() {
     assert_eq!(compaction.status, Ok(()));
     assert_eq!(compaction.compaction_reason, "ManualCompaction");
     assert_eq!(compaction.base_input_level, 0);
+    assert_eq!(compaction.num_input_files_at_output_level, 0);
     let inputs: Vec<_> = flushes.iter().filter_map(|f| f.file_path.clone()).collect();
     let mut found = compaction.input_files.clone();
     found.sort();

@@ -224,3 +224,40 @@ fn checksums_and_times_of_tables_are_those_of_the_manifest() {
         assert_eq!(with_sum(sum.file_number).file_checksum, sum.checksum);
     }
 }
+
+#[test]
+fn a_table_with_older_entries_elsewhere_is_not_deleted_by_its_name() {
+    let mut o = tiny_on(MemFs::new());
+    o.set_disable_auto_compactions(true);
+    let db = open_all(&o, Path::new(DIR)).unwrap();
+    let names = |db: &Db| {
+        let files = db.live_files().unwrap();
+        files.into_iter().map(|f| f.name).collect::<BTreeSet<_>>()
+    };
+    for value in ["blue", "white"] {
+        db.put("river", value).unwrap();
+        db.flush().unwrap();
+    }
+    let flushed: Vec<_> = names(&db).into_iter().collect();
+    let [older, newer] = &flushed[..] else {
+        panic!("{flushed:?}");
+    };
+    let refused = db.delete_file(newer).unwrap_err();
+    let text = "Invalid argument: File in level 0, but not oldest";
+    assert_eq!(refused.to_string(), text);
+    db.delete_file(older).unwrap();
+    assert_eq!(db.get("river").unwrap().as_deref(), Some(&b"white"[..]));
+    let absent = db.delete_file(older).unwrap_err();
+    assert_eq!(absent.to_string(), "Invalid argument: File not found");
+    assert!(db.delete_file("CURRENT").is_err(), "it is no table");
+
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    db.put("river", "green").unwrap();
+    db.flush().unwrap();
+    let above = names(&db).into_iter().next_back().unwrap();
+    let refused = db.delete_file(&above).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "Invalid argument: File not in last level"
+    );
+}

@@ -200,3 +200,22 @@ fn expired_values_go_by_themselves() {
         assert_eq!(db.live_files().unwrap().is_empty(), goes);
     }
 }
+
+#[test]
+fn a_family_that_is_created_with_a_time_to_live_has_it() {
+    let fs = MemFs::new();
+    let (o, now) = clocked(&fs);
+    let db = Db::open_with_ttl(&o, DIR, HOUR).unwrap();
+    let minute = Duration::from_secs(60);
+    db.create_cf_with_ttl("created", &o, minute).unwrap();
+    let cf = db.cf_handle("created").unwrap();
+    db.put_cf(&cf, "a", "v").unwrap();
+    now.store(START + 60, Ordering::Relaxed);
+    compact(&db);
+    assert_eq!(db.get_cf(&cf, "a").unwrap().as_deref(), Some(&b"v"[..]));
+    now.store(START + 61, Ordering::Relaxed);
+    compact(&db);
+    assert_eq!(db.get_cf(&cf, "a").unwrap(), None);
+    let twice = db.create_cf_with_ttl("created", &o, minute).unwrap_err();
+    assert_eq!(twice.kind(), ErrorKind::InvalidArgument);
+}

@@ -9,6 +9,7 @@ use crate::db::scrub::ScrubProgress;
 use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::Error;
+use whitewater_storage::filename::{self, FileType};
 
 /// Flushes, compactions and background work.
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
@@ -623,6 +624,33 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         let cf = cf.inner().data();
         self.engine()
             .delete_files_in_range(cf, from.as_ref(), to.as_ref())
+    }
+
+    /// Drops the table `name`, as [`live_files`](Self::live_files) names it, with its entries: one
+    /// of the last level that has tables, or the oldest of level 0 if no other level has any.
+    /// Snapshots lose what is dropped. Not in the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if there is no such table, or another one; `Busy` while it is compacted;
+    /// `IOError` when it cannot be recorded.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// db.put("river", "white")?;
+    /// db.flush()?;
+    /// let table = db.live_files()?.remove(0);
+    /// db.delete_file(&table.name)?;
+    /// assert_eq!(db.get("river")?, None);
+    /// assert!(db.delete_file(&table.name).is_err()); // it is gone
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn delete_file(&self, name: &str) -> Result<(), Error> {
+        match filename::parse(name.trim_start_matches('/')) {
+            Some(FileType::Table(number)) => self.engine().delete_table(number),
+            _ => Err(Error::invalid(format_args!("{name} is no table"))),
+        }
     }
 
     /// Keeps files that are no longer needed, so that they can be copied;

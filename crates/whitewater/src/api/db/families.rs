@@ -4,6 +4,7 @@ use super::{DBCommon, DBInner, MultiThreaded, SingleThreaded, ThreadMode};
 use crate::api::column_family::{BoundColumnFamily, ColumnFamily, ColumnFamilyHandle};
 use crate::api::options::Options;
 use crate::column_family::ColumnFamilyData;
+use crate::options::CfOptions;
 use std::sync::Arc;
 use whitewater_storage::Error;
 
@@ -22,7 +23,11 @@ pub(super) fn created<T: ThreadMode, D: DBInner>(
 
 impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     fn create(&self, name: &str, opts: &Options) -> Result<ColumnFamilyHandle, Error> {
-        let cf = self.engine().create_cf(name, opts.cf_options()?)?;
+        self.create_of(name, opts.cf_options()?)
+    }
+
+    fn create_of(&self, name: &str, options: CfOptions) -> Result<ColumnFamilyHandle, Error> {
+        let cf = self.engine().create_cf(name, options)?;
         Ok(created(self, cf))
     }
 
@@ -102,11 +107,14 @@ impl<D: DBInner> DBCommon<MultiThreaded, D> {
     /// # Ok::<(), whitewater::Error>(())
     /// ```
     pub fn create_cf<N: AsRef<str>>(&self, name: N, opts: &Options) -> Result<(), Error> {
-        let name = name.as_ref();
+        self.create_shared(name.as_ref(), opts.cf_options()?)
+    }
+
+    pub(super) fn create_shared(&self, name: &str, options: CfOptions) -> Result<(), Error> {
         // Held over the creation, so that a second creator that sees no handle
         // does not come between.
         let mut cfs = self.cfs.cfs.write();
-        let handle = self.create(name, opts)?;
+        let handle = self.create_of(name, options)?;
         cfs.insert(name.to_owned(), MultiThreaded::share(handle));
         Ok(())
     }

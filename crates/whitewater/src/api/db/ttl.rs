@@ -1,6 +1,6 @@
 //! Opening a database whose values expire.
 
-use super::{DBWithThreadMode, ThreadMode};
+use super::{DBCommon, DBInner, DBWithThreadMode, MultiThreaded, ThreadMode};
 use crate::api::column_family::{ColumnFamilyDescriptor, ColumnFamilyTtl};
 use crate::api::options::Options;
 use crate::db::Engine;
@@ -23,7 +23,8 @@ fn seconds(ttl: Duration) -> i32 {
 /// Time to live is in seconds, a fraction is cut off; zero is forever, and what
 /// is beyond 68 years counts as that. It may be another one at each opening. The
 /// clock is [`set_clock`](Options::set_clock)'s. Column families created later
-/// have values that live forever.
+/// have values that live forever, unless
+/// [`create_cf_with_ttl`](DBCommon::create_cf_with_ttl) creates them.
 ///
 /// A database that was written so must be opened so: opened otherwise, values
 /// show their last four bytes; and one that was not makes reads fail with
@@ -112,5 +113,41 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
             db_options.fs.create_dir_all(path)?;
             Engine::open(path, db_options, families)
         })
+    }
+}
+
+impl<D: DBInner> DBCommon<MultiThreaded, D> {
+    /// Creates the column family `name`, whose values have a time to live of their own, in a
+    /// database that was opened with one. Not in the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// `InvalidArgument` if the database was opened without a time to live, and as
+    /// [`create_cf`](DBCommon::<MultiThreaded, D>::create_cf).
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// use std::time::Duration;
+    /// use whitewater::{DBWithThreadMode, MultiThreaded, Options};
+    ///
+    /// let mut options = Options::default();
+    /// options.create_if_missing(true);
+    /// let (day, hour) = (Duration::from_secs(86400), Duration::from_secs(3600));
+    /// let db = DBWithThreadMode::<MultiThreaded>::open_with_ttl(&options, dir.path(), day)?;
+    /// db.create_cf_with_ttl("sessions", &options, hour)?;
+    /// let sessions = db.cf_handle("sessions").expect("created above");
+    /// db.put_cf(&sessions, "7", "ada")?;
+    /// assert_eq!(db.get_cf(&sessions, "7")?.as_deref(), Some(&b"ada"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn create_cf_with_ttl<N: AsRef<str>>(
+        &self,
+        name: N,
+        opts: &Options,
+        ttl: Duration,
+    ) -> Result<(), Error> {
+        let mut options = opts.cf_options()?;
+        self.engine().give_ttl(&mut options, seconds(ttl))?;
+        self.create_shared(name.as_ref(), options)
     }
 }

@@ -78,6 +78,16 @@ impl WriteBufferManager {
         self.budget.used()
     }
 
+    /// Bytes of the memtables that still get entries. Not in the `rocksdb` crate.
+    pub fn get_active_usage(&self) -> usize {
+        self.budget.active()
+    }
+
+    /// Bytes that the cache is charged; 0 without one. Not in the `rocksdb` crate.
+    pub fn get_cache_charge(&self) -> usize {
+        self.budget.cache_charge().map_or(0, |(_, charged)| charged)
+    }
+
     /// The limit in bytes; 0 is none.
     pub fn get_buffer_size(&self) -> usize {
         self.budget.limit()

@@ -47,6 +47,7 @@ use std::sync::Arc;
 use whitewater_storage::key::{self, InternalComparator, UserComparator};
 use whitewater_storage::planted;
 use whitewater_storage::sst::CompressionType;
+use whitewater_storage::{Error, ErrorKind, Result};
 
 type Files = Vec<Arc<TableFile>>;
 
@@ -179,6 +180,36 @@ pub(crate) fn pick_within(
     let job = picked.first().map(|(level, f)| (f.meta.number, *level));
     picked.iter().for_each(|(_, f)| f.set_job(job));
     picked
+}
+
+/// Picks the file of the number `number`, with its level, and marks it. Nothing older than its
+/// entries may be in other files, so that nothing old comes to light without it: no deeper level
+/// has files, and on level 0 it is the last. Called with the database mutex held.
+///
+/// # Errors
+/// `InvalidArgument` if something may be older, `Busy` if a compaction reads the file.
+pub(crate) fn pick_last(version: &Version, number: u64) -> Result<Option<(usize, Arc<TableFile>)>> {
+    let levels = version.levels.iter().enumerate();
+    let mut files = levels.flat_map(|(level, files)| files.iter().map(move |f| (level, f)));
+    let Some((level, file)) = files.find(|(_, f)| f.meta.number == number) else {
+        return Ok(None);
+    };
+    if version.levels[level + 1..]
+        .iter()
+        .any(|files| !files.is_empty())
+    {
+        return Err(Error::invalid("File not in last level"));
+    }
+    let oldest = version.levels[level].last();
+    if level == 0 && oldest.is_some_and(|oldest| oldest.meta.number != number) {
+        return Err(Error::invalid("File in level 0, but not oldest"));
+    }
+    if file.being_compacted() {
+        let text = format_args!("table {number} is being compacted");
+        return Err(Error::new(ErrorKind::Busy, text));
+    }
+    file.set_job(Some((number, level)));
+    Ok(Some((level, file.clone())))
 }
 
 fn any_busy(files: &[Arc<TableFile>]) -> bool {

@@ -6,7 +6,7 @@ use crate::column_family::{ColumnFamilyData, no_timestamp};
 use crate::entry::check_lengths;
 use crate::entry::columns::check_entity;
 use crate::txn::errors::{batch_is_full, no_family, range_deletion, written_in_parts};
-use crate::txn::indexed_batch::check_stamped;
+use crate::txn::indexed_batch::{IndexedBatch, check_stamped};
 use std::sync::Arc;
 use whitewater_storage::batch::{self, Batch, Op};
 use whitewater_storage::key::ValueType;
@@ -80,6 +80,11 @@ impl Transaction {
     /// The batch, a copy.
     pub fn batch(&self) -> Batch {
         self.inner.borrow().batch.batch().clone()
+    }
+
+    /// The batch with its index, as it is now.
+    pub fn indexed_batch(&self) -> IndexedBatch {
+        self.inner.borrow().batch.clone()
     }
 
     /// Adds an operation that is written when the transaction, which must be prepared then, is

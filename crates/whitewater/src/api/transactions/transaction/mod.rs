@@ -10,6 +10,7 @@ mod reads;
 mod writes;
 
 use crate::api::write_batch::WriteBatchWithTransaction;
+use crate::api::write_batch_with_index::WriteBatchWithIndex;
 use crate::txn::transaction::Transaction as Core;
 use std::fmt;
 use std::marker::PhantomData;
@@ -261,6 +262,25 @@ impl<DB> Transaction<'_, DB> {
     /// The writes, as a batch.
     pub fn get_writebatch(&self) -> WriteBatchWithTransaction<true> {
         WriteBatchWithTransaction::of(self.core.batch())
+    }
+
+    /// The writes, as a batch with an index: a copy. Not in the `rocksdb` crate.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// use whitewater::OptimisticTransactionDB;
+    ///
+    /// let db: OptimisticTransactionDB = OptimisticTransactionDB::open_default(dir.path())?;
+    /// let txn = db.transaction();
+    /// txn.put("river", "white")?;
+    /// let batch = txn.indexed_batch();
+    /// assert_eq!(batch.get_from_batch("river")?.as_deref(), Some(&b"white"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn indexed_batch(&self) -> WriteBatchWithIndex {
+        let engine = self.core.engine();
+        WriteBatchWithIndex::of(self.core.indexed_batch(), engine.default_cf())
     }
 
     /// Adds the operations of `writebatch`, as if each had been called.
