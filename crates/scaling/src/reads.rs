@@ -51,7 +51,7 @@ impl Line {
 }
 
 /// The most lines of [`Line::Held`] that a kind visits, twice each.
-const HELD: usize = 6;
+const HELD: usize = 3;
 
 /// A kind of read.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -110,14 +110,14 @@ pub const KINDS: [Kind; 10] = [
         what: "an iterator over a memtable, made and dropped",
         time: 300.0,
         source: "a guess",
-        visits: &[(Line::SuperVersion, 4), (Line::Held, 10)],
+        visits: &[(Line::SuperVersion, 2), (Line::Held, 4)],
     },
     Kind {
         name: "iterator",
         what: "an iterator over a table, made and dropped",
         time: 500.0,
         source: "a guess",
-        visits: &[(Line::SuperVersion, 4), (Line::Held, 12)],
+        visits: &[(Line::SuperVersion, 2), (Line::Held, 6)],
     },
     Kind {
         name: "seek",

@@ -6,6 +6,7 @@ use crate::options::CfOptions;
 use crate::snapshots::ReadPoint;
 use crate::version::Version;
 use crate::version::paths::DataPaths;
+use crate::version::table_cache::TableCache;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use std::fmt;
 use std::sync::Arc;
@@ -27,6 +28,8 @@ pub(crate) struct SuperVersion {
     /// Memtables that are not flushed yet, newest first.
     pub imm: Vec<Arc<Memtable>>,
     pub version: Arc<Version>,
+    /// Opens the tables of `version`.
+    pub tables: Arc<TableCache>,
     /// The options at the time of installation.
     pub options: Arc<CfOptions>,
     /// What iterators of the database know to be empty.
@@ -43,6 +46,7 @@ pub(crate) struct ColumnFamilyData {
     /// Where its files are.
     pub paths: DataPaths,
     super_version: ArcSwap<SuperVersion>,
+    tables: Arc<TableCache>,
     empty_ranges: Arc<EmptyRanges>,
     /// Whether the column family was dropped.
     /// Written by: drop, under the database mutex. Read by: writers and jobs (relaxed; the memtable
@@ -74,6 +78,7 @@ impl ColumnFamilyData {
         options: Arc<CfOptions>,
         mem: Arc<Memtable>,
         version: Arc<Version>,
+        tables: Arc<TableCache>,
         empty_ranges: Arc<EmptyRanges>,
     ) -> Arc<Self> {
         let comparator = InternalComparator::new(options.comparator.clone());
@@ -82,6 +87,7 @@ impl ColumnFamilyData {
             mem,
             imm: Vec::new(),
             version,
+            tables: tables.clone(),
             options,
             empty_ranges: empty_ranges.clone(),
             number: 1,
@@ -92,6 +98,7 @@ impl ColumnFamilyData {
             comparator,
             paths,
             super_version: ArcSwap::from_pointee(first),
+            tables,
             empty_ranges,
             dropped: AtomicBool::new(false),
             rolled_back: ArcSwapOption::empty(),
@@ -129,6 +136,7 @@ impl ColumnFamilyData {
             mem: mem.clone(),
             imm,
             version: version.clone(),
+            tables: self.tables.clone(),
             options: options.clone(),
             empty_ranges: self.empty_ranges.clone(),
             number,

@@ -161,6 +161,7 @@ impl Engine {
                             options.clone(),
                             mem.clone(),
                             new.current.clone(),
+                            self.files.tables.clone(),
                             state.empty_ranges.clone(),
                         );
                         state

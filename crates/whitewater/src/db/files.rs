@@ -59,7 +59,7 @@ pub(super) struct Opened {
     pub db_id: String,
     pub session_id: String,
     pub versions: VersionSet,
-    pub tables: TableCache,
+    pub tables: Arc<TableCache>,
     pub obsolete: Arc<ObsoleteFiles>,
     pub lock: Option<Box<dyn FileLock>>,
 }
@@ -74,7 +74,7 @@ impl Files {
             db_id: opened.db_id,
             session_id: opened.session_id,
             versions: opened.versions,
-            tables: Arc::new(opened.tables),
+            tables: opened.tables,
             obsolete: opened.obsolete,
             pending: PendingOutputs::default(),
             deletions: Deletions::default(),

@@ -373,6 +373,7 @@ impl Opening<'_> {
             options: Arc::new(self.options.clone()),
             ..DbState::default()
         };
+        let tables = self.table_cache(&session_id);
         for cf in current.values() {
             let options = self.wanted[&cf.name].clone();
             let mem = Memtable::new(
@@ -391,6 +392,7 @@ impl Opening<'_> {
                 options,
                 mem.clone(),
                 cf.current.clone(),
+                tables.clone(),
                 state.empty_ranges.clone(),
             );
             state
@@ -410,7 +412,7 @@ impl Opening<'_> {
             state,
             wal,
             default_cf,
-            session_id,
+            tables,
             (log, end),
             Some(lock),
             Role::Primary,
@@ -541,6 +543,17 @@ impl Opening<'_> {
         }
     }
 
+    /// A table cache for the engine of the session `session_id`.
+    pub(super) fn table_cache(&self, session_id: &str) -> Arc<TableCache> {
+        let o = &self.options;
+        let tables = TableCache::new(self.fs.clone(), o.max_open_files)
+            .with_direct_reads(o.use_direct_reads)
+            .with_row_cache(o.row_cache.as_ref())
+            .in_session(session_id)
+            .counting(o.statistics.as_ref());
+        Arc::new(tables)
+    }
+
     #[expect(
         clippy::too_many_arguments,
         reason = "the parts of an engine, once each"
@@ -551,23 +564,18 @@ impl Opening<'_> {
         state: DbState,
         wal: Wal,
         default_cf: Arc<ColumnFamilyData>,
-        session_id: String,
+        tables: Arc<TableCache>,
         (first_log, end): (Arc<Segment>, End),
         lock: Option<Box<dyn whitewater_storage::fs::FileLock>>,
         role: Role,
     ) -> Arc<Engine> {
         let o = &self.options;
-        let tables = TableCache::new(self.fs.clone(), o.max_open_files)
-            .with_direct_reads(o.use_direct_reads)
-            .with_row_cache(o.row_cache.as_ref())
-            .in_session(&session_id)
-            .counting(o.statistics.as_ref());
         let files = Files::new(Opened {
             dir: self.dir.to_path_buf(),
             fs: self.fs,
             data_dirs: self.data_dirs,
             db_id: self.db_id,
-            session_id,
+            session_id: tables.session().to_owned(),
             versions: self.versions,
             tables,
             obsolete: self.obsolete,

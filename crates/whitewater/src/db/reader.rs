@@ -21,7 +21,9 @@ use super::state::{CfState, DbState};
 use crate::column_family::ColumnFamilyData;
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
+use crate::session_id::new_session_id;
 use crate::version::set::{CfVersion, Recovered};
+use crate::version::table_cache::TableCache;
 use crate::write::generation::End;
 use crate::write::wal::{Wal, WalOptions};
 use std::collections::BTreeMap;
@@ -111,9 +113,10 @@ impl Opening<'_> {
         let (wal, log) = no_log()?;
         let mut state = DbState::default();
         let mut memtables = memtables;
+        let tables = self.table_cache(&new_session_id());
         for cf in recovered.column_families.values() {
             let replayed = memtables.remove(&cf.id).unwrap_or_default();
-            let family = self.family(cf, replayed);
+            let family = self.family(cf, replayed, &tables);
             state.cfs.insert(cf.id, family);
         }
         if let Some(refusal) = role.refusal() {
@@ -124,15 +127,19 @@ impl Opening<'_> {
                 Error::corruption("the manifest dropped the default column family")
             })?;
         let end = End { last, offset: 0 };
-        let session_id = crate::session_id::new_session_id();
-        let engine = self.into_engine(state, wal, default_cf, session_id, (log, end), None, role);
+        let engine = self.into_engine(state, wal, default_cf, tables, (log, end), None, role);
         // F2 of `failure`: every writer meets the refusal, and no writer is stalled.
         engine.commit.ask_for_attention();
         engine.commit.let_writers_through(true);
         Ok(engine)
     }
 
-    fn family(&self, cf: &CfVersion, mut memtables: Vec<Arc<Memtable>>) -> CfState {
+    fn family(
+        &self,
+        cf: &CfVersion,
+        mut memtables: Vec<Arc<Memtable>>,
+        tables: &Arc<TableCache>,
+    ) -> CfState {
         let options = self.wanted[&cf.name].clone();
         let active = memtables.pop();
         let active = active.unwrap_or_else(|| empty_memtable(&cf.name, &options));
@@ -143,6 +150,7 @@ impl Opening<'_> {
             options,
             active.clone(),
             version.clone(),
+            tables.clone(),
             Arc::default(), // not used where writes are not seen
         );
         let mut state = CfState::new(data, active, version);

@@ -14,7 +14,7 @@ use crate::options::read::{ReadSpec, ReadTier};
 use crate::panics::{Guarded, caught};
 use crate::perf_context::{self, PerfMetric};
 use crate::read::all_prefixes::AllPrefixes;
-use crate::read::blob::{BorrowedBlobs, OwnedBlobs};
+use crate::read::blob::BorrowedBlobs;
 use crate::read::cover::HeldTombstones;
 use crate::read::db_iter::{DbIter, DbIterParts, EmptyRangesView, PrefixMode, VersionRange};
 use crate::read::level_iter::Bounds;
@@ -24,7 +24,6 @@ use crate::snapshots::{BoundaryGuard, ReadAt, ReadPoint, SnapshotGuard};
 use crate::stats::{Activity, During, Histogram, Ticker, counted_merge};
 use arc_swap::Guard;
 use bytes::Bytes;
-use std::any::Any;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use whitewater_concurrent::sync::rmw;
@@ -387,13 +386,11 @@ impl Engine {
         spec: &ReadSpec,
         begun: Result<Option<Arc<List>>>,
     ) -> DbIter {
-        // The view (twice), its version, the open tables, the family's name.
-        rmw::shared_writes(2 * 5);
-        let options = &view.options;
+        rmw::shared_writes(2); // the view
         let mut empty_ranges = None;
         let gathered = begun.and_then(|begun_with| {
             self.check_iteration(cf, &view, spec)?;
-            empty_ranges = self.empty_ranges_of(cf, &view, spec, begun_with);
+            empty_ranges = self.empty_ranges_of(cf.id, &view, spec, begun_with);
             self.gather(cf, &view, spec)
         });
         let only_memtable = matches!(&gathered, Ok(sources) if sources.all.len() == 1);
@@ -412,28 +409,14 @@ impl Engine {
             upto,
             from: spec.iter_start_ts.clone(),
         });
+        let options = &view.options;
         let values_have_times = options.values_have_times;
-        let blobs = OwnedBlobs {
-            version: view.version.clone(),
-            tables: self.files.tables.clone(),
-            reads: spec.blobs(),
-        };
-        let family = view.mem.family_owned();
-        let mut pins: Vec<Arc<dyn Any + Send + Sync>> = Vec::new();
-        if empty_ranges.is_none() {
-            pins.push(view.clone());
-        }
-        if let Some(snapshot) = &spec.snapshot {
-            pins.push(snapshot.clone());
-        }
         let mut iter = DbIter::new(DbIterParts {
             source,
             only_memtable,
             tombstones,
             comparator: cf.comparator.user.clone(),
             merge_operator: options.merge_operator.clone(),
-            family,
-            blobs: Arc::new(blobs),
             point,
             versions,
             lower_bound: spec.lower_bound.clone(),
@@ -444,7 +427,9 @@ impl Engine {
             limits: spec.limits(),
             statistics: self.options.statistics.clone(),
             empty_ranges,
-            pins,
+            blob_reads: spec.blobs(),
+            snapshot: spec.snapshot.clone(),
+            view,
         });
         if values_have_times {
             iter.hide_suffix(TIMESTAMP);
@@ -455,8 +440,8 @@ impl Engine {
     /// What an iterator may pass over, if it looks at all keys, in an order that writers can use.
     fn empty_ranges_of(
         &self,
-        cf: &ColumnFamilyData,
-        view: &Arc<SuperVersion>,
+        cf: u32,
+        view: &SuperVersion,
         spec: &ReadSpec,
         begun_with: Option<Arc<List>>,
     ) -> Option<EmptyRangesView> {
@@ -467,11 +452,7 @@ impl Engine {
             && spec.tier == ReadTier::All
             && !spec.ignore_range_deletions
             && prefix_mode(&view.options, spec) == PrefixMode::Never;
-        usable.then(|| EmptyRangesView {
-            view: view.clone(),
-            cf: cf.id,
-            begun_with,
-        })
+        usable.then_some(EmptyRangesView { cf, begun_with })
     }
 
     /// Collects what an iterator over `view` is made from.

@@ -14,7 +14,6 @@ use crate::version::blobs::BlobFile;
 use crate::version::table_cache::TableCache;
 use bytes::Bytes;
 use std::collections::HashMap;
-use std::sync::Arc;
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::blob::{BlobFileReader, BlobIndex, BlobPlace};
 use whitewater_storage::cache::Priority;
@@ -174,25 +173,6 @@ impl ReadAhead {
             self.state.lock().last.insert(number, (at, piece));
         }
         Ok(found)
-    }
-}
-
-/// The blob files of a version that this value keeps alive.
-pub(crate) struct OwnedBlobs {
-    pub version: Arc<Version>,
-    pub tables: Arc<TableCache>,
-    pub reads: BlobReads,
-}
-
-impl Blobs for OwnedBlobs {
-    fn read(&self, user_key: &[u8], index: &[u8]) -> Result<Bytes> {
-        let blobs = BorrowedBlobs {
-            version: &self.version,
-            tables: &self.tables,
-            reads: self.reads,
-            ahead: None,
-        };
-        blobs.read(user_key, index)
     }
 }
 

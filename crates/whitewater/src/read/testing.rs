@@ -1,12 +1,17 @@
 //! Sources and helpers for the tests of this folder.
 
+use crate::column_family::SuperVersion;
+use crate::memtable::{Home, Memtable};
 use crate::operators::merge::MergeOperator;
-use crate::version::TableFile;
+use crate::options::CfOptions;
 use crate::version::paths::DataPaths;
+use crate::version::table_cache::{OpenWith, TableCache};
+use crate::version::{TableFile, Version};
 use std::cell::Cell;
 use std::cmp::Ordering;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use whitewater_storage::coding::{put_length_prefixed, put_varint32};
+use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{
     Comparator, InternalComparator, MAX_SEQUENCE, UserComparator, ValueType, append_internal_key,
@@ -257,6 +262,27 @@ pub(crate) fn exclusive(user: &[u8]) -> Vec<u8> {
     let mut k = Vec::new();
     append_internal_key(&mut k, user, MAX_SEQUENCE, ValueType::RangeDeletion as u8);
     k
+}
+
+/// What an iterator reads whose sources a test has made: nothing.
+pub(crate) fn no_view() -> Arc<SuperVersion> {
+    static VIEW: LazyLock<Arc<SuperVersion>> = LazyLock::new(|| {
+        let options = CfOptions::default();
+        let home = Home {
+            family: "default",
+            budget_client: None,
+        };
+        Arc::new(SuperVersion {
+            mem: Memtable::new(&options, home, 0, 0),
+            imm: Vec::new(),
+            version: Arc::new(Version::empty(1, OpenWith::default())),
+            tables: Arc::new(TableCache::new(Arc::new(MemFs::new()), -1)),
+            options: Arc::new(options),
+            empty_ranges: Arc::default(),
+            number: 0,
+        })
+    });
+    VIEW.clone()
 }
 
 /// A file of a version, without a file on disk.

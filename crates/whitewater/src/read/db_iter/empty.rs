@@ -2,7 +2,6 @@
 //! ([`crate::empty_ranges`]).
 
 use super::{DbIter, is_past, out_of_order, set_key, set_target};
-use crate::column_family::SuperVersion;
 use crate::empty_ranges::{LONG_WALK, List, Walk};
 use std::sync::Arc;
 use whitewater_storage::Result;
@@ -11,8 +10,6 @@ use whitewater_storage::key::{MAX_SEQUENCE, SEEK_TYPE, parse_internal_key};
 /// The ranges that an iterator may use, and what it has walked over in the present call. For
 /// iterators that look at all keys, in a built-in order and without timestamps.
 pub(crate) struct EmptyRangesView {
-    /// Has the ranges of the database.
-    pub view: Arc<SuperVersion>,
     pub cf: u32,
     /// Those that there were when the iterator began.
     pub begun_with: Option<Arc<List>>,
@@ -108,7 +105,7 @@ impl DbIter {
             point: self.sequence,
         };
         let begun_with = ranges.begun_with.as_deref().map_or(&[][..], |list| list);
-        ranges.view.empty_ranges.walked(&walk, begun_with);
+        self.view.empty_ranges.walked(&walk, begun_with);
     }
 
     /// Moves the source past the range that it stands in, if it does in one. `passing`: the walk

@@ -6,6 +6,7 @@ use super::{
     DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, is_past, out_of_order, set_key, set_target,
     upto,
 };
+use crate::entry::blobs::Blobs;
 use crate::entry::columns::WideColumns;
 use crate::entry::payload::{Payload, payload};
 use crate::operators::merge::{Merger, full_merge};
@@ -227,7 +228,7 @@ impl DbIter {
             Payload::Value(range) => self.value = ValueAt::PartOfSource(range),
             Payload::Blob(range) => {
                 let index = &self.source.value()[range];
-                let value = self.blobs.read(&self.key, index)?;
+                let value = self.blobs().read(&self.key, index)?;
                 self.buffer.clear();
                 self.buffer.extend_from_slice(&value);
                 self.value = ValueAt::Buffer;
@@ -262,7 +263,7 @@ impl DbIter {
             }
             if entry.ty == ValueType::WideColumnEntity {
                 let stored = Bytes::copy_from_slice(self.source.value());
-                columns = Some(WideColumns::decode(entry.user_key, stored, &*self.blobs)?);
+                columns = Some(WideColumns::decode(entry.user_key, stored, &self.blobs())?);
                 break;
             }
             match payload(entry.ty, self.source.value())? {
@@ -273,7 +274,7 @@ impl DbIter {
                 Payload::Value(range) => base = Some(&self.source.value()[range]),
                 Payload::Blob(range) => {
                     let index = &self.source.value()[range];
-                    blob = self.blobs.read(entry.user_key, index)?;
+                    blob = self.blobs().read(entry.user_key, index)?;
                     base = Some(&blob[..]);
                 }
                 Payload::Deletion => {}
@@ -289,7 +290,7 @@ impl DbIter {
         let operands = self.operands.reversed();
         let merger = Merger {
             operator: self.operator.as_deref(),
-            family: &self.family,
+            family: self.view.mem.family(),
             asked_for_key: false,
         };
         let key = self.comparator.without_timestamp(&self.key);

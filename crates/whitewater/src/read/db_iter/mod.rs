@@ -37,16 +37,17 @@ pub(crate) use prefix::PrefixMode;
 pub(crate) use versions::VersionRange;
 
 use super::cover::{Cover, HeldTombstones};
-use crate::entry::blobs::Blobs;
+use crate::column_family::SuperVersion;
 use crate::operators::merge::{MergeOperator, Operands};
 use crate::options::prefix::PrefixExtractor;
+use crate::options::read::BlobReads;
 use crate::panics::{Guarded, caught};
 use crate::perf_context::{self, PerfMetric};
-use crate::snapshots::ReadPoint;
+use crate::read::blob::BorrowedBlobs;
+use crate::snapshots::{ReadPoint, SnapshotGuard};
 use crate::stats::{Statistics, Ticker};
 use empty::Walked;
 use prefix::PrefixLimit;
-use std::any::Any;
 use std::ops::Range;
 use std::sync::Arc;
 use versions::Shown;
@@ -73,10 +74,10 @@ pub(crate) struct DbIterParts {
     pub tombstones: Vec<HeldTombstones>,
     pub comparator: UserComparator,
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
-    /// The name of the column family, for errors.
-    pub family: Arc<str>,
-    /// Reads the values that entries refer to.
-    pub blobs: Arc<dyn Blobs>,
+    /// What the sources read; kept alive.
+    pub view: Arc<SuperVersion>,
+    /// How the values that entries refer to are read.
+    pub blob_reads: BlobReads,
     /// Which entries are visible.
     pub point: ReadPoint,
     /// Which versions are shown; set if keys have timestamps.
@@ -93,8 +94,8 @@ pub(crate) struct DbIterParts {
     pub statistics: Option<Arc<Statistics>>,
     /// What the iterator may pass over at once.
     pub empty_ranges: Option<EmptyRangesView>,
-    /// Keeps memtables, tables and the snapshot alive.
-    pub pins: Vec<Arc<dyn Any + Send + Sync>>,
+    /// The snapshot that is read; kept alive.
+    pub snapshot: Option<Arc<SnapshotGuard>>,
 }
 
 /// The positions of the iterator and of its source.
@@ -133,13 +134,12 @@ pub(crate) struct DbIter {
     cover: Cover,
     comparator: UserComparator,
     operator: Option<Arc<dyn MergeOperator>>,
-    family: Arc<str>,
     /// Whether keys are compared, or their prefixes extracted, by the user's code.
     runs_user_code: bool,
     /// The error of a move in which the user's code panicked. The source may be anywhere, so all
     /// later moves fail, too.
     panicked: Option<Error>,
-    blobs: Arc<dyn Blobs>,
+    blob_reads: BlobReads,
     /// Entries with a larger sequence number are not visible.
     sequence: SequenceNumber,
     /// Entries with these numbers are not visible, either.
@@ -174,7 +174,8 @@ pub(crate) struct DbIter {
     walked: Walked,
     statistics: Option<Arc<Statistics>>,
     /// Declared after the source, so that what the source reads from outlives it.
-    _pins: Vec<Arc<dyn Any + Send + Sync>>,
+    view: Arc<SuperVersion>,
+    _snapshot: Option<Arc<SnapshotGuard>>,
 }
 
 impl Drop for DbIter {
@@ -208,8 +209,7 @@ impl DbIter {
             panicked: None,
             comparator: parts.comparator,
             operator: parts.merge_operator,
-            family: parts.family,
-            blobs: parts.blobs,
+            blob_reads: parts.blob_reads,
             sequence,
             visible_below: parts.point.all_visible_up_to().saturating_add(1),
             undecided: parts.point.undecided,
@@ -237,7 +237,8 @@ impl DbIter {
             empty_ranges: parts.empty_ranges,
             walked: Walked::default(),
             statistics: parts.statistics,
-            _pins: parts.pins,
+            view: parts.view,
+            _snapshot: parts.snapshot,
         }
     }
 
@@ -525,6 +526,16 @@ impl DbIter {
     /// this seek, or it could not be opened at all.
     fn source_failed(&self) -> bool {
         self.source.status().is_err()
+    }
+
+    /// Reads the values that entries refer to.
+    fn blobs(&self) -> BorrowedBlobs<'_> {
+        BorrowedBlobs {
+            version: &self.view.version,
+            tables: &self.view.tables,
+            reads: self.blob_reads,
+            ahead: None,
+        }
     }
 
     /// Resets the position and its failure.

@@ -4,6 +4,7 @@
 use super::empty::Pass;
 use super::versions::Visibility;
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
+use crate::entry::blobs::Blobs;
 use crate::entry::payload::{Payload, payload};
 use crate::operators::merge::{Merger, full_merge};
 use crate::perf_context::{self, PerfMetric};
@@ -300,7 +301,7 @@ impl DbIter {
             Base::Value => true,
             Base::Entity(key) => return self.combine_entity(&key).map(|()| true),
             Base::Blob(key) => {
-                let value = self.blobs.read(&key, &self.buffer)?;
+                let value = self.blobs().read(&key, &self.buffer)?;
                 self.buffer.clear();
                 self.buffer.extend_from_slice(&value);
                 true
@@ -311,7 +312,7 @@ impl DbIter {
             let operands = self.operands.in_order();
             let merger = Merger {
                 operator: self.operator.as_deref(),
-                family: &self.family,
+                family: self.view.mem.family(),
                 asked_for_key: false,
             };
             let key = self.comparator.without_timestamp(&self.key);

@@ -38,7 +38,7 @@ impl DbIter {
         let stored = self.source.value();
         let shape = entity::shape(stored)?;
         if shape.has_blobs {
-            self.buffer = in_place(&self.key, stored, &*self.blobs)?;
+            self.buffer = in_place(&self.key, stored, &self.blobs())?;
             return self.show_buffered_entity();
         }
         self.value = ValueAt::EntityOfSource(place_of(shape.default));
@@ -56,7 +56,7 @@ impl DbIter {
     pub(super) fn show_merged(&mut self, columns: &WideColumns, operands: &[&[u8]]) -> Result<()> {
         let merger = Merger {
             operator: self.operator.as_deref(),
-            family: &self.family,
+            family: self.view.mem.family(),
             asked_for_key: false,
         };
         let base = columns.default_column().unwrap_or_default();
@@ -75,12 +75,12 @@ impl DbIter {
         });
         if self.operands.is_empty() {
             if entity::shape(&self.buffer)?.has_blobs {
-                self.buffer = in_place(key, &self.buffer, &*self.blobs)?;
+                self.buffer = in_place(key, &self.buffer, &self.blobs())?;
             }
             return self.show_buffered_entity();
         }
         let stored = std::mem::take(&mut self.buffer);
-        let columns = WideColumns::decode(key, stored.into(), &*self.blobs)?;
+        let columns = WideColumns::decode(key, stored.into(), &self.blobs())?;
         let operands = std::mem::take(&mut self.operands);
         let shown = self.show_merged(&columns, &operands.in_order());
         self.operands = operands;

@@ -4,11 +4,10 @@
 mod undecided;
 
 use super::*;
-use crate::entry::blobs::NoBlobs;
 use crate::entry::range_tombstones::FragmentedTombstones;
 use crate::read::merging::{failed_iterator, merging_iterator};
 use crate::read::model::{History, KEYS, Shown};
-use crate::read::testing::{Append, FailingIterator, VecIterator, comparators};
+use crate::read::testing::{Append, FailingIterator, VecIterator, comparators, no_view};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
@@ -25,8 +24,8 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         tombstones: vec![tombstones],
         comparator: UserComparator::Bytewise,
         merge_operator: Some(Arc::new(Append)),
-        family: "default".into(),
-        blobs: Arc::new(NoBlobs),
+        view: no_view(),
+        blob_reads: BlobReads::JOB,
         point: (u64::MAX >> 8).into(),
         lower_bound: None,
         upper_bound: None,
@@ -36,7 +35,7 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         limits: Default::default(),
         versions: None,
         empty_ranges: None,
-        pins: Vec::new(),
+        snapshot: None,
     }
 }
 
