@@ -1,6 +1,7 @@
 //! The interface of iterators over internal keys.
 
 use crate::error::Result;
+use crate::sst::BlockRun;
 
 /// A cursor over internal keys in internal order.
 ///
@@ -43,6 +44,16 @@ pub trait InternalIterator: Send + Sync {
     fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
         None
     }
+    /// Lends the block that the cursor stands in, at its position, if the cursor goes forward, and
+    /// its next entries are the rest of this block, all of which come before the internal key
+    /// `limit`. Only while valid. Until the block is [given back](Self::take_back), no other
+    /// function may be called.
+    fn lend(&mut self, _limit: Option<&[u8]>) -> Option<BlockRun> {
+        None
+    }
+    /// Takes back the block that it has lent, and stands where that stands. If that has met damage,
+    /// the next movement, which must be `advance`, fails.
+    fn take_back(&mut self, _run: BlockRun) {}
     /// This cursor as a [`MergedCursor`], if it is over several sources.
     fn merged(&mut self) -> Option<&mut dyn MergedCursor> {
         None
@@ -112,6 +123,12 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
         (**self).by_key()
+    }
+    fn lend(&mut self, limit: Option<&[u8]>) -> Option<BlockRun> {
+        (**self).lend(limit)
+    }
+    fn take_back(&mut self, run: BlockRun) {
+        (**self).take_back(run);
     }
     fn merged(&mut self) -> Option<&mut dyn MergedCursor> {
         (**self).merged()

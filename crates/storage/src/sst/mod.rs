@@ -30,6 +30,7 @@ pub use compress::{
 };
 pub use events::{BlockCompression, BlockKind, BlockStep, FilterEvent, TableEvents};
 pub use filter::{FilterPolicy, PrefixTransform};
+pub use format::block::BlockRun;
 pub use format::plain::PlainEncoding;
 pub use format::properties::{External, TableProperties};
 pub use options::caching::{

@@ -20,6 +20,7 @@ use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, MergedCursor};
 use whitewater_storage::key::InternalComparator;
+use whitewater_storage::sst::BlockRun;
 use whitewater_storage::{Error, Result};
 
 /// An `InternalIterator` over the union of `children`, in internal order. Of equal keys, those
@@ -332,6 +333,27 @@ impl InternalIterator for MergingIterator {
     }
     fn status(&self) -> Result<()> {
         self.error.clone().map_or(Ok(()), Err)
+    }
+    fn lend(&mut self, limit: Option<&[u8]>) -> Option<BlockRun> {
+        let top = *self.heap.first().filter(|_| self.forward)?;
+        if top < self.memtables {
+            return None;
+        }
+        if self.heap.len() == 1 {
+            return self.children[top].lend(limit);
+        }
+        if self.runner_up.is_none() {
+            self.find_runner_up();
+        }
+        let nearer = limit.filter(|limit| self.comparator.compare(limit, &self.limit).is_lt());
+        let limit = nearer.unwrap_or(&self.limit);
+        // What comes before the limit keeps the child on top: upholds I2.
+        self.children[top].lend(Some(limit))
+    }
+    fn take_back(&mut self, run: BlockRun) {
+        if let Some(&top) = self.heap.first() {
+            self.children[top].take_back(run);
+        }
     }
     fn merged(&mut self) -> Option<&mut dyn MergedCursor> {
         Some(self)

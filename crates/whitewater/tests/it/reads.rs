@@ -1,6 +1,10 @@
 //! Read options: what may be read, for how long, and whether an iterator looks again.
 
 use crate::harness::{Db, MEMTABLES, set_memtable, tiny, until};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{Rng, SeedableRng};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -360,4 +364,86 @@ fn the_timestamp_of_a_key_without_one_is_empty() {
     assert_eq!(iter.timestamp(), Some(&[][..]));
     iter.next();
     assert_eq!(iter.timestamp(), None);
+}
+
+/// Steps go through whole blocks, and must end them where another table or the memtable has the
+/// next key, at bounds, and where the walk turns.
+#[test]
+fn walks_in_small_blocks_of_many_tables_match_a_map() {
+    for seed in 0..40 {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let fs = MemFs::new();
+        let mut options = options(&fs);
+        let mut table = BlockBasedOptions::default();
+        table.set_block_size(*[1, 80, 300, 4096].choose(rng).expect("sizes"));
+        options.set_block_based_table_factory(&table);
+        options.set_disable_auto_compactions(true);
+        let db = Db::open(&options, DIR).expect("opens");
+        let mut map = BTreeMap::new();
+        for round in 0..rng.random_range(1..6) {
+            // Stretches of neighbours, as far as they are from one source, and single keys.
+            for _ in 0..rng.random_range(1..6) {
+                let start = rng.random_range(0..400);
+                for n in start..start + *[1, 60].choose(rng).expect("lengths") {
+                    let key = format!("{n:04}");
+                    if rng.random_ratio(1, 6) {
+                        db.delete(&key).expect("deletes");
+                        map.remove(&key);
+                    } else {
+                        let value = format!("{seed}-{round}-{n}");
+                        db.put(&key, &value).expect("writes");
+                        map.insert(key, value);
+                    }
+                }
+            }
+            match rng.random_range(0..4) {
+                0 => {}
+                1 => db.compact_range(None::<&str>, None::<&str>),
+                _ => db.flush().expect("flushes"),
+            }
+        }
+        let upper = rng.random_ratio(1, 2).then(|| rng.random_range(1..450));
+        let upper = upper.map_or("9".into(), |n: u32| format!("{n:04}"));
+        let read = with(|o| o.set_iterate_upper_bound(upper.clone()));
+        let shown: Vec<_> = map.range(..upper).collect();
+        let mut it = db.raw_iterator_opt(read);
+        let mut at = None;
+        for _ in 0..600 {
+            match (rng.random_range(0..60), at) {
+                (0, _) => {
+                    it.seek_to_first();
+                    at = Some(0);
+                }
+                (1, _) => {
+                    it.seek_to_last();
+                    at = shown.len().checked_sub(1);
+                }
+                (2 | 3, _) => {
+                    let target = format!("{:04}", rng.random_range(0..470));
+                    it.seek(&target);
+                    at = Some(shown.partition_point(|(key, _)| **key < target));
+                }
+                (4, _) => {
+                    let target = format!("{:04}", rng.random_range(0..470));
+                    it.seek_for_prev(&target);
+                    at = shown
+                        .partition_point(|(key, _)| **key <= target)
+                        .checked_sub(1);
+                }
+                (5 | 6, Some(i)) => {
+                    it.prev();
+                    at = usize::checked_sub(i, 1);
+                }
+                (_, Some(i)) => {
+                    it.next();
+                    at = Some(i + 1);
+                }
+                (_, None) => {}
+            }
+            at = at.filter(|i| *i < shown.len());
+            let expected = at.map(|i| (shown[i].0.as_bytes(), shown[i].1.as_bytes()));
+            assert_eq!(it.item(), expected, "seed {seed}");
+            assert_eq!(it.status(), Ok(()), "seed {seed}");
+        }
+    }
 }

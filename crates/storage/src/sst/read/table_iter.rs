@@ -9,13 +9,14 @@ use crate::error::{Error, Result};
 use crate::internal_iterator::{BoxedIterator, InternalIterator};
 use crate::key::{TAG_SIZE, tag, user_key};
 use crate::perf::{self, PerfMetric};
-use crate::sst::format::block::{Block, Cursor, EntryLayout};
+use crate::sst::format::block::{Block, BlockRun, Cursor, EntryLayout};
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
 use crate::sst::read::index_cursor::IndexCursor;
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
 use std::cmp::Ordering;
+use std::mem;
 use std::ops::Deref;
 use std::sync::Arc;
 
@@ -243,7 +244,10 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
 
     #[inline]
     fn advance(&mut self) -> bool {
-        if let Some((_, block)) = &self.block {
+        // It does not stand on an entry if it has lent the block, and that is damaged.
+        if let Some((_, block)) = &self.block
+            && self.cursor.valid()
+        {
             self.cursor.next(block);
         }
         if !self.cursor.valid() {
@@ -285,6 +289,31 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
 
     fn keep_to_prefix(&mut self, on: bool) {
         self.keeps_to_prefix = on;
+    }
+
+    fn lend(&mut self, limit: Option<&[u8]>) -> Option<BlockRun> {
+        if !self.cursor.valid() || self.table.global_seqno().is_some() {
+            return None;
+        }
+        let ends_before = |limit| {
+            let separator = self.index.key(&self.table);
+            self.table.compare_index(separator, limit).is_lt()
+        };
+        if !limit.is_none_or(ends_before) {
+            return None;
+        }
+        let (handle, block) = self.block.take()?;
+        let nowhere = Cursor::new(EntryLayout::Values, TAG_SIZE);
+        Some(BlockRun {
+            handle,
+            block,
+            cursor: mem::replace(&mut self.cursor, nowhere),
+        })
+    }
+
+    fn take_back(&mut self, run: BlockRun) {
+        self.block = Some((run.handle, run.block));
+        self.cursor = run.cursor;
     }
 
     fn status(&self) -> Result<()> {

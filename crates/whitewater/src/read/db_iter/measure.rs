@@ -1,12 +1,12 @@
 //! Counts and times an iterator's movements, for the thread's perf context and for the
 //! database's statistics.
 
+use super::source::Source;
 use super::{DbIter, Position};
 use crate::perf_context::{self, PerfMetric};
 use crate::stats::{Activity, Histogram, Statistics, Ticker};
 use std::time::Instant;
 use whitewater_storage::Result;
-use whitewater_storage::internal_iterator::BoxedIterator;
 
 impl DbIter {
     /// Runs a seek, times it for the statistics, and counts what it shows.
@@ -58,7 +58,7 @@ impl DbIter {
 
     /// Moves the source for a seek; the second argument is `self.target`.
     #[inline]
-    pub(super) fn move_source(&mut self, seek: impl FnOnce(&mut BoxedIterator, &[u8])) {
+    pub(super) fn move_source(&mut self, seek: impl FnOnce(&mut Source, &[u8])) {
         let _timer = perf_context::timer(PerfMetric::SeekInternalSeekTime);
         let _of_memtable =
             perf_context::timer_if(self.only_memtable, PerfMetric::SeekOnMemtableTime);

@@ -15,9 +15,10 @@
 //! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside it, and sources
 //!   are asked to keep to the prefix only while the iterator does.
 //!
-//! `jump` skips what range tombstones delete; `empty` skips what earlier walks have found empty;
-//! `versions` handles keys with timestamps; `wide` shows wide columns; `measure` counts and times
-//! what calls do; `beneath` serves iterators that show more than the database.
+//! `source` steps through blocks; `jump` skips what range tombstones delete; `empty` skips what
+//! earlier walks have found empty; `versions` handles keys with timestamps; `wide` shows wide
+//! columns; `measure` counts and times what calls do; `beneath` serves iterators that show more
+//! than the database.
 
 mod beneath;
 mod empty;
@@ -26,6 +27,7 @@ mod jump;
 mod measure;
 mod prefix;
 mod reverse;
+mod source;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -48,6 +50,7 @@ use crate::snapshots::{ReadPoint, SnapshotGuard};
 use crate::stats::{Statistics, Ticker};
 use empty::Walked;
 use prefix::PrefixLimit;
+use source::Source;
 use std::ops::Range;
 use std::sync::Arc;
 use versions::Shown;
@@ -130,7 +133,7 @@ enum ValueAt {
 /// The iterator behind the public ones. It shows visible user keys with the newest version of
 /// each, applies merges, hides tombstones, keeps to bounds, and goes in both directions.
 pub(crate) struct DbIter {
-    source: BoxedIterator,
+    source: Source,
     cover: Cover,
     comparator: UserComparator,
     operator: Option<Arc<dyn MergeOperator>>,
@@ -197,7 +200,7 @@ impl DbIter {
             && parts.comparator.is_builtin()
             && !parts.empty_ranges.as_ref().is_some_and(has_empty_ranges);
         DbIter {
-            source: parts.source,
+            source: Source::new(parts.source),
             cover: Cover::new(
                 parts.tombstones,
                 parts.comparator.clone(),

@@ -2,6 +2,7 @@
 //! the key can be shown. This is not needed for sources that go by key.
 
 use super::empty::Pass;
+use super::source::Source;
 use super::versions::Visibility;
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
 use crate::entry::blobs::Blobs;
@@ -10,7 +11,7 @@ use crate::operators::merge::{Merger, full_merge};
 use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
 use std::ops::Range;
-use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, KeyCursor};
+use whitewater_storage::internal_iterator::KeyCursor;
 use whitewater_storage::key::{
     SEEK_TYPE, SequenceNumber, ValueType, pack_tag, parse_internal_key, user_key,
 };
@@ -34,7 +35,7 @@ enum Base {
 
 /// The source as a cursor that goes by key, if it is one and is valid.
 #[inline]
-fn valid_by_key(source: &mut BoxedIterator) -> Option<&mut dyn KeyCursor> {
+fn valid_by_key(source: &mut Source) -> Option<&mut dyn KeyCursor> {
     if source.valid() {
         source.by_key()
     } else {

@@ -9,6 +9,7 @@ use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{InternalComparator, UserComparator, user_key};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted;
+use whitewater_storage::sst::BlockRun;
 use whitewater_storage::{Error, Result};
 
 /// The user keys that a walk is limited to.
@@ -264,6 +265,14 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         self.keeps_to_prefix = on;
         if let Some((_, cursor)) = &mut self.current {
             cursor.keep_to_prefix(on);
+        }
+    }
+    fn lend(&mut self, limit: Option<&[u8]>) -> Option<BlockRun> {
+        self.current.as_mut()?.1.lend(limit)
+    }
+    fn take_back(&mut self, run: BlockRun) {
+        if let Some((_, cursor)) = &mut self.current {
+            cursor.take_back(run);
         }
     }
     fn next(&mut self) {

@@ -256,6 +256,20 @@ impl Cursor {
         self.decode_next(block);
     }
 
+    /// Moves to the next entry of a data block. Returns `false` if there is none, and then stays
+    /// on the last one, or if the block is damaged there.
+    #[inline(always)]
+    pub(crate) fn next_within(&mut self, block: &Block) -> bool {
+        debug_assert!(self.valid && self.layout == EntryLayout::Values);
+        if self.next >= block.limit {
+            return false;
+        }
+        if !self.passed.is_empty() {
+            self.forget_passed();
+        }
+        self.decode_next(block)
+    }
+
     /// Moves backward.
     pub(crate) fn prev(&mut self, block: &Block) {
         debug_assert!(self.valid);

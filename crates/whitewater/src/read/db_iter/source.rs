@@ -1,0 +1,142 @@
+//! The merged sources, and a block that they have lent.
+//!
+//! Steps forward within a block need none of what lies between the iterator and the block: the
+//! source lends the block as long as the entries in it come next. Everything else gives it back
+//! first.
+
+use whitewater_storage::Result;
+use whitewater_storage::internal_iterator::{
+    BoxedIterator, InternalIterator, KeyCursor, MergedCursor,
+};
+use whitewater_storage::sst::BlockRun;
+
+/// After how many steps a source is asked again that did not lend a block.
+const STEPS: u8 = 8;
+
+/// The source of a `DbIter`.
+pub(super) struct Source {
+    inner: BoxedIterator,
+    /// The block lent. It stands on an entry between calls.
+    run: Option<BlockRun>,
+    /// The number of steps until the source is asked for a block.
+    wait: u8,
+}
+
+impl Source {
+    pub fn new(inner: BoxedIterator) -> Self {
+        Source {
+            inner,
+            run: None,
+            wait: 0,
+        }
+    }
+
+    /// The source, with everything that it has lent.
+    #[inline]
+    fn whole(&mut self) -> &mut BoxedIterator {
+        if let Some(run) = self.run.take() {
+            self.inner.take_back(run);
+        }
+        &mut self.inner
+    }
+
+    #[inline(always)]
+    pub fn valid(&self) -> bool {
+        self.run.is_some() || self.inner.valid()
+    }
+
+    #[inline(always)]
+    pub fn key(&self) -> &[u8] {
+        match &self.run {
+            Some(run) => run.key(),
+            None => self.inner.key(),
+        }
+    }
+
+    #[inline(always)]
+    pub fn value(&self) -> &[u8] {
+        match &self.run {
+            Some(run) => run.value(),
+            None => self.inner.value(),
+        }
+    }
+
+    pub fn status(&self) -> Result<()> {
+        match &self.run {
+            Some(_) => Ok(()),
+            None => self.inner.status(),
+        }
+    }
+
+    /// Moves forward from an entry, and returns whether the source stands on an entry then.
+    #[inline(always)]
+    pub fn advance(&mut self) -> bool {
+        if let Some(run) = &mut self.run
+            && run.advance()
+        {
+            return true;
+        }
+        self.advance_whole()
+    }
+
+    #[inline(never)]
+    fn advance_whole(&mut self) -> bool {
+        let asks = self.run.is_some() || self.wait == 0;
+        self.wait = self.wait.saturating_sub(1);
+        if !self.whole().advance() {
+            return false;
+        }
+        if asks {
+            self.run = self.inner.lend(None);
+            self.wait = STEPS;
+        }
+        true
+    }
+
+    #[inline]
+    pub fn next(&mut self) {
+        self.advance();
+    }
+
+    pub fn prev(&mut self) {
+        self.whole().prev();
+    }
+
+    pub fn seek_to_first(&mut self) {
+        self.positioned().seek_to_first();
+    }
+
+    pub fn seek_to_last(&mut self) {
+        self.positioned().seek_to_last();
+    }
+
+    pub fn seek(&mut self, target: &[u8]) {
+        self.positioned().seek(target);
+    }
+
+    pub fn seek_for_prev(&mut self, target: &[u8]) {
+        self.positioned().seek_for_prev(target);
+    }
+
+    fn positioned(&mut self) -> &mut BoxedIterator {
+        self.wait = 0;
+        self.whole()
+    }
+
+    pub fn keep_to_prefix(&mut self, on: bool) {
+        self.whole().keep_to_prefix(on);
+    }
+
+    /// The source as a cursor that goes by key, if it is one. A source that lends blocks is none.
+    #[inline(always)]
+    pub fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
+        match &self.run {
+            Some(_) => None,
+            None => self.inner.by_key(),
+        }
+    }
+
+    pub fn merged(&mut self) -> Option<&mut dyn MergedCursor> {
+        self.whole().merged()
+    }
+}
