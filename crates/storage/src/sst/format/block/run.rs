@@ -1,5 +1,5 @@
-//! Entries of one data block that come next whatever else a walk goes through, so that whoever
-//! walks can take them one after another without asking all that lies between it and the block.
+//! Entries of one data block that come next whatever else an iterator merges, so that it can take
+//! them one after another without asking all that lies between it and the block.
 
 use super::{Block, Cursor};
 use crate::sst::format::handle::BlockHandle;
