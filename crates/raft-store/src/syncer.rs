@@ -1,9 +1,9 @@
 //! The thread that makes writes of all groups durable, many of them with one sync.
 //!
 //! A writer writes to the log of the database without a sync, and then leaves here what is to be
-//! called once that is durable. The thread takes all that waits, syncs once, and calls it. Who
-//! comes meanwhile waits for the next sync, which gives those that were called half the time of a
-//! sync to come as well: the slower the device, the more writes share one.
+//! called once that is durable. The thread takes all that waits, syncs once, and calls it. A
+//! writer that comes meanwhile waits for the next sync, which gives those that were called half the
+//! time of a sync to come as well: the slower the device, the more writes share one.
 
 use crate::engine::Engine;
 use crate::error::{Error, Result};
@@ -130,7 +130,7 @@ fn run<E: Engine>(engine: &E, waiting: &Receiver<Done>, counts: &Counts) {
 struct Patience {
     /// Those that the last sync has let go, and those that came while it went on.
     writers: usize,
-    /// `None` if nobody is waited for.
+    /// `None` if it does not wait.
     until: Option<Instant>,
 }
 
