@@ -86,9 +86,10 @@ impl rocksdb_transaction_t {
         self.2.0.set(Some(number));
         let known = lent.batches.get(&number);
         // What C has of a batch that has not changed stays.
-        let replaced = match known.is_some_and(|known| known.data() == batch.data()) {
-            true => None,
-            false => lent.batches.insert(number, Arc::new(batch)),
+        let replaced = if known.is_some_and(|known| known.data() == batch.data()) {
+            None
+        } else {
+            lent.batches.insert(number, Arc::new(batch))
         };
         drop(lent);
         drop(replaced);

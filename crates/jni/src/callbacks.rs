@@ -19,8 +19,8 @@ impl Callee {
     }
 
     /// What `f` returns, which calls the object. `None` if it throws, which is told on standard
-    /// error: there is nobody to catch it. A thread of the database is one of Java for the call
-    /// only, so that none keeps the JVM from its end.
+    /// error, as no caller can catch it. A thread of the database is one of Java for the call only,
+    /// so that none keeps the JVM from its end.
     pub(crate) fn call<R>(
         &self,
         f: impl FnOnce(&mut Env<'_>, &JObject<'static>) -> jni::errors::Result<R>,

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_writer_alone_waits_for_nobody() {
+    fn a_single_writer_is_not_waited_for() {
         let (queue, waiting) = channel();
         queue.send(nothing()).unwrap();
         let patience = Patience {

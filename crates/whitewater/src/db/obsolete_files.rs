@@ -375,10 +375,10 @@ impl Engine {
             };
             pick::pick_within(&current.version, &cf.comparator.user, range)
         };
-        match picked.is_empty() {
-            true => Ok(()),
-            false => self.drop_tables(cf, picked),
+        if picked.is_empty() {
+            return Ok(());
         }
+        self.drop_tables(cf, picked)
     }
 
     /// Drops the table of the number `number`, with its entries, if no deeper level has tables

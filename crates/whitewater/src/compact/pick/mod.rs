@@ -205,8 +205,10 @@ pub(crate) fn pick_last(version: &Version, number: u64) -> Result<Option<(usize,
         return Err(Error::invalid("File in level 0, but not oldest"));
     }
     if file.being_compacted() {
-        let text = format_args!("table {number} is being compacted");
-        return Err(Error::new(ErrorKind::Busy, text));
+        return Err(Error::new(
+            ErrorKind::Busy,
+            format_args!("table {number} is being compacted"),
+        ));
     }
     file.set_job(Some((number, level)));
     Ok(Some((level, file.clone())))
