@@ -122,7 +122,7 @@ impl<D: DBInner> DBCommon<MultiThreaded, D> {
     ///
     /// # Errors
     /// `InvalidArgument` if the database was opened without a time to live, and as
-    /// [`create_cf`](DBCommon::<MultiThreaded, D>::create_cf).
+    /// `create_cf`.
     ///
     /// # Examples
     /// ```
