@@ -52,6 +52,8 @@ fn filled(options: &Options) -> Db {
         if round == 4 {
             // What compactions of their own leave depends on when they run.
             db.compact_range_cf(&one, None::<&[u8]>, None::<&[u8]>);
+            db.set_options_cf(&one, &[("disable_auto_compactions", "true")])
+                .unwrap();
         }
     }
     db.wait_for_compact(&WaitForCompactOptions::default())
