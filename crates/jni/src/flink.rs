@@ -200,7 +200,8 @@ natives! {
     fn Java_org_rocksdb_FlinkCompactionFilter_createNewFlinkCompactionFilter0<'l>(
         env, holder: i64, clock: JObject<'l>, _logger: i64,
     ) -> i64 {
-        let (config, clock) = (find::<Holder>(holder)?.0.clone(), Arc::new(Callee::new(env, &clock)?));
+        let config = find::<Holder>(holder)?.0.clone();
+        let clock = Arc::new(Callee::new(env, &clock)?);
         let start = move || -> Box<dyn CompactionFilter> {
             let (config, clock) = (config.clone(), clock.clone());
             Box::new(Expiry { config, clock, now: i64::MIN, left: 0, elements: None })

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn who_came_during_quick_syncs_is_taken_at_once() {
+    fn writers_that_came_during_quick_syncs_are_taken_at_once() {
         let (queue, waiting) = channel();
         for _ in 0..3 {
             queue.send(nothing()).unwrap();
