@@ -160,6 +160,13 @@ impl Pools {
         let registry = self.registry.lock();
         registry.of(priority).map(|pool| pool.threads()).sum()
     }
+
+    /// Whether a caller waits for the threads that work for a database that leaves.
+    #[cfg(test)]
+    pub fn is_awaited(&self, priority: Priority) -> bool {
+        let registry = self.registry.lock();
+        registry.of(priority).any(|pool| pool.is_awaited())
+    }
 }
 
 impl Registry {

@@ -239,6 +239,14 @@ impl Pool {
         self.state.lock().threads
     }
 
+    /// Whether a caller waits for the last thread that works for a member.
+    #[cfg(test)]
+    pub fn is_awaited(&self) -> bool {
+        let state = self.state.lock();
+        let mut members = state.members.values();
+        members.any(|member| member.leaving == Leaving::Awaited)
+    }
+
     /// Sets the number of threads that may work for member `id` at a time. If the pool then has too
     /// many threads, those end.
     pub(super) fn set_wanted(&self, id: u64, wanted: usize) {
@@ -280,7 +288,10 @@ impl Pool {
                     break state.members.remove(&id);
                 }
                 if !wait {
-                    member.leaving = Leaving::Alone;
+                    // A caller that waits already removes the member itself.
+                    if member.leaving == Leaving::No {
+                        member.leaving = Leaving::Alone;
+                    }
                     break None;
                 }
                 member.leaving = Leaving::Awaited;

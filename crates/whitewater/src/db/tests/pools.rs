@@ -318,6 +318,30 @@ fn cancelling_the_work_of_one_database_leaves_that_of_others() {
     });
 }
 
+/// The second call made the last thread remove the database, and nobody told the first caller.
+#[test]
+fn a_cancellation_that_does_not_wait_leaves_nobody_waiting() {
+    within_a_minute(|| {
+        let env = Env::mem_env().unwrap();
+        let held = Arc::new(Held::default());
+        let mut options = options(&env);
+        held.hook(&mut options);
+        let db = DB::open(&options, "/db").unwrap();
+        flush_soon(&db);
+        held.until(1);
+        thread::scope(|scope| {
+            scope.spawn(|| db.cancel_all_background_work(true));
+            while !env.pools.is_awaited(Priority::High) {
+                thread::yield_now();
+            }
+            db.cancel_all_background_work(false);
+            held.let_go();
+        });
+        drop(db);
+        assert_eq!(ALL.map(|priority| env.pools.threads(priority)), [0; 3]);
+    });
+}
+
 /// The name of the thread that a compaction to the last level runs on.
 fn thread_of_last_level(env: &Env) -> String {
     let (tell, told) = std::sync::mpsc::channel();
