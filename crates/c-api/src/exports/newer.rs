@@ -1,7 +1,6 @@
 //! Functions that RocksDB has got after 7.8 and that are another form of older ones.
 
 use super::batches::rocksdb_writebatch_t;
-use super::families::rocksdb_create_column_family;
 use super::reads::rocksdb_pinnableslice_t;
 use super::reads::{rocksdb_get_pinned, rocksdb_get_pinned_cf};
 use crate::border::{
@@ -10,7 +9,7 @@ use crate::border::{
 };
 use crate::callbacks::{DeletedCf, PutCf, State, VisitCf};
 use crate::db::{on_db, open, rocksdb_t};
-use crate::families::rocksdb_column_family_handle_t;
+use crate::families::{named, rocksdb_column_family_handle_t};
 use crate::iterator::rocksdb_iterator_t;
 use crate::options::values::{Built, fields, made};
 use crate::options::{rocksdb_options_t, rocksdb_readoptions_t};
@@ -169,17 +168,19 @@ exports! {
             errs.set_at(at, err);
         }
     }
+    // All of them or none; RocksDB returns those before the first one that failed.
     fn rocksdb_create_column_families(
         db: Db<'_>, options: Option<&rocksdb_options_t>, num: i32, names: List<Text>,
         len: Out<usize>, errptr: ErrPtr,
     ) -> *mut Option<Box<rocksdb_column_family_handle_t>> {
-        let mut made = Vec::new();
-        for name in names.of(count(num)) {
-            match rocksdb_create_column_family(db, options, *name, errptr) {
-                Some(handle) => made.push(Some(handle)),
-                None => break,
-            }
-        }
+        let made = errptr.run(|| {
+            let (db, options) = (open(db)?, &given(options)?.options);
+            let names: Vec<String> = names.of(count(num)).iter().map(|n| n.lossy()).collect();
+            on_db!(db, db => db.create_cfs(&names, options))?;
+            let handles = names.iter().map(|name| named(&db, name).map(Some));
+            handles.collect::<Result<Vec<_>, _>>().map(Some)
+        });
+        let made = made.unwrap_or_default();
         len.set(made.len());
         array(made)
     }

@@ -139,7 +139,7 @@ impl Small {
     fn apply(&mut self, edit: VersionEdit) {
         let mut installed: Vec<CfVersion> = Vec::new();
         self.versions
-            .log_and_apply(vec![edit], self.last, None, &mut |c| installed = c.to_vec())
+            .log_and_apply(vec![edit], self.last, &[], &mut |c| installed = c.to_vec())
             .unwrap();
         self.current = installed[0].current.clone();
         drop(installed);

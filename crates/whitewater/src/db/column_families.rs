@@ -3,31 +3,58 @@
 use crate::column_family::ColumnFamilyData;
 use crate::db::Engine;
 use crate::db::failure::Source;
-use crate::db::state::CfState;
+use crate::db::state::{CfState, DbState};
 use crate::db::ttl::TimeToLive;
 use crate::info_log::dump;
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
+use crate::version::set::CfVersion;
+use std::collections::HashSet;
 use std::sync::Arc;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::{Error, Result};
 
+/// A column family that is to be created.
+#[derive(Debug)]
+pub(super) struct NewFamily {
+    pub name: String,
+    pub options: Arc<CfOptions>,
+    /// Its tables, with their levels.
+    pub tables: Vec<(u32, FileMetaData)>,
+}
+
 impl Engine {
     /// Creates a column family.
     ///
     /// # Errors
-    /// `InvalidArgument` when the name is empty or taken, an option is out of
-    /// range, or the database's options rule one out.
+    /// Those of [`create_cfs`](Self::create_cfs).
     pub fn create_cf(
         self: &Arc<Self>,
         name: &str,
         options: CfOptions,
     ) -> Result<Arc<ColumnFamilyData>> {
-        let options = self.options_for_new(options)?;
+        let mut created = self.create_cfs(vec![(name.to_owned(), options)])?;
+        created.pop().ok_or_else(Self::shutdown_error)
+    }
+
+    /// Creates column families, given by their names: all of them or none.
+    ///
+    /// # Errors
+    /// `InvalidArgument` when a name is empty or taken, an option is out of range, or the
+    /// database's options rule one out.
+    pub fn create_cfs(
+        self: &Arc<Self>,
+        families: Vec<(String, CfOptions)>,
+    ) -> Result<Vec<Arc<ColumnFamilyData>>> {
+        let families = families.into_iter();
+        let checked = families.map(|(name, options)| Ok((name, self.options_for_new(options)?)));
+        let families: Vec<_> = checked.collect::<Result<_>>()?;
         let before = self.lock_state().cfs.len();
-        let created = self.create_cf_arc(name, options.clone())?;
-        dump::family(&self.info_log, name, &options, before);
+        let created = self.add_cfs(families.clone())?;
+        for (at, (name, options)) in families.iter().enumerate() {
+            dump::family(&self.info_log, name, options, before + at);
+        }
         Ok(created)
     }
 
@@ -42,135 +69,157 @@ impl Engine {
         Ok(Arc::new(options))
     }
 
-    /// [`create_cf`](Self::create_cf) with checked options.
-    pub(crate) fn create_cf_arc(
-        self: &Arc<Self>,
-        name: &str,
-        options: Arc<CfOptions>,
-    ) -> Result<Arc<ColumnFamilyData>> {
-        self.add_cf(name, options)?;
-        self.created_cf(name)
-    }
-
-    /// The column family `name`, which was created a moment ago.
-    pub(super) fn created_cf(&self, name: &str) -> Result<Arc<ColumnFamilyData>> {
-        let state = self.lock_state();
-        let found = state.cfs.values().find(|cf| cf.data.name == name);
-        found
-            .map(|cf| cf.data.clone())
-            .ok_or_else(Self::shutdown_error)
-    }
-
-    /// Adds a column family. Writers see it from the next generation on.
-    fn add_cf(&self, name: &str, options: Arc<CfOptions>) -> Result<()> {
+    /// [`create_cfs`](Self::create_cfs) with checked options. Writers see the column families
+    /// from the next generation on.
+    pub(super) fn add_cfs(
+        &self,
+        families: Vec<(String, Arc<CfOptions>)>,
+    ) -> Result<Vec<Arc<ColumnFamilyData>>> {
+        if families.is_empty() {
+            return Ok(Vec::new());
+        }
+        let new = |(name, options)| NewFamily {
+            name,
+            options,
+            tables: Vec::new(),
+        };
+        let families: Vec<_> = families.into_iter().map(new).collect();
         let switching = self.switching()?;
-        self.check_new_family(name, &options)?;
-        self.prepare_dirs(&options)?;
+        self.check_new_families(families.iter().map(|new| (&*new.name, &*new.options)))?;
+        for new in &families {
+            self.prepare_dirs(&new.options)?;
+        }
         let last = self.latest_sequence_number();
-        self.announced(name, &options, || {
-            self.record_cf(name, &options, Vec::new(), last)
-        })?;
+        let added = self.announce_and_record(families, last)?;
         self.renew_generation(&switching)?;
         drop(switching);
-        self.info_log
-            .write(&format!("Created column family [{name}]"));
-        Ok(())
+        for new in &added {
+            self.info_log
+                .write(&format!("Created column family [{}]", new.name));
+        }
+        Ok(added)
     }
 
-    /// Checks that a column family `name` with these options can be added.
-    pub(super) fn check_new_family(&self, name: &str, options: &CfOptions) -> Result<()> {
-        if name.is_empty() {
-            return Err(Error::invalid(
-                "the name of a column family cannot be empty",
-            ));
-        }
+    /// Checks that column families of these names, with these options, can be added.
+    pub(super) fn check_new_families<'a>(
+        &self,
+        families: impl IntoIterator<Item = (&'a str, &'a CfOptions)>,
+    ) -> Result<()> {
         let state = self.lock_state();
         Self::check_healthy(&state)?;
-        state.options.check_family(options)?;
-        if state.cfs.values().any(|cf| cf.data.name == name) {
-            return Err(Error::invalid("Column family already exists"));
+        let known = state.cfs.values();
+        let mut names: HashSet<&str> = known.map(|cf| &*cf.data.name).collect();
+        for (name, options) in families {
+            if name.is_empty() {
+                let what = "the name of a column family cannot be empty";
+                return Err(Error::invalid(what));
+            }
+            state.options.check_family(options)?;
+            if !names.insert(name) {
+                return Err(Error::invalid("Column family already exists"));
+            }
         }
         Ok(())
     }
 
-    /// Runs `record`, which adds the column family `name`, between what options files need
-    /// before and after. The caller holds the right to switch.
-    pub(super) fn announced(
+    /// [Records](Self::record_cfs) column families between what options files need before and
+    /// after. The caller holds the right to switch.
+    pub(super) fn announce_and_record(
         &self,
-        name: &str,
-        options: &Arc<CfOptions>,
-        record: impl FnOnce() -> Result<()>,
-    ) -> Result<()> {
-        if !self.files.options_files.have_announced(name) {
-            self.announce_families(vec![(name.to_owned(), options.clone())]);
-        }
-        if let Err(e) = record() {
-            self.withdraw_family(name);
-            return Err(e);
-        }
-        self.files.options_files.family_arrived(name);
-        Ok(())
-    }
-
-    /// Adds a column family with `tables`, by their levels, to the manifest and to the open
-    /// ones: all of it or nothing. No sequence number in the tables is beyond `last`. The
-    /// caller holds the right to switch.
-    pub(super) fn record_cf(
-        &self,
-        name: &str,
-        options: &Arc<CfOptions>,
-        tables: Vec<(u32, FileMetaData)>,
+        families: Vec<NewFamily>,
         last: SequenceNumber,
-    ) -> Result<()> {
+    ) -> Result<Vec<Arc<ColumnFamilyData>>> {
+        let named = families.iter().map(|new| &new.name);
+        let names: Vec<String> = named.cloned().collect();
+        let options = families.iter().map(|new| new.options.clone());
+        self.announce_families(names.iter().cloned().zip(options).collect());
+        let recorded = self.record_cfs(families, last);
+        if recorded.is_ok() {
+            self.files.options_files.families_arrived(&names);
+        } else {
+            self.withdraw_families(&names);
+        }
+        recorded
+    }
+
+    /// Adds column families with their tables to the manifest and to the open ones: all of it
+    /// or nothing. No sequence number in the tables is beyond `last`. The caller holds the
+    /// right to switch.
+    fn record_cfs(
+        &self,
+        families: Vec<NewFamily>,
+        last: SequenceNumber,
+    ) -> Result<Vec<Arc<ColumnFamilyData>>> {
         Self::check_healthy(&self.lock_state())?;
         let wal_number = self.commit.generations.load().wal.log_number();
-        let id = self.files.versions.new_column_family_id()?;
-        let mut edits = vec![VersionEdit {
-            comparator: Some(options.comparator.name().to_owned()),
-            log_number: Some(wal_number),
-            column_family: id,
-            column_family_add: Some(name.to_owned()),
-            ..VersionEdit::default()
-        }];
-        if !tables.is_empty() {
+        let mut edits = Vec::new();
+        let mut all_options = Vec::new();
+        for new in families {
+            let id = self.files.versions.new_column_family_id()?;
             edits.push(VersionEdit {
+                comparator: Some(new.options.comparator.name().to_owned()),
+                log_number: Some(wal_number),
                 column_family: id,
-                new_files: tables,
+                column_family_add: Some(new.name),
                 ..VersionEdit::default()
             });
+            if !new.tables.is_empty() {
+                edits.push(VersionEdit {
+                    column_family: id,
+                    new_files: new.tables,
+                    ..VersionEdit::default()
+                });
+            }
+            all_options.push(new.options);
         }
-        let added =
+        let mut added = Vec::new();
+        let recorded =
             self.files
                 .versions
-                .log_and_apply(edits, last, Some(options.clone()), &mut |changed| {
+                .log_and_apply(edits, last, &all_options, &mut |changed| {
                     let mut state = self.lock_state();
-                    for new in changed {
-                        let mem = Memtable::new(
-                            options,
-                            Home {
-                                family: name,
-                                budget_client: self.commit.budget_client.as_ref(),
-                            },
-                            wal_number,
-                            state.next_memtable_id,
-                        );
-                        state.next_memtable_id += 1;
-                        let data = ColumnFamilyData::new(
-                            new.id,
-                            new.name.clone(),
-                            options.clone(),
-                            mem.clone(),
-                            new.current.clone(),
-                            self.files.tables.clone(),
-                            state.empty_ranges.clone(),
-                        );
-                        state
-                            .cfs
-                            .insert(new.id, CfState::new(data, mem, new.current.clone()));
+                    // Ids ascend in the order of the families, and so do versions.
+                    for (new, options) in changed.iter().zip(&all_options) {
+                        added.push(self.install_family(&mut state, new, options, wal_number));
                     }
                     self.recompute_stall(&mut state, changed.iter().map(|new| new.id));
                 });
-        added.inspect_err(|e| self.report(Source::Manifest, e, "creating a column family"))
+        match recorded {
+            Ok(()) => Ok(added),
+            Err(e) => {
+                self.report(Source::Manifest, &e, "creating a column family");
+                Err(e)
+            }
+        }
+    }
+
+    /// Makes a recorded column family one of the open ones. Its first memtable needs logs from
+    /// `wal_number` on.
+    fn install_family(
+        &self,
+        state: &mut DbState,
+        new: &CfVersion,
+        options: &Arc<CfOptions>,
+        wal_number: u64,
+    ) -> Arc<ColumnFamilyData> {
+        let home = Home {
+            family: &new.name,
+            budget_client: self.commit.budget_client.as_ref(),
+        };
+        let mem = Memtable::new(options, home, wal_number, state.next_memtable_id);
+        state.next_memtable_id += 1;
+        let data = ColumnFamilyData::new(
+            new.id,
+            new.name.clone(),
+            options.clone(),
+            mem.clone(),
+            new.current.clone(),
+            self.files.tables.clone(),
+            state.empty_ranges.clone(),
+        );
+        let cf = CfState::new(data.clone(), mem, new.current.clone());
+        state.cfs.insert(new.id, cf);
+        data
     }
 
     /// Drops a column family. Its data is deleted once the last handle and iterator have
@@ -199,7 +248,7 @@ impl Engine {
         let dropped = self
             .files
             .versions
-            .log_and_apply(vec![edit], last, None, &mut |_| {});
+            .log_and_apply(vec![edit], last, &[], &mut |_| {});
         if let Err(e) = &dropped {
             self.report(Source::Manifest, e, "dropping a column family");
             return dropped;

@@ -21,6 +21,7 @@ use super::ingest::Incoming;
 use super::switch_guard::Gap;
 use crate::clock::unix_seconds;
 use crate::column_family::ColumnFamilyData;
+use crate::db::column_families::NewFamily;
 use crate::db::internal_stats::Ingested;
 use crate::external::exported::ExportImportFilesMetaData;
 use crate::external::imported::{Imported, check_apart, renumber};
@@ -62,7 +63,7 @@ impl Engine {
             return Err(Error::invalid("The list of files is empty"));
         }
         // Before anything is copied. It is checked again when nobody can come between.
-        self.check_new_family(name, &options)?;
+        self.check_new_families([(name, &*options)])?;
         let before = self.lock_state().cfs.len();
         let tables = self.look_at(&options, exports)?;
         let count = tables.len();
@@ -74,7 +75,7 @@ impl Engine {
         self.background.look_again();
         self.log_stalls();
         self.purge_obsolete_files();
-        outcome?;
+        let created = outcome?;
         if move_files {
             self.remove_sources(tables.iter().map(|table| &*table.path));
         }
@@ -82,7 +83,7 @@ impl Engine {
             "Created column family [{name}] with {count} imported tables"
         ));
         dump::family(&self.info_log, name, &options, before);
-        self.created_cf(name)
+        Ok(created)
     }
 
     /// The tables that `exports` describe, checked.
@@ -126,10 +127,10 @@ impl Engine {
         name: &str,
         options: &Arc<CfOptions>,
         incoming: Incoming<'_, Imported>,
-    ) -> Result<()> {
+    ) -> Result<Arc<ColumnFamilyData>> {
         let _apart = self.keep_transactions_out();
         let switching = self.switching()?;
-        self.check_new_family(name, options)?;
+        self.check_new_families([(name, &**options)])?;
         let before = self.commit.generations.load_full();
         let mut gap = Gap::new(self);
         let end = gap.begin(&before)?;
@@ -140,7 +141,7 @@ impl Engine {
         // Writers continue, whatever the outcome: above the tables' numbers, or where they
         // were.
         let (outcome, last) = match outcome {
-            Ok(last) => (Ok(()), last),
+            Ok((created, last)) => (Ok(created), last),
             Err(e) => (Err(e), end.last),
         };
         let state = self.lock_state();
@@ -151,14 +152,14 @@ impl Engine {
         outcome
     }
 
-    /// Records and installs the column family; returns the last number that is taken.
+    /// Records and installs the column family; returns it and the last number that is taken.
     fn admit_family(
         &self,
         name: &str,
         options: &Arc<CfOptions>,
         mut incoming: Incoming<'_, Imported>,
         last: SequenceNumber,
-    ) -> Result<SequenceNumber> {
+    ) -> Result<(Arc<ColumnFamilyData>, SequenceNumber)> {
         // A power cut must not keep the tables and lose writes before them.
         let mut durable = last;
         planted!(ImportedBeforeLog => durable = 0);
@@ -180,21 +181,23 @@ impl Engine {
         let largest = tables.iter().map(|(_, meta)| meta.largest_seqno).max();
         let mut upto = largest.unwrap_or(0).max(last);
         planted!(ImportedBelowNumbers => upto = last);
-        self.announced(name, options, || {
-            // From here on the files belong to the version set.
-            incoming.handed_over = true;
-            self.record_cf(name, options, tables, upto)
-        })?;
-        let mut state = self.lock_state();
-        if let Some(cf) = state.cfs.values_mut().find(|cf| cf.data.name == name) {
+        let new = NewFamily {
+            name: name.to_owned(),
+            options: options.clone(),
+            tables,
+        };
+        // From here on the files belong to the version set.
+        incoming.handed_over = true;
+        let mut created = self.announce_and_record(vec![new], upto)?;
+        let created = created.pop().ok_or_else(Self::shutdown_error)?;
+        if let Some(cf) = self.lock_state().cfs.get_mut(&created.id) {
             cf.stats.add_ingested(came_in);
         }
-        drop(state);
         if upto > last {
             // No other thread has reserved a number: everything before is visible.
             let published = self.commit.publication.finish(last + 1, upto);
             published.map_err(|_| self.first_error())?;
         }
-        Ok(upto)
+        Ok((created, upto))
     }
 }

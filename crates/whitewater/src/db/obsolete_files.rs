@@ -349,7 +349,7 @@ impl Engine {
         let last = self.latest_sequence_number();
         self.files
             .versions
-            .log_and_apply(vec![edit], last, None, &mut |_| ())
+            .log_and_apply(vec![edit], last, &[], &mut |_| ())
     }
 
     /// Drops the tables of `cf` below level 0 that have no key outside `[from, to]`,
@@ -426,7 +426,7 @@ impl Engine {
             }
             self.recompute_stall(&mut state, changed.iter().map(|new| new.id));
         };
-        let recorded = (self.files.versions).log_and_apply(vec![edit], last, None, &mut install);
+        let recorded = (self.files.versions).log_and_apply(vec![edit], last, &[], &mut install);
         {
             let mut state = self.lock_state();
             picked.iter().for_each(|(_, f)| f.set_job(None));

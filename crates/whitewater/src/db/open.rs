@@ -191,10 +191,10 @@ impl Engine {
     /// The steps of an opening that need the engine.
     fn start(self: &Arc<Self>, missing: Vec<(String, Arc<CfOptions>)>) -> Result<()> {
         self.start_events()?;
-        // All of them, so that the options file lists each before it is created.
-        self.announce_families(missing.clone());
-        for (name, options) in missing {
-            self.create_cf_arc(&name, options)?;
+        if missing.is_empty() {
+            self.write_options_file();
+        } else {
+            self.add_cfs(missing)?;
         }
         self.set_log_limit(&self.lock_state());
         self.start_scrubbing()?;
@@ -472,7 +472,7 @@ impl Opening<'_> {
         data_dirs::sync_all(&*self.fs, dirs)?;
         let mut current = recovered.column_families.clone();
         self.versions
-            .log_and_apply(edits, last, None, &mut |changed| {
+            .log_and_apply(edits, last, &[], &mut |changed| {
                 for cf in changed {
                     current.insert(cf.id, cf.clone());
                 }
@@ -484,7 +484,7 @@ impl Opening<'_> {
                 ..VersionEdit::default()
             };
             self.versions
-                .log_and_apply(vec![deleted], last, None, &mut |_| ())?;
+                .log_and_apply(vec![deleted], last, &[], &mut |_| ())?;
         }
         Ok(current)
     }

@@ -45,15 +45,12 @@ type Coming = BTreeMap<String, Arc<CfOptions>>;
 pub(super) struct OptionsFiles(Mutex<Coming>);
 
 impl OptionsFiles {
-    /// Whether the column family `name` is in the options file although it does not exist
-    /// yet.
-    pub fn have_announced(&self, name: &str) -> bool {
-        self.0.lock().contains_key(name)
-    }
-
-    /// Notes that the column family `name` was created.
-    pub fn family_arrived(&self, name: &str) {
-        self.0.lock().remove(name);
+    /// Notes that the column families `names` were created.
+    pub fn families_arrived(&self, names: &[String]) {
+        let mut coming = self.0.lock();
+        for name in names {
+            coming.remove(name);
+        }
     }
 }
 
@@ -68,10 +65,14 @@ impl Engine {
         self.write_options_with(|coming| coming.extend(families));
     }
 
-    /// Writes an options file without the column family `name`, because it is not created
-    /// after all.
-    pub(super) fn withdraw_family(&self, name: &str) {
-        self.write_options_with(|coming| drop(coming.remove(name)));
+    /// Writes an options file without the column families `names`, because they are not
+    /// created after all.
+    pub(super) fn withdraw_families(&self, names: &[String]) {
+        self.write_options_with(|coming| {
+            for name in names {
+                coming.remove(name);
+            }
+        });
     }
 
     fn write_options_with(&self, change: impl FnOnce(&mut Coming)) {

@@ -418,7 +418,7 @@ impl Engine {
         planted!(FailedNumbersUsedAgain => last = self.commit.publication.visible());
         self.files
             .versions
-            .log_and_apply(edits.collect(), last, None, &mut |changed| {
+            .log_and_apply(edits.collect(), last, &[], &mut |changed| {
                 // Declared before the guard, so it is dropped after the mutex is free.
                 let mut old = Vec::new();
                 let mut state = self.state.lock();

@@ -274,6 +274,6 @@ impl Engine {
         };
         self.files
             .versions
-            .log_and_apply(vec![edit], last, None, &mut install)
+            .log_and_apply(vec![edit], last, &[], &mut install)
     }
 }

@@ -83,6 +83,9 @@
 //! # }
 //! ```
 //!
+//! Each creation writes the options file and the manifest once more, so many column families are
+//! best created by one call of `create_cfs`, or by an open with `create_missing_column_families`.
+//!
 //! # The shared log
 //!
 //! A log file can be deleted only when every column family has flushed its part of it. A column

@@ -40,6 +40,7 @@ mod linearizability;
 mod listener;
 mod listing;
 mod log_limit;
+mod many_families;
 mod memory_usage;
 mod mempurge;
 mod merges;

@@ -217,7 +217,7 @@ impl Engine {
         let last = self.latest_sequence_number();
         self.files
             .versions
-            .log_and_apply(vec![done.edit], last, None, &mut |changed| {
+            .log_and_apply(vec![done.edit], last, &[], &mut |changed| {
                 // Declared before the guard, so it is dropped after the mutex is free.
                 let mut old = Vec::new();
                 let mut state = self.lock_state();

@@ -142,7 +142,7 @@ impl Entrance<'_> {
             keys,
         };
         let recorded =
-            (engine.files.versions).log_and_apply(vec![edit], last, None, &mut |changed| {
+            (engine.files.versions).log_and_apply(vec![edit], last, &[], &mut |changed| {
                 // Declared before the guard, so it is dropped after the mutex is free.
                 let mut old = Vec::new();
                 let mut unused = None;

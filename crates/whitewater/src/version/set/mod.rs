@@ -19,8 +19,8 @@ use super::{FileHold, ObsoleteFiles, Version};
 use crate::options::CfOptions;
 use crate::stats::{Histogram, Statistics, time};
 use crate::version::table_cache::OpenWith;
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
@@ -384,8 +384,8 @@ impl VersionSet {
     /// Records `edits` (as an atomic group when there are several), syncs, builds the next versions
     /// and passes them to `install` while still holding the manifest lock; a dropped column family
     /// is not among them. `last_sequence` is written into the record. Rolls the manifest over when
-    /// it has grown past its limit, and on the first call after open. An edit that adds a column
-    /// family creates the family with the options in `new_cf`.
+    /// it has grown past its limit, and on the first call after open. Edits that add column
+    /// families create them with the options in `new`, in this order.
     ///
     /// This call owns the files that edits add from its beginning. On an error, it retires them
     /// through the queue of obsolete files as soon as no manifest on disk can name them. The caller
@@ -398,7 +398,7 @@ impl VersionSet {
         &self,
         edits: Vec<VersionEdit>,
         last_sequence: SequenceNumber,
-        new_cf: Option<Arc<CfOptions>>,
+        new: &[Arc<CfOptions>],
         install: &mut dyn FnMut(&[CfVersion]),
     ) -> Result<()> {
         if !self.writes {
@@ -407,7 +407,7 @@ impl VersionSet {
         let mut guard = self.manifest.lock();
         let manifest = &mut *guard;
         let mut holds = self.hold_new(manifest, &edits);
-        let change = self.prepare(manifest, edits, last_sequence, new_cf)?;
+        let change = self.prepare(manifest, edits, last_sequence, new)?;
         if let Err(e) = self.record(manifest, &change.edits) {
             manifest.writer = None;
             planted!(FailedEditForgotten => holds.clear());
@@ -439,7 +439,7 @@ impl VersionSet {
         manifest: &Manifest,
         mut edits: Vec<VersionEdit>,
         last_sequence: SequenceNumber,
-        new_cf: Option<Arc<CfOptions>>,
+        new: &[Arc<CfOptions>],
     ) -> Result<Change> {
         if edits.is_empty() {
             edits.push(VersionEdit::default());
@@ -448,6 +448,7 @@ impl VersionSet {
         let last_sequence = last_sequence.max(manifest.last_sequence);
         let mut families: BTreeMap<u32, Option<Family>> = BTreeMap::new();
         let mut builders: BTreeMap<u32, VersionBuilder> = BTreeMap::new();
+        let mut additions = Additions::new(manifest, new, &self.dir);
         for edit in &mut edits {
             let id = edit.column_family;
             edit.last_sequence = Some(last_sequence);
@@ -457,14 +458,13 @@ impl VersionSet {
                 continue; // readers ignore all other fields of such an edit
             }
             if edit.column_family_add.is_some() || edit.column_family_drop {
-                // A family comes with its tables, or alone.
-                if grouped && (edit.column_family_drop || !families.is_empty()) {
+                if grouped && edit.column_family_drop {
                     return Err(Error::invalid("column family change in an atomic group"));
                 }
                 let family = if edit.column_family_drop {
                     drop_family(manifest, edit)?
                 } else {
-                    Some(add_family(manifest, edit, new_cf.as_deref(), &self.dir)?)
+                    Some(additions.add(edit)?)
                 };
                 families.insert(id, family);
                 continue;
@@ -844,24 +844,43 @@ fn drop_family(manifest: &Manifest, edit: &VersionEdit) -> Result<Option<Family>
     }
 }
 
-fn add_family(
-    manifest: &Manifest,
-    edit: &mut VersionEdit,
-    options: Option<&CfOptions>,
-    dir: &Path,
-) -> Result<Family> {
-    let (id, name) = (edit.column_family, edit.column_family_add.as_deref());
-    let (Some(name), Some(options)) = (name, options) else {
-        return Err(Error::invalid("a column family is added without options"));
-    };
-    let taken = |f: &Family| f.version.name == name;
-    if manifest.families.contains_key(&id) || manifest.families.values().any(taken) {
-        return Err(Error::invalid("Column family already exists"));
+/// The column families that a change adds.
+struct Additions<'a> {
+    manifest: &'a Manifest,
+    /// The names of all column families, once one has been added.
+    names: HashSet<String>,
+    /// The options of those that are still to come.
+    options: std::slice::Iter<'a, Arc<CfOptions>>,
+    dir: &'a Path,
+}
+
+impl<'a> Additions<'a> {
+    fn new(manifest: &'a Manifest, options: &'a [Arc<CfOptions>], dir: &'a Path) -> Self {
+        Additions {
+            manifest,
+            names: HashSet::new(),
+            options: options.iter(),
+            dir,
+        }
     }
-    let mut family = Family::new(id, name, options, dir);
-    family.version.log_number = edit.log_number.unwrap_or(0);
-    edit.comparator = Some(family.version.comparator.clone());
-    Ok(family)
+
+    fn add(&mut self, edit: &mut VersionEdit) -> Result<Family> {
+        let (id, name) = (edit.column_family, edit.column_family_add.clone());
+        let (Some(name), Some(options)) = (name, self.options.next()) else {
+            return Err(Error::invalid("a column family is added without options"));
+        };
+        if self.names.is_empty() {
+            let known = self.manifest.families.values();
+            self.names.extend(known.map(|f| f.version.name.clone()));
+        }
+        if self.manifest.families.contains_key(&id) || !self.names.insert(name.clone()) {
+            return Err(Error::invalid("Column family already exists"));
+        }
+        let mut family = Family::new(id, &name, options, self.dir);
+        family.version.log_number = edit.log_number.unwrap_or(0);
+        edit.comparator = Some(family.version.comparator.clone());
+        Ok(family)
+    }
 }
 
 #[cfg(test)]

@@ -47,8 +47,9 @@ fn add(cf: u32, level: u32, meta: FileMetaData) -> VersionEdit {
 
 fn apply(set: &VersionSet, edits: Vec<VersionEdit>, last: u64) -> Result<Vec<CfVersion>> {
     let mut installed = Vec::new();
-    let options = Some(Arc::new(CfOptions::default()));
-    set.log_and_apply(edits, last, options, &mut |changed| {
+    let adds = edits.iter().filter(|edit| edit.column_family_add.is_some());
+    let options: Vec<_> = adds.map(|_| Arc::new(CfOptions::default())).collect();
+    set.log_and_apply(edits, last, &options, &mut |changed| {
         installed = changed.to_vec()
     })?;
     Ok(installed)

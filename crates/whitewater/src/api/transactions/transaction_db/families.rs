@@ -17,6 +17,19 @@ impl TransactionDB<SingleThreaded> {
         self.db.create_cf(name, opts)
     }
 
+    /// Creates column families with the same options: all of them, or none if that fails. Not in
+    /// the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// As [`create_cf`](Self::create_cf), and when a name comes twice.
+    pub fn create_cfs<N: AsRef<str>>(
+        &mut self,
+        names: impl IntoIterator<Item = N>,
+        opts: &Options,
+    ) -> Result<(), Error> {
+        self.db.create_cfs(names, opts)
+    }
+
     /// The handle of the column family `name`, if it was named at open or created since. Openings
     /// that take no names, such as `open`, name none, not even `default`.
     pub fn cf_handle(&self, name: &str) -> Option<&ColumnFamily> {
@@ -40,6 +53,19 @@ impl TransactionDB<MultiThreaded> {
     /// that are not built in.
     pub fn create_cf<N: AsRef<str>>(&self, name: N, opts: &Options) -> Result<(), Error> {
         self.db.create_cf(name, opts)
+    }
+
+    /// Creates column families with the same options: all of them, or none if that fails. Not in
+    /// the `rocksdb` crate.
+    ///
+    /// # Errors
+    /// As [`create_cf`](Self::create_cf), and when a name comes twice.
+    pub fn create_cfs<N: AsRef<str>>(
+        &self,
+        names: impl IntoIterator<Item = N>,
+        opts: &Options,
+    ) -> Result<(), Error> {
+        self.db.create_cfs(names, opts)
     }
 
     /// The handle of the column family `name`, if it was named at open or created since. Openings

@@ -437,7 +437,7 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
     engine
         .files
         .versions
-        .log_and_apply(edits, last, None, &mut |changed| {
+        .log_and_apply(edits, last, &[], &mut |changed| {
             // Declared before the guard, so it is dropped after the mutex is free.
             let mut old = Vec::new();
             let mut state = engine.state.lock();
