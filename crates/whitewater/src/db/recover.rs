@@ -30,7 +30,7 @@ use crate::version::Version;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
 use crate::write::wal::Link;
 use crate::write_buffer_manager::BudgetClient;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -303,14 +303,17 @@ impl LogReplay<'_> {
                 }
             }
         }
-        self.mark_used_in(self.dir)?;
+        // Each directory once, although thousands of column families may share it.
+        let mut dirs = BTreeSet::from([self.dir]);
         // A reader makes no files, and may not be allowed to list directories.
         if self.tables == Tables::Write {
-            for family in self.recovered.column_families.values() {
-                for dir in family.current.open_with.paths.dirs() {
-                    self.mark_used_in(dir)?;
-                }
-            }
+            let families = self.recovered.column_families.values();
+            dirs.extend(
+                families.flat_map(|family| family.current.open_with.paths.dirs().map(|dir| &**dir)),
+            );
+        }
+        for dir in dirs {
+            self.mark_used_in(dir)?;
         }
         logs.sort_unstable();
         Ok(logs)

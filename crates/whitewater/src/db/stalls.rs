@@ -107,12 +107,22 @@ impl DbState {
         all.max().unwrap_or_default()
     }
 
+    /// The numbers of column families under each pressure.
+    fn count_by_pressure(&self) -> [usize; 3] {
+        let mut under = [0; 3];
+        for cf in self.cfs.values() {
+            under[pressure(cf.stall.now) as usize] += 1;
+        }
+        under
+    }
+
     /// Computes the conditions of the column families `ids` again.
     fn recompute_stall(&mut self, ids: impl IntoIterator<Item = u32>) {
+        // Counted once: many may come at once.
+        let mut under = self.count_by_pressure();
         for id in ids {
-            let before = self.pressure();
-            let delayed = |cf: &CfState| pressure(cf.stall.now) == Pressure::Delayed;
-            let any_delayed = self.cfs.values().any(delayed);
+            let any_delayed = under[Pressure::Delayed as usize] > 0;
+            let stopped = under[Pressure::Stopped as usize] > 0;
             let compacting = self.running_compactions > 0;
             let Some(cf) = self.cfs.get_mut(&id) else {
                 continue;
@@ -128,7 +138,6 @@ impl DbState {
                         before: cf.stall.owed,
                         now: load.pending,
                     };
-                    let stopped = before == Pressure::Stopped;
                     let penalize = stopped || load.near_stop(cause, &options);
                     rates.delay(
                         debt,
@@ -165,6 +174,8 @@ impl DbState {
                     cause: stall.map(|(cause, _)| load.reason(cause, &options)),
                 });
             }
+            under[pressure(cf.stall.now) as usize] -= 1;
+            under[pressure(stall) as usize] += 1;
             cf.stall.now = stall;
             cf.stall.owed = load.pending;
             cf.stall.behind = load.is_behind(&options);

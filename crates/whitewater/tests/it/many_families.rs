@@ -52,6 +52,24 @@ fn many_column_families_take_the_syncs_of_one() {
     check_each(&open_all(&o, Path::new(DIR)).unwrap());
 }
 
+/// The directory was listed once for each column family.
+#[test]
+fn opening_many_column_families_lists_directories_as_often_as_for_one() {
+    let listings_of_opening = |names: &[String]| {
+        let mem = MemFs::new();
+        let mut o = tiny_on(mem.clone());
+        let db = open_all(&o, Path::new(DIR)).unwrap();
+        db.create_cfs(names, &o).unwrap();
+        drop(db);
+        let faults = Arc::new(FaultFs::new(Arc::new(mem)));
+        o.set_fs(faults.clone());
+        drop(open_all(&o, Path::new(DIR)).unwrap());
+        faults.count(FaultOp::List)
+    };
+    let all = names();
+    assert_eq!(listings_of_opening(&all), listings_of_opening(&all[..1]));
+}
+
 #[test]
 fn a_name_that_is_taken_or_comes_twice_creates_none() {
     let o = tiny_on(MemFs::new());
