@@ -6,7 +6,7 @@
 //! sees at a point follows from the point. Numbers are handed out by a `Tail`, as in the engine.
 //!
 //! Run with
-//! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --features loom --release --test
+//! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --features loom --profile models --test
 //! loom_ranges`.
 #![cfg(loom)]
 
