@@ -427,6 +427,14 @@ const FINDERS: &[(Bug, &str)] = &[
         "versions::a_seek_goes_on_to_the_next_table",
     ),
     (
+        Bug::BlockLentPastLimit,
+        "reads::walks_in_small_blocks_of_many_tables_match_a_map",
+    ),
+    (
+        Bug::BlockLentUptoLimit,
+        "reads::walks_in_small_blocks_of_many_tables_match_a_map",
+    ),
+    (
         Bug::UpperBoundInclusive,
         "api::single_threaded::iterators_keep_bounds",
     ),

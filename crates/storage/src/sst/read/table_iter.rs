@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::internal_iterator::{BoxedIterator, InternalIterator};
 use crate::key::{TAG_SIZE, tag, user_key};
 use crate::perf::{self, PerfMetric};
+use crate::planted;
 use crate::sst::format::block::{Block, BlockRun, Cursor, EntryLayout};
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
@@ -296,8 +297,11 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
             return None;
         }
         let ends_before = |limit| {
+            planted!(BlockLentPastLimit => return true);
             let separator = self.index.key(&self.table);
-            self.table.compare_index(separator, limit).is_lt()
+            let order = self.table.compare_index(separator, limit);
+            planted!(BlockLentUptoLimit => return order.is_le());
+            order.is_lt()
         };
         if !limit.is_none_or(ends_before) {
             return None;
