@@ -287,6 +287,10 @@ parts! {
         level(i.0.output_level);
     rocksdb_subcompactionjobinfo_compaction_reason(i: rocksdb_subcompactionjobinfo_t) -> u32 =
         compaction_reason(i.0.compaction_reason);
+    rocksdb_subcompactionjobinfo_thread_id(i: rocksdb_subcompactionjobinfo_t) -> u64 =
+        i.0.thread_id;
+    rocksdb_memtableinfo_first_seqno(i: rocksdb_memtableinfo_t) -> u64 = i.0.first_seqno;
+    rocksdb_memtableinfo_earliest_seqno(i: rocksdb_memtableinfo_t) -> u64 = i.0.earliest_seqno;
     rocksdb_memtableinfo_num_entries(i: rocksdb_memtableinfo_t) -> u64 = i.0.num_entries;
     rocksdb_memtableinfo_num_deletes(i: rocksdb_memtableinfo_t) -> u64 = i.0.num_deletes;
 }

@@ -7,9 +7,7 @@ use crate::border::{Bytes, ErrPtr, List, Nothing, Out, Text, error, exports};
 use crate::callbacks::{Deleted, DeletedCf, Put, PutCf, State};
 use crate::db::rocksdb_t;
 use crate::families::rocksdb_column_family_handle_t;
-use crate::listeners::{
-    rocksdb_memtableinfo_t, rocksdb_status_ptr_t, rocksdb_subcompactionjobinfo_t,
-};
+use crate::listeners::rocksdb_status_ptr_t;
 use crate::options::{rocksdb_cache_t, rocksdb_options_t};
 use whitewater::{Error, ErrorKind};
 
@@ -45,11 +43,6 @@ pub(super) use refused;
 refused! {
     rocksdb_cache_get_occupancy_count(_cache: Option<&rocksdb_cache_t>) -> usize;
     rocksdb_cache_get_table_address_count(_cache: Option<&rocksdb_cache_t>) -> usize;
-    rocksdb_memtableinfo_earliest_seqno(_info: Option<&rocksdb_memtableinfo_t>) -> u64;
-    rocksdb_memtableinfo_first_seqno(_info: Option<&rocksdb_memtableinfo_t>) -> u64;
-    rocksdb_subcompactionjobinfo_thread_id(
-        _info: Option<&rocksdb_subcompactionjobinfo_t>
-    ) -> u64;
     rocksdb_reset_status(_status: Option<&rocksdb_status_ptr_t>);
     rocksdb_writebatch_iterate_ld(
         _batch: Option<&rocksdb_writebatch_t>, _state: State, _put: Put, _deleted: Deleted,

@@ -1,13 +1,14 @@
 //! Listeners.
 
 use super::{creating, open, put};
-use crate::border::Out;
 use crate::border::testing::Place;
+use crate::border::{Bytes, Out};
 use crate::callbacks::State;
 use crate::db::rocksdb_t;
 use crate::exports::testing::*;
 use crate::listeners::*;
 use crate::options::testing::*;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
@@ -61,4 +62,53 @@ fn listeners_are_told_of_flushes_with_their_database_and_are_destroyed_once() {
     }
     assert!(FLUSHED.load(Ordering::SeqCst) >= 1);
     assert_eq!(DESTROYED.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn listeners_are_told_the_numbers_of_a_memtable_and_the_thread_of_a_part() {
+    static SEALED: Mutex<Vec<(u64, u64)>> = Mutex::new(Vec::new());
+    static THREADS: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+    extern "C" fn sealed(_: State, info: &rocksdb_memtableinfo_t) {
+        let first = rocksdb_memtableinfo_first_seqno(Some(info));
+        let earliest = rocksdb_memtableinfo_earliest_seqno(Some(info));
+        SEALED.lock().unwrap().push((first, earliest));
+    }
+    extern "C" fn part(_: State, info: &rocksdb_subcompactionjobinfo_t) {
+        let thread = rocksdb_subcompactionjobinfo_thread_id(Some(info));
+        THREADS.lock().unwrap().push(thread);
+    }
+
+    let listener = rocksdb_eventlistener_create(
+        State::testing(),
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        Some(part),
+        None,
+        None,
+        None,
+        Some(sealed),
+    );
+    let mut options = creating();
+    rocksdb_options_add_eventlistener(Some(&mut options), listener);
+    let dir = tempfile::tempdir().unwrap();
+    let db = open(&options, dir.path());
+    let (mut error, flush) = (Place::new(), rocksdb_flushoptions_create());
+    for _ in 0..2 {
+        assert_eq!(put(db, "a", "1"), None);
+        assert_eq!(put(db, "b", "2"), None);
+        rocksdb_flush(Some(db), flush.as_deref(), error.errptr());
+        assert_eq!(error.take(), None);
+    }
+    let (from, to) = (Bytes::testing(b""), Bytes::testing(b"z"));
+    rocksdb_compact_range(Some(db), from, 0, to, 1);
+    rocksdb_close(Some(db));
+    assert_eq!(*SEALED.lock().unwrap(), [(1, 0), (3, 2)]);
+    let threads = THREADS.lock().unwrap();
+    assert_eq!(threads.len(), 1);
+    // Systems other than Linux have no number.
+    assert_eq!(threads[0] != 0, cfg!(target_os = "linux"));
 }

@@ -55,12 +55,28 @@ impl<'a> PartEvents<'a> {
             status: Ok(()),
             job_id: compaction.job_id,
             subcompaction_job_id: number,
+            thread_id: thread_id(),
             base_input_level: compaction.base_input_level,
             output_level: compaction.output_level,
             compaction_reason: compaction.compaction_reason,
             stats: CompactionJobStats::default(),
         }
     }
+}
+
+/// The operating system's number of the calling thread; 0 on systems where nothing tells it, and in
+/// a simulation, since runs would otherwise differ.
+#[cfg(target_os = "linux")]
+fn thread_id() -> u64 {
+    if system::is_simulated() {
+        return 0;
+    }
+    rustix::thread::gettid().as_raw_nonzero().get() as u64
+}
+
+#[cfg(not(target_os = "linux"))]
+fn thread_id() -> u64 {
+    0
 }
 
 fn stats(written: &Written, elapsed_micros: u64) -> CompactionJobStats {

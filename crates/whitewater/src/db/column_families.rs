@@ -180,7 +180,12 @@ impl Engine {
                     let mut state = self.lock_state();
                     // Ids ascend in the order of the families, and so do versions.
                     for (new, options) in changed.iter().zip(&all_options) {
-                        added.push(self.install_family(&mut state, new, options, wal_number));
+                        added.push(self.install_family(
+                            &mut state,
+                            new,
+                            options,
+                            (wal_number, last),
+                        ));
                     }
                     self.recompute_stall(&mut state, changed.iter().map(|new| new.id));
                 });
@@ -193,20 +198,21 @@ impl Engine {
         }
     }
 
-    /// Makes a recorded column family one of the open ones. Its first memtable needs logs from
-    /// `wal_number` on.
+    /// Makes a recorded column family one of the open ones. Its first memtable needs the log
+    /// `wal_number` and later ones, and gets entries with numbers above `last`.
     fn install_family(
         &self,
         state: &mut DbState,
         new: &CfVersion,
         options: &Arc<CfOptions>,
-        wal_number: u64,
+        (wal_number, last): (u64, SequenceNumber),
     ) -> Arc<ColumnFamilyData> {
         let home = Home {
             family: &new.name,
             budget_client: self.commit.budget_client.as_ref(),
         };
         let mem = Memtable::new(options, home, wal_number, state.next_memtable_id);
+        mem.begin_after(last);
         state.next_memtable_id += 1;
         let data = ColumnFamilyData::new(
             new.id,

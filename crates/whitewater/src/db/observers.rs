@@ -77,6 +77,8 @@ impl Observers {
                 id: memtable.id,
                 num_entries: memtable.num_entries(),
                 num_deletes: memtable.num_deletes(),
+                first_seqno: memtable.first_number().unwrap_or(0),
+                earliest_seqno: memtable.begins_after(),
             })
         });
     }

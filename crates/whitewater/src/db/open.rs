@@ -385,6 +385,7 @@ impl Opening<'_> {
                 wal_number,
                 state.next_memtable_id,
             );
+            mem.begin_after(end.last);
             state.next_memtable_id += 1;
             let data = ColumnFamilyData::new(
                 cf.id,

@@ -427,6 +427,7 @@ impl Engine {
                     else {
                         continue;
                     };
+                    mem.begin_after(last);
                     let mem = cf.set_memtable(mem);
                     let imm = std::mem::take(&mut cf.imm);
                     cf.flush_requested = false;

@@ -222,6 +222,7 @@ impl Engine {
             };
             // Set again, since a flush may have taken the request meanwhile.
             cf.flush_requested |= flush_now;
+            mem.begin_after(end.last);
             let full = cf.set_memtable(mem);
             full.retire(end.last);
             self.observers.note_sealed(&cf.data, &full);

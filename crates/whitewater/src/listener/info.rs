@@ -84,6 +84,9 @@ pub struct SubcompactionJobInfo {
     pub job_id: u64,
     /// The part's place among the parts, counted from 0 in the order of the keys.
     pub subcompaction_job_id: usize,
+    /// The operating system's number of the thread that runs the part. 0 on systems other than
+    /// Linux.
+    pub thread_id: u64,
     /// The lowest-numbered level with inputs.
     pub base_input_level: usize,
     /// The level that the compaction writes to.
@@ -178,6 +181,11 @@ pub struct MemTableInfo {
     pub num_entries: u64,
     /// The number of tombstones in it so far.
     pub num_deletes: u64,
+    /// The smallest sequence number of the entries in it so far; 0 if there are none.
+    pub first_seqno: u64,
+    /// The last sequence number that was given to a write before the memtable was made: what is
+    /// in the memtable has higher ones.
+    pub earliest_seqno: u64,
 }
 
 /// A column family.

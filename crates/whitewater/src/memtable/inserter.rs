@@ -131,7 +131,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         sum: Option<KvSum>,
         seq: SequenceNumber,
     ) -> Result<()> {
-        self.switch_to(memtable)?;
+        self.switch_to(memtable, seq)?;
         self.entries += 1;
         if ty == ValueType::RangeDeletion {
             self.deletes += 1;
@@ -249,7 +249,7 @@ impl<'m, 'e> Inserter<'m, 'e> {
         entry: UnlinkedEntry,
         seq: SequenceNumber,
     ) -> Result<()> {
-        self.switch_to(memtable)?;
+        self.switch_to(memtable, seq)?;
         self.entries += 1;
         if is_delete(ty) {
             self.deletes += 1;
@@ -257,11 +257,13 @@ impl<'m, 'e> Inserter<'m, 'e> {
         memtable.link(ty, entry, seq)
     }
 
-    /// Makes `memtable` the current one.
+    /// Makes `memtable` the current one. The next entry for it has the number `seq`, and later
+    /// ones have higher numbers.
     #[inline]
-    fn switch_to(&mut self, memtable: &'m Memtable) -> Result<()> {
+    fn switch_to(&mut self, memtable: &'m Memtable, seq: SequenceNumber) -> Result<()> {
         if !self.memtable.is_some_and(|last| ptr::eq(last, memtable)) {
             self.leave()?;
+            memtable.note_first(seq);
             self.memtable = Some(memtable);
         }
         Ok(())

@@ -133,6 +133,7 @@ impl LocatedEntry {
         let Some(memtable) = memtable_of(cf) else {
             return Ok(false);
         };
+        memtable.note_first(seq);
         if let Some(link) = memtable.link_newest(ty, entry, seq)? {
             *deferred = Some(DeferredWork { cf, link });
         }

@@ -126,6 +126,14 @@ pub(crate) struct Memtable {
     /// Bytes by which `limit` exceeds the write buffer's size.
     slack: usize,
     range_tombstones: Mutex<Tombstones>,
+    /// The smallest number of an entry; the largest number that there is while there is none.
+    /// Written by: the writers that lower it. Read by: writers, and the switch that seals the
+    /// memtable. Publishes nothing: relaxed.
+    first_number: AtomicU64,
+    /// The last number handed out before it was installed.
+    /// Written by: the switch that installs it, before others see it. Read by: the switch that
+    /// seals it. Under the database mutex, so relaxed.
+    begins_after: AtomicU64,
     /// Number of range tombstones.
     /// Written by: writers, under the lock above (Release). Read by: readers
     /// (Acquire), to skip the lock when there are none. Publishes: nothing that
@@ -239,6 +247,8 @@ impl Memtable {
             comparator: options.comparator.clone(),
             limit: AtomicUsize::new(options.write_buffer_size + slack),
             slack,
+            first_number: AtomicU64::new(SequenceNumber::MAX),
+            begins_after: AtomicU64::new(0),
             range_tombstones: Mutex::default(),
             num_tombstones: AtomicUsize::new(0),
             full: AtomicBool::new(false),
@@ -691,6 +701,32 @@ impl Memtable {
         if let Some(charge) = &self.charge {
             charge.seal();
         }
+    }
+
+    /// Notes `last`, the last number handed out before the memtable is installed: all that is
+    /// inserted has higher ones.
+    pub fn begin_after(&self, last: SequenceNumber) {
+        self.begins_after.store(last, Ordering::Relaxed);
+    }
+
+    /// The number given to [`Memtable::begin_after`].
+    pub fn begins_after(&self) -> SequenceNumber {
+        self.begins_after.load(Ordering::Relaxed)
+    }
+
+    /// Notes that an entry with the number `seq` is inserted.
+    #[inline]
+    fn note_first(&self, seq: SequenceNumber) {
+        // Few writes are the first of a memtable, so that writers share the word.
+        if seq < self.first_number.load(Ordering::Relaxed) {
+            self.first_number.fetch_min(seq, Ordering::Relaxed);
+        }
+    }
+
+    /// The smallest number of its entries so far.
+    pub fn first_number(&self) -> Option<SequenceNumber> {
+        let first = self.first_number.load(Ordering::Relaxed);
+        (first != SequenceNumber::MAX).then_some(first)
     }
 
     /// The number given to [`Memtable::retire`].

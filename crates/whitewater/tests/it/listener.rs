@@ -402,3 +402,63 @@ fn a_recovery_ends_when_the_family_that_failed_is_dropped() {
     assert_eq!(told[..2], ["recovery begin auto true", "recovery end true"]);
     assert_eq!(told.len() % 2, 0, "{told:?}");
 }
+
+#[test]
+fn a_sealed_memtable_has_the_numbers_of_its_first_entry_and_of_the_last_before_it() {
+    /// Writes down name, first and earliest number, and number of entries.
+    #[derive(Default)]
+    struct Sealed(Mutex<Vec<(String, u64, u64, u64)>>);
+    impl EventListener for Sealed {
+        fn on_memtable_sealed(&self, info: &MemTableInfo) {
+            let numbers = (info.first_seqno, info.earliest_seqno, info.num_entries);
+            let (first, earliest, entries) = numbers;
+            let line = (info.cf_name.clone(), first, earliest, entries);
+            self.0.lock().unwrap().push(line);
+        }
+    }
+    let sealed = Arc::new(Sealed::default());
+    let mut o = options(sealed.clone());
+    o.set_fs(Arc::new(MemFs::new()));
+    let dir = std::path::Path::new("/db");
+    #[cfg_attr(
+        feature = "multi-threaded-cf",
+        expect(unused_mut, reason = "only the single-threaded form needs it")
+    )]
+    let mut db = DB::open(&o, dir).unwrap();
+    db.put(b"a", b"1").unwrap(); // 1
+    db.create_cf("other", &Options::default()).unwrap();
+    {
+        let other = db.cf_handle("other").unwrap();
+        db.put(b"a", b"2").unwrap(); // 2
+        let mut batch = whitewater::WriteBatch::default();
+        batch.put(b"b", b"3"); // 3
+        batch.put_cf(&other, b"b", b"4"); // 4
+        batch.put_cf(&other, b"c", b"5"); // 5
+        db.write(batch).unwrap();
+        db.flush().unwrap();
+        db.put_cf(&other, b"d", b"6").unwrap(); // 6
+        db.flush_cf(&other).unwrap();
+        db.delete_range_cf(&other, b"a", b"c").unwrap(); // 7
+        db.put(b"z", b"8").unwrap(); // 8
+        db.flush_cf(&other).unwrap();
+    }
+    drop(db);
+    let db = DB::open_cf(&o, dir, ["other"]).unwrap(); // writes 8 into a table
+    db.put(b"z", b"9").unwrap(); // 9
+    db.flush().unwrap();
+    drop(db);
+    let told = sealed.0.lock().unwrap();
+    let told: Vec<_> = told
+        .iter()
+        .map(|(n, f, e, c)| (&n[..], *f, *e, *c))
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("default", 1, 0, 3),
+            ("other", 4, 1, 3),
+            ("other", 7, 6, 1),
+            ("default", 9, 8, 1),
+        ]
+    );
+}

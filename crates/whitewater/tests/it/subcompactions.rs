@@ -3,6 +3,7 @@
 use crate::harness::{DIR, append, tiny_on};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -269,6 +270,12 @@ fn listeners_are_told_of_each_part() {
             continue;
         }
         assert!(of.len() >= 2 * 2, "parts of {whole:?}");
+        if cfg!(target_os = "linux") {
+            let threads: HashSet<u64> = ended().map(|part| part.thread_id).collect();
+            // Each part has a thread of its own, and none is the thread that tells.
+            assert_eq!(threads.len(), of.len() / 2);
+            assert!(!threads.contains(&0));
+        }
         assert_eq!(ended().count() as u64, whole.stats.num_subcompactions);
         let sum = |of: fn(&CompactionJobStats) -> u64| ended().map(|p| of(&p.stats)).sum::<u64>();
         assert_eq!(sum(|s| s.num_input_records), whole.stats.num_input_records);

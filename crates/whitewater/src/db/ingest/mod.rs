@@ -195,6 +195,7 @@ impl Engine {
             fresh.iter().for_each(|(_, m)| m.advance_wal_number(number));
         }
         let start = self.continue_in(&log, &before, end)?;
+        fresh.iter().for_each(|(_, m)| m.begin_after(end.last));
         let mut fresh = fresh.into_iter();
         let next = fresh.next().map(|(_, next)| next);
         {
