@@ -409,6 +409,12 @@ pub(crate) mod testing {
         }
     }
 
+    impl<T> List<T> {
+        pub(crate) fn testing(list: &'static [T]) -> Self {
+            List(list.as_ptr())
+        }
+    }
+
     impl<T> Out<T> {
         pub(crate) fn testing(place: &mut T) -> Self {
             Out(place)

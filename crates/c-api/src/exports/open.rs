@@ -1,7 +1,8 @@
 //! Opening, closing, listing, destroying and repairing databases.
 
 use crate::border::{
-    ErrPtr, List, Malloced, Out, OwnedList, Result, Text, array, copied, count, exports, given,
+    Bytes, ErrPtr, List, Malloced, Out, OwnedList, Result, Text, array, copied, count, exports,
+    given,
 };
 use crate::db::{Db, Opening, Plain, rocksdb_t};
 use crate::families::{named, rocksdb_column_family_handle_t};
@@ -105,6 +106,19 @@ exports! {
             let options = &opening.options;
             let list = family_list(families)?;
             let db = Plain::open_cf_descriptors(options, name.path(), list)?;
+            opened_with(opening, db, families, handles)
+        })
+    }
+    fn rocksdb_open_and_trim_history(
+        options: Option<&rocksdb_options_t>, name: Text, len: i32, names: List<Text>,
+        family_options: List<Option<&'static rocksdb_options_t>>,
+        handles: Out<Option<Box<rocksdb_column_family_handle_t>>>, ts: Bytes, tslen: usize,
+        errptr: ErrPtr,
+    ) -> Option<Box<rocksdb_t>> {
+        errptr.run(|| {
+            let (opening, families) = (Opening::new(options)?, (len, names, family_options));
+            let (options, list) = (&opening.options, family_list(families)?);
+            let db = Plain::open_and_trim_history(options, name.path(), list, ts.of(tslen))?;
             opened_with(opening, db, families, handles)
         })
     }

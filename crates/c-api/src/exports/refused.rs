@@ -3,12 +3,11 @@
 
 use super::batches::rocksdb_writebatch_t;
 use super::indexed_batches::rocksdb_writebatch_wi_t;
-use crate::border::{Bytes, ErrPtr, List, Nothing, Out, Text, error, exports};
+use crate::border::{Bytes, ErrPtr, List, Nothing, error, exports};
 use crate::callbacks::{Deleted, DeletedCf, Put, PutCf, State};
-use crate::db::rocksdb_t;
 use crate::families::rocksdb_column_family_handle_t;
 use crate::listeners::rocksdb_status_ptr_t;
-use crate::options::{rocksdb_cache_t, rocksdb_options_t};
+use crate::options::rocksdb_cache_t;
 use whitewater::{Error, ErrorKind};
 
 type TimestampSize = extern "C" fn(State, u32) -> usize;
@@ -66,14 +65,6 @@ exports! {
         _size_of: TimestampSize, errptr: ErrPtr,
     ) {
         refuse("rocksdb_writebatch_wi_update_timestamps", errptr)
-    }
-    fn rocksdb_open_and_trim_history(
-        _options: Option<&rocksdb_options_t>, _name: Text, _len: i32, _names: List<Text>,
-        _family_options: List<Option<&'static rocksdb_options_t>>,
-        _handles: Out<Option<Box<rocksdb_column_family_handle_t>>>, _ts: Bytes, _tslen: usize,
-        errptr: ErrPtr,
-    ) -> Option<Box<rocksdb_t>> {
-        refuse("rocksdb_open_and_trim_history", errptr)
     }
     fn rocksdb_writebatch_wi_create_from(
         _data: Bytes, _len: usize,

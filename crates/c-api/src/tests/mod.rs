@@ -1,11 +1,12 @@
 //! What must hold however C calls. `after_close`: what is used after its database was closed;
-//! `batches`: those of transactions; `listeners`; `snapshots`: of transactions; `wrapped`:
-//! functions that clients wrap and none of their tests calls.
+//! `batches`: those of transactions; `listeners`; `snapshots`: of transactions; `trim_history`:
+//! opening as of a time; `wrapped`: functions that clients wrap and none of their tests calls.
 
 mod after_close;
 mod batches;
 mod listeners;
 mod snapshots;
+mod trim_history;
 mod wrapped;
 
 use crate::border::testing::Place;

@@ -165,6 +165,7 @@ fn rewrite(
             _ => below.map_or(&[], Vec::as_slice),
         },
         history_low: &version.history_low,
+        history_upto: &[],
     };
     let key_not_below = |user_key: &[u8]| compaction.key_not_below(&ctx.comparator.user, user_key);
     let work = |part: Part<'_>, abandoned: &AtomicBool| {
@@ -256,7 +257,7 @@ fn inline_below(version: &Version, options: &CfOptions) -> u64 {
 }
 
 /// A cursor over all points of `source`, and its range tombstones.
-fn open_inputs(
+pub(super) fn open_inputs(
     source: &Arc<Version>,
     ctx: &OutputContext<'_>,
     tables: &Arc<TableCache>,

@@ -5,6 +5,7 @@
 //! * [`reason`]: why a compaction was picked.
 //! * [`job`]: runs a picked compaction; `subcompaction`: its parts, side by side;
 //!   [`part_events`]: the parts' events for listeners.
+//! * [`trim`]: writes tables again without what is newer than a time.
 //!
 //! [`table_writer`](crate::table_writer) decides what is written, and into which tables.
 
@@ -16,3 +17,4 @@ pub(crate) mod score;
 mod subcompaction;
 #[cfg(test)]
 mod tests;
+pub(crate) mod trim;

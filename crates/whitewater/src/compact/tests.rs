@@ -228,6 +228,7 @@ impl Small {
             inline_below: 0,
             grandparents: &[],
             history_low: &[],
+            history_upto: &[],
         };
         let input = Input {
             source: Box::new(VecIterator::new(self.comparator.clone(), entries)),

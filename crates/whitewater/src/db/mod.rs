@@ -7,7 +7,8 @@
 //! over the files below.
 //!
 //! * Opening: [`open`], `recover`, `missed_logs` (logs that an opening did not find). Other
-//!   ways to open: `read_only`, `secondary` (both are `reader`s), [`ttl`]; `repair`.
+//!   ways to open: `read_only`, `secondary` (both are `reader`s), [`ttl`], `trim_history` (as of a
+//!   time); `repair`.
 //! * Writing: [`writes`]; [`validation`] (optimistic transactions); [`two_phase`] (prepared
 //!   transactions); `merge_folding` (merges
 //!   stored as values), [`timestamps`]; `switch` (new memtables, a new log, a new
@@ -91,6 +92,7 @@ mod switch_guard;
 #[cfg(test)]
 mod tests;
 pub(crate) mod timestamps;
+mod trim_history;
 pub(crate) mod ttl;
 pub(crate) mod two_phase;
 pub(crate) mod updates;

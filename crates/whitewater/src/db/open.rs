@@ -14,6 +14,7 @@ use super::reader::Role;
 use super::recover::{LogReplay, Replayed, Tables};
 use super::stalls::DbStall;
 use super::state::{CfState, DbState};
+use super::trim_history::check_time;
 use super::two_phase::{self, PreparedSection};
 use crate::column_family::ColumnFamilyData;
 use crate::db::background::{self, Background};
@@ -78,15 +79,32 @@ impl Engine {
     /// are not listed or are listed but do not exist; `IOError` when the lock is held
     /// already; `Corruption` naming file and offset; `NotSupported` for a database with prepared
     /// transactions, without `allow_2pc`, which it leaves as it is.
-    // Long: the steps of an opening, in their order.
     pub fn open(
         dir: &Path,
         options: DbOptions,
         column_families: Vec<(String, CfOptions)>,
     ) -> Result<Arc<Engine>> {
+        Self::open_upto(dir, options, column_families, None)
+    }
+
+    /// [`Engine::open`] which removes from column families with timestamps what is newer than
+    /// `upto`, if that is set.
+    ///
+    /// # Errors
+    /// Those of [`Engine::open`]; `InvalidArgument` for a time that the keys cannot have.
+    // Long: the steps of an opening, in their order.
+    pub fn open_upto(
+        dir: &Path,
+        options: DbOptions,
+        column_families: Vec<(String, CfOptions)>,
+        upto: Option<&[u8]>,
+    ) -> Result<Arc<Engine>> {
         check_dir(dir)?;
         let _span = trace::opening(dir);
         let wanted = check_wanted(&options, column_families)?;
+        if let Some(upto) = upto {
+            check_time(&wanted, upto)?;
+        }
         // New for each opening: directory syncs that failed in an earlier one no longer
         // count.
         let names = Arc::new(NamesFs::new(options.fs.clone()));
@@ -180,7 +198,7 @@ impl Engine {
             engine.commit.gate.set_open(false);
             Ok(())
         });
-        if let Err(e) = started.and_then(|()| engine.start(missing)) {
+        if let Err(e) = started.and_then(|()| engine.start(missing, upto)) {
             // Threads may be running and hold the engine, and so the lock.
             engine.close();
             return Err(e);
@@ -189,12 +207,19 @@ impl Engine {
     }
 
     /// The steps of an opening that need the engine.
-    fn start(self: &Arc<Self>, missing: Vec<(String, Arc<CfOptions>)>) -> Result<()> {
+    fn start(
+        self: &Arc<Self>,
+        missing: Vec<(String, Arc<CfOptions>)>,
+        upto: Option<&[u8]>,
+    ) -> Result<()> {
         self.start_events()?;
         if missing.is_empty() {
             self.write_options_file();
         } else {
             self.add_cfs(missing)?;
+        }
+        if let Some(upto) = upto {
+            self.trim_history(upto)?;
         }
         self.set_log_limit(&self.lock_state());
         self.start_scrubbing()?;

@@ -63,7 +63,7 @@ impl BlobFlow {
 }
 
 /// Adds `more` to `sum`, file by file.
-pub(super) fn add_garbage(sum: &mut Vec<BlobGarbage>, more: Vec<BlobGarbage>) {
+pub(crate) fn add_garbage(sum: &mut Vec<BlobGarbage>, more: Vec<BlobGarbage>) {
     for garbage in more {
         match sum.iter_mut().find(|g| g.number == garbage.number) {
             Some(known) => {

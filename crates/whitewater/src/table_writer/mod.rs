@@ -126,6 +126,8 @@ pub(crate) struct OutputSpec<'a> {
     /// The limit of the history. Of versions with older timestamps only the newest is kept; empty
     /// keeps all.
     pub history_low: &'a [u8],
+    /// Versions with later timestamps are dropped; empty drops none.
+    pub history_upto: &'a [u8],
 }
 
 /// The input that the tables are made from.
@@ -236,6 +238,7 @@ pub(crate) fn write_tables(
         key_not_below: input.key_not_below,
         statistics: ctx.db.statistics.as_deref(),
         history_low: spec.history_low,
+        history_upto: spec.history_upto,
     };
     let obsolete_tombstones = rules.obsolete_tombstones();
     let kept = rules.kept_tombstones();

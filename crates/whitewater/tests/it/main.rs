@@ -83,6 +83,7 @@ mod tables;
 mod tidy;
 mod timestamps;
 mod transactions;
+mod trim_history;
 mod ttl;
 mod user_code;
 mod versions;

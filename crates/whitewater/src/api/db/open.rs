@@ -169,6 +169,68 @@ impl<T: ThreadMode> DBWithThreadMode<T> {
         })
     }
 
+    /// Opens the database with column families by descriptor, as it was at the time `trim_ts`: from
+    /// column families whose comparator has timestamps, all is removed that has a later one,
+    /// deletions and range deletions included. The default column family is opened with
+    /// default options when it is not among them. RocksDB's `OpenAndTrimHistory`; not in the
+    /// `rocksdb` crate.
+    ///
+    /// All tables of these column families are read, and those that hold something newer are
+    /// written again before this returns, so that it needs as much room. That is recorded at once:
+    /// if this fails or the process ends meanwhile, nothing was removed. (RocksDB compacts
+    /// level by level, and may leave a newer value without the deletion of it.) Tables that
+    /// hold nothing newer stay.
+    ///
+    /// What was below the limit of the history
+    /// ([`increase_full_history_ts_low`](crate::DBCommon::increase_full_history_ts_low)) when
+    /// tables were compacted may be gone: a `trim_ts` below that limit leaves of a key what is
+    /// there.
+    ///
+    /// # Errors
+    /// As listed above, and `InvalidArgument` when the size of `trim_ts` is not that of the
+    /// timestamps of a column family.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// # let path = dir.path();
+    /// use whitewater::{ColumnFamilyDescriptor, DB, Options, ReadOptions};
+    ///
+    /// let mut options = Options::default();
+    /// options.create_if_missing(true);
+    /// options.set_u64_timestamp_comparator();
+    /// let families = || [ColumnFamilyDescriptor::new("default", options.clone())];
+    /// let db = DB::open_cf_descriptors(&options, path, families())?;
+    /// let default = db.cf_handle("default").expect("it is always there");
+    /// db.put_cf_with_ts(&default, "river", 7u64.to_le_bytes(), "blue")?;
+    /// db.put_cf_with_ts(&default, "river", 9u64.to_le_bytes(), "brown")?;
+    /// drop(db);
+    ///
+    /// let db = DB::open_and_trim_history(&options, path, families(), 8u64.to_le_bytes())?;
+    /// let default = db.cf_handle("default").expect("it is always there");
+    /// let mut now = ReadOptions::default();
+    /// now.set_timestamp(10u64.to_le_bytes());
+    /// assert_eq!(db.get_cf_opt(&default, "river", &now)?.as_deref(), Some(&b"blue"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn open_and_trim_history<P, I, S>(
+        opts: &Options,
+        path: P,
+        cfs: I,
+        trim_ts: S,
+    ) -> Result<Self, Error>
+    where
+        P: AsRef<Path>,
+        I: IntoIterator<Item = ColumnFamilyDescriptor>,
+        S: AsRef<[u8]>,
+    {
+        let path = path.as_ref();
+        Self::open_with(opts, path, cfs, |db_options, families| {
+            db_options.fs.create_dir_all(path)?;
+            Engine::open_upto(path, db_options, families, Some(trim_ts.as_ref()))
+        })
+    }
+
     /// Opens the database in `path` by `open`, which gets its options and those
     /// of the column families.
     pub(super) fn open_with(

@@ -504,6 +504,7 @@ impl Repair<'_> {
             inline_below: 0,
             grandparents: &[],
             history_low: &[],
+            history_upto: &[],
         };
         let files = write_verbatim(&ctx, &spec, source, tombstones)?;
         let open = |meta: FileMetaData| {

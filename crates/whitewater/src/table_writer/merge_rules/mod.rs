@@ -50,7 +50,8 @@
 //! With timestamps, versions with different ones are different keys. Only those below the limit
 //! of the history count as versions of one key: of these the newest decides for all, and operands
 //! among them are merged under its timestamp. Range tombstones delete, and go, below the limit
-//! only. Sequence numbers stay as they are.
+//! only. Sequence numbers stay as they are. A job that trims the history drops what is newer than a
+//! time (`history_upto`), as if it had never been written.
 //!
 //! References to blobs, wide columns and values with a preferred sequence number are values,
 //! and are kept as they are. A blob is read when its value is needed: by a filter, by a merge,
@@ -251,6 +252,11 @@ impl<'a> CompactionIter<'a> {
                 }
                 self.at = At::Source;
                 return Ok(());
+            }
+            if self.rules.is_too_new(self.current_key()) {
+                self.drops.too_new += 1;
+                self.consume();
+                continue;
             }
             let hidden = self.settled == Some(stripe);
             let mut meets_value = ty == ValueType::SingleDeletion;

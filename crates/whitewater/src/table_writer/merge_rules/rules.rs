@@ -41,6 +41,8 @@ pub(crate) struct Rules<'a> {
     /// The limit of the history. Of a key's versions with older timestamps only the newest counts;
     /// empty keeps all.
     pub history_low: &'a [u8],
+    /// Versions with later timestamps are dropped, whatever they hide; empty drops none.
+    pub history_upto: &'a [u8],
 }
 
 impl Rules<'_> {
@@ -115,6 +117,15 @@ impl Rules<'_> {
         !self.history_low.is_empty()
             && time.len() == self.history_low.len()
             && user.compare_timestamps(time, self.history_low).is_lt()
+    }
+
+    /// Whether the version has a timestamp that is later than what is kept.
+    pub(super) fn is_too_new(&self, user_key: &[u8]) -> bool {
+        let user = &self.comparator.user;
+        !self.history_upto.is_empty()
+            && user
+                .compare_timestamps(user.timestamp(user_key), self.history_upto)
+                .is_gt()
     }
 
     /// Whether the readers of all times that are read see the version, or keys have no timestamps.
@@ -219,6 +230,8 @@ pub(crate) struct Drops {
     pub filtered: u64,
     /// Range tombstones that have nothing left to delete.
     pub range_tombstones: u64,
+    /// Versions that are newer than what is kept.
+    pub too_new: u64,
 }
 
 impl AddAssign for Drops {
@@ -229,5 +242,6 @@ impl AddAssign for Drops {
         self.range_deleted += other.range_deleted;
         self.filtered += other.filtered;
         self.range_tombstones += other.range_tombstones;
+        self.too_new += other.too_new;
     }
 }

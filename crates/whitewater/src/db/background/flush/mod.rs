@@ -146,6 +146,7 @@ pub(crate) fn write_level0(
         inline_below: 0,
         grandparents: &[],
         history_low: &[],
+        history_upto: &[],
     };
     let input = Input {
         source: merging_iterator(ctx.comparator.clone(), sources),

@@ -143,6 +143,7 @@ fn collect(engine: &Engine, job: &FlushJob, options: &CfOptions, live: &Live) ->
         key_not_below: &|_| false,
         statistics: engine.statistics(),
         history_low: &[],
+        history_upto: &[],
     };
     let mut kept = rules.kept_tombstones();
     planted!(PurgeForgetsRangeTombstones => kept.clear());

@@ -136,6 +136,7 @@ fn run(
         key_not_below: &|key| !case.below.contains(key),
         statistics: None,
         history_low: &[],
+        history_upto: &[],
     };
     let kept = rules.kept_tombstones();
     let mut it = CompactionIter::new(rules, case.filter.map(active), whole(&comparator, source));
@@ -421,6 +422,7 @@ fn nonsense_is_an_error() {
             key_not_below: &|_| false,
             statistics: None,
             history_low: &[],
+            history_upto: &[],
         };
         let source = VecIterator::unsorted(comparator.clone(), vec![(key, Vec::new())]);
         let mut it = CompactionIter::new(rules, None, whole(&comparator, source));
@@ -651,6 +653,7 @@ fn with_blobs(entries: &[Entry], inline_below: u64) -> Vec<Entry> {
         key_not_below: &|_| true,
         statistics: None,
         history_low: &[],
+        history_upto: &[],
     };
     let encoded = entries
         .iter()
