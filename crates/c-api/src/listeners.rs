@@ -196,6 +196,15 @@ fn level(level: usize) -> i32 {
     i32::try_from(level).unwrap_or(i32::MAX)
 }
 
+/// The smallest number in the table of a flush; as in RocksDB, the largest that there is without a
+/// table.
+fn smallest_number(info: &FlushJobInfo) -> u64 {
+    const MOST: u64 = (1 << 56) - 1;
+    info.file_path
+        .as_ref()
+        .map_or(MOST, |_| info.smallest_seqno)
+}
+
 fn path_bytes(path: &Path) -> &[u8] {
     path.as_os_str().as_bytes()
 }
@@ -251,7 +260,7 @@ texts! {
 
 parts! {
     rocksdb_flushjobinfo_largest_seqno(i: rocksdb_flushjobinfo_t) -> u64 = i.0.largest_seqno;
-    rocksdb_flushjobinfo_smallest_seqno(i: rocksdb_flushjobinfo_t) -> u64 = i.0.smallest_seqno;
+    rocksdb_flushjobinfo_smallest_seqno(i: rocksdb_flushjobinfo_t) -> u64 = smallest_number(&i.0);
     rocksdb_flushjobinfo_triggered_writes_slowdown(i: rocksdb_flushjobinfo_t) -> u8 =
         i.0.triggered_writes_slowdown.into();
     rocksdb_flushjobinfo_triggered_writes_stop(i: rocksdb_flushjobinfo_t) -> u8 =

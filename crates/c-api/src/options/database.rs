@@ -39,7 +39,7 @@ pub struct rocksdb_sst_partitioner_factory_t(());
 pub struct rocksdb_table_properties_collector_factory_t(());
 
 /// Has `open` refuse the option `name`, unless it has RocksDB's default.
-fn fixed(options: &mut Options, name: &str, is_default: bool) {
+pub(super) fn fixed(options: &mut Options, name: &str, is_default: bool) {
     if !is_default {
         options.refuse_by_name(name, Error::not_supported(format_args!("option {name}")));
     }

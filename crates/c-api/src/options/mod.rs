@@ -3,13 +3,15 @@
 //! * `values`: how they are passed; `table`: those of databases and column families that are one
 //!   value, `database`: the others, `presets`; `per_call`: those of reads, writes, flushes and
 //!   compactions; `tables`: those of tables and caches; `compaction`: those of compaction styles;
-//!   `load`: those in files; `managers`: what databases share; `loggers`, `statistics`.
+//!   `load`: those in files; `managers`: what databases share; `loggers`, `statistics`,
+//!   `numbers`: which tickers a program's numbers are.
 
 mod compaction;
 mod database;
 mod load;
 mod loggers;
 mod managers;
+mod numbers;
 mod per_call;
 mod presets;
 mod statistics;
@@ -84,6 +86,13 @@ impl rocksdb_options_t {
         parts
             .find(|(name, _)| *name == part)
             .map(|(_, text)| text.to_owned())
+    }
+
+    /// Sets an option that is not built: `open` refuses others than the default.
+    #[cfg(feature = "surrealdb")]
+    pub(crate) fn set_fixed(&mut self, name: &'static str, value: i32, default: i32) {
+        database::fixed(&mut self.options, name, value == default);
+        self.keep(name, value.to_string());
     }
 
     /// Keeps what a getter returns.

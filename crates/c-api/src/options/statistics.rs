@@ -1,12 +1,13 @@
-//! Statistics. Tickers and histograms go by RocksDB's numbers of them.
+//! Statistics. Tickers and histograms go by RocksDB's numbers of them (`numbers`).
 
 use super::database::with;
+use super::numbers;
 use super::rocksdb_options_t;
 use super::values::made;
 use crate::border::{Out, exports, optional};
 use libc::c_char;
 use whitewater::Options;
-use whitewater::statistics::{Histogram, HistogramData, StatsLevel, Ticker};
+use whitewater::statistics::{HistogramData, StatsLevel};
 
 /// A distribution.
 pub struct rocksdb_statistics_histogram_data_t(HistogramData);
@@ -81,16 +82,16 @@ exports! {
     fn rocksdb_options_statistics_get_ticker_count(
         options: Option<&rocksdb_options_t>, ticker: u32,
     ) -> u64 {
-        let ticker = Ticker::iter().nth(ticker as usize);
-        options.zip(ticker).map_or(0, |(options, ticker)| options.options.get_ticker_count(*ticker))
+        let asked = options.zip(numbers::ticker(ticker));
+        asked.map_or(0, |(options, ticker)| options.options.get_ticker_count(ticker))
     }
     fn rocksdb_options_statistics_get_histogram_data(
         options: Option<&rocksdb_options_t>, histogram: u32,
         data: Option<&mut rocksdb_statistics_histogram_data_t>,
     ) {
-        let histogram = Histogram::iter().nth(histogram as usize);
+        let histogram = numbers::histogram(histogram);
         if let Some(((options, data), histogram)) = options.zip(data).zip(histogram) {
-            data.0 = options.options.get_histogram_data(*histogram);
+            data.0 = options.options.get_histogram_data(histogram);
         }
     }
 }

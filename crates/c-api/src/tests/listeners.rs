@@ -13,10 +13,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn listeners_are_told_of_flushes_with_their_database_and_are_destroyed_once() {
+    static BEGUN: AtomicUsize = AtomicUsize::new(0);
     static FLUSHED: AtomicUsize = AtomicUsize::new(0);
     static DESTROYED: AtomicUsize = AtomicUsize::new(0);
     extern "C" fn destroy(_: State) {
         DESTROYED.fetch_add(1, Ordering::SeqCst);
+    }
+    extern "C" fn begun(_: State, _: &rocksdb_t, info: &rocksdb_flushjobinfo_t) {
+        // RocksDB's numbers while there is no table.
+        let smallest = rocksdb_flushjobinfo_smallest_seqno(Some(info));
+        let largest = rocksdb_flushjobinfo_largest_seqno(Some(info));
+        BEGUN.fetch_add(
+            usize::from((smallest, largest) == ((1 << 56) - 1, 0)),
+            Ordering::SeqCst,
+        );
     }
     extern "C" fn flushed(_: State, db: &rocksdb_t, info: &rocksdb_flushjobinfo_t) {
         let mut len = 0;
@@ -31,7 +41,7 @@ fn listeners_are_told_of_flushes_with_their_database_and_are_destroyed_once() {
     let listener = rocksdb_eventlistener_create(
         State::testing(),
         Some(destroy),
-        None,
+        Some(begun),
         Some(flushed),
         None,
         None,
@@ -61,6 +71,7 @@ fn listeners_are_told_of_flushes_with_their_database_and_are_destroyed_once() {
         rocksdb_close(Some(db));
     }
     assert!(FLUSHED.load(Ordering::SeqCst) >= 1);
+    assert_eq!(BEGUN.load(Ordering::SeqCst), 2);
     assert_eq!(DESTROYED.load(Ordering::SeqCst), 1);
 }
 
