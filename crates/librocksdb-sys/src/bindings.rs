@@ -1161,6 +1161,9 @@ unsafe extern "C" {
     pub fn rocksdb_compactionjobinfo_num_input_files(
         info: *const rocksdb_compactionjobinfo_t,
     ) -> usize;
+    pub fn rocksdb_compactionjobinfo_num_input_files_at_output_level(
+        info: *const rocksdb_compactionjobinfo_t,
+    ) -> usize;
     pub fn rocksdb_compactionjobinfo_output_file_at(
         info: *const rocksdb_compactionjobinfo_t,
         at: usize,
@@ -3789,13 +3792,6 @@ unsafe extern "C" {
         tslen: usize,
         errptr: *mut *mut c_char,
     );
-    pub fn rocksdb_slicetransform_create(
-        state: *mut c_void,
-        destructor: Option<unsafe extern "C" fn(*mut c_void)>,
-        transform: Option<unsafe extern "C" fn(*mut c_void, *const c_char, usize, *mut usize) -> *mut c_char>,
-        in_domain: Option<unsafe extern "C" fn(*mut c_void, *const c_char, usize) -> c_uchar>,
-        name: Option<unsafe extern "C" fn(*mut c_void) -> *const c_char>,
-    ) -> *mut rocksdb_slicetransform_t;
     pub fn rocksdb_slicetransform_create_fixed_prefix(
         len: usize,
     ) -> *mut rocksdb_slicetransform_t;

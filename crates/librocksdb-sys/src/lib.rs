@@ -22,3 +22,4 @@ extern crate whitewater_c_api as _;
 use libc::{c_char, c_int, c_uchar, c_uint, c_void};
 
 include!("bindings.rs");
+include!("changed_11.rs");

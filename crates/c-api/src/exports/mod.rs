@@ -7,7 +7,7 @@
 //! * `transactions`, `optimistic`, `transaction_db`: transactions and databases with them.
 //! * `newer`: other forms of functions above.
 //! * `allocators`; `memory`, `perf`: what is used and measured; `refused`: what is not built;
-//!   `remote`: compactions in other processes, refused too.
+//!   `remote`: compactions in other processes, refused too; `surrealdb`: what a fork adds.
 
 mod allocators;
 mod backups;
@@ -31,6 +31,8 @@ mod refused;
 mod remote;
 mod snapshots;
 mod sst_files;
+#[cfg(feature = "surrealdb")]
+mod surrealdb;
 mod timestamps;
 mod transaction_db;
 mod transactions;

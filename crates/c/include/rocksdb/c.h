@@ -654,6 +654,8 @@ extern ROCKSDB_LIBRARY_API uint64_t rocksdb_compactionjobinfo_num_corrupt_keys(c
     rocksdb_compactionjobinfo_t* info);
 extern ROCKSDB_LIBRARY_API size_t rocksdb_compactionjobinfo_num_input_files(const
     rocksdb_compactionjobinfo_t* info);
+extern ROCKSDB_LIBRARY_API size_t rocksdb_compactionjobinfo_num_input_files_at_output_level(const
+    rocksdb_compactionjobinfo_t* info);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_compactionjobinfo_output_file_at(const
     rocksdb_compactionjobinfo_t* info, size_t at, size_t* len);
 extern ROCKSDB_LIBRARY_API size_t rocksdb_compactionjobinfo_output_files_count(const
