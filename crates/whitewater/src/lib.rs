@@ -144,6 +144,7 @@ mod perf_context;
 mod rate_limiter;
 mod read;
 mod session_id;
+mod slow_operations;
 mod snapshots;
 mod sst_file_manager;
 mod stats;

@@ -5,15 +5,18 @@
 //! (`level`) that says which of them it updates. Nothing is shared, so nothing is atomic. At
 //! [`PerfStatsLevel::Disable`], where every thread starts, [`count`] and [`timer`](fn@timer) cost
 //! one load of a thread-local and a branch. The clock is read only if the level measures times.
+//! The engine may measure one call of a thread that measures nothing (`measurement`).
 //!
 //! The counters are in this crate because reading blocks counts, too. Users see them through the
 //! engine's `perf` module.
 
 mod level;
+mod measurement;
 mod metric;
 mod timer;
 
 pub use level::{PerfStatsLevel, perf_stats, set_perf_stats};
+pub use measurement::{Measurement, measure};
 pub use metric::PerfMetric;
 pub use timer::{Timer, add_nanos, timer, timer_if, wants};
 

@@ -101,6 +101,7 @@ impl Engine {
         self.commit
             .wal
             .set_bytes_per_sync(options.wal_bytes_per_sync);
+        self.slow.set_threshold(options.slow_operation_micros);
         if before.max_open_files != options.max_open_files {
             self.files.tables.set_max_open_files(options.max_open_files);
         }

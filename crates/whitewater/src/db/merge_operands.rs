@@ -8,6 +8,7 @@ use crate::entry::get_context::{GetContext, WantsMore};
 use crate::options::read::ReadSpec;
 use crate::panics::{Guarded, caught};
 use crate::read::blob::BorrowedBlobs;
+use crate::slow_operations::Call;
 use crate::snapshots::ReadAt;
 use crate::stats::{Activity, Histogram};
 use bytes::Bytes;
@@ -36,7 +37,7 @@ impl Engine {
         spec: &ReadSpec,
         wanted: OperandsWanted<'_>,
     ) -> Result<Vec<Bytes>> {
-        let _timer = self.time(Histogram::DbGet);
+        let _timer = self.time_call(Call::Get, Histogram::DbGet);
         let _activity = self.reads_for(Activity::Get);
         let (view, point) = self.view::<Arc<_>>(cf, spec);
         self.check_spec(cf, &view, spec)?;

@@ -107,6 +107,7 @@ use crate::column_family::ColumnFamilyData;
 use crate::info_log::InfoLog;
 use crate::options::DbOptions;
 use crate::perf_context::{self, PerfMetric, Step, StepTimer};
+use crate::slow_operations::{Call, Measured, SlowOperations};
 use crate::snapshots::{Live, ReadPoint, SnapshotList};
 use crate::stats::{Histogram, Statistics, StatsLevel, Stopwatch, Ticker, tick, time};
 use crate::thread_pools::owner;
@@ -161,7 +162,9 @@ pub(crate) struct Engine {
     /// The options that the database was opened with. Options that can be changed are read
     /// from `DbState::options`.
     options: DbOptions,
-    info_log: InfoLog,
+    info_log: Arc<InfoLog>,
+    /// Calls that take long.
+    slow: Arc<SlowOperations>,
     default_cf: Arc<ColumnFamilyData>,
     snapshots: Arc<SnapshotList>,
     /// The database mutex.
@@ -413,6 +416,17 @@ impl Engine {
     #[inline]
     pub(crate) fn time(&self, histogram: Histogram) -> Stopwatch<'_> {
         time(self.statistics(), histogram)
+    }
+
+    /// Times a call for `histogram` and for the lines about slow ones, until the result is
+    /// dropped.
+    #[inline]
+    pub(crate) fn time_call(
+        &self,
+        call: Call,
+        histogram: Histogram,
+    ) -> (Stopwatch<'_>, Option<Box<Measured<'_>>>) {
+        (self.time(histogram), self.slow.begin(call))
     }
 
     /// Times a step of a write for the thread's perf context and the histograms, until the

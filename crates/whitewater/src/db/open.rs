@@ -23,6 +23,7 @@ use crate::memtable::{Home, Memtable};
 use crate::options::paths::DbPath;
 use crate::options::{CfOptions, DbOptions};
 use crate::session_id::{new_session_id, new_uuid};
+use crate::slow_operations::SlowOperations;
 use crate::snapshots::SnapshotList;
 use crate::sst_file_manager::files::{TrackedFs, remove_trash};
 use crate::sst_file_manager::trash::is_trash;
@@ -616,13 +617,18 @@ impl Opening<'_> {
             state.empty_ranges.clone(),
         );
         let stats = DbStats::new(Figures::at_open(end.last, o.statistics.as_deref()));
+        let info_log = Arc::new(self.info_log);
         Arc::new(Engine {
             role,
+            slow: Arc::new(SlowOperations::new(
+                self.options.slow_operation_micros,
+                info_log.clone(),
+            )),
             files,
             commit,
             background: Background::new(self.options.limiter()),
             options: self.options,
-            info_log: self.info_log,
+            info_log,
             observers: Observers::new(stats),
             snapshots: Arc::new(SnapshotList::default()),
             state: Mutex::new(state),

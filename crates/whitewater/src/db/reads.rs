@@ -20,6 +20,7 @@ use crate::read::db_iter::{DbIter, DbIterParts, EmptyRangesView, PrefixMode, Ver
 use crate::read::level_iter::Bounds;
 use crate::read::merging::{failed_iterator, merging_memtables};
 use crate::read::{estimate, level, sampling};
+use crate::slow_operations::Call;
 use crate::snapshots::{BoundaryGuard, ReadAt, ReadPoint, SnapshotGuard};
 use crate::stats::{Activity, During, Histogram, Ticker, counted_merge};
 use arc_swap::Guard;
@@ -29,7 +30,7 @@ use std::time::UNIX_EPOCH;
 use whitewater_concurrent::sync::rmw;
 use whitewater_concurrent::system;
 use whitewater_storage::internal_iterator::BoxedIterator;
-use whitewater_storage::key::{SequenceNumber, lookup_key};
+use whitewater_storage::key::{InternalComparator, SequenceNumber, lookup_key};
 use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
 
@@ -43,6 +44,14 @@ struct Sources {
     tombstones: Vec<HeldTombstones>,
 }
 
+impl Sources {
+    /// All sources as one, and their range tombstones.
+    fn merged(self, comparator: InternalComparator) -> (BoxedIterator, Vec<HeldTombstones>) {
+        let source = merging_memtables(comparator, self.all, self.memtables);
+        (source, self.tombstones)
+    }
+}
+
 impl Engine {
     /// Returns the newest value, or the newest columns, of `key` that are visible to `spec`.
     pub fn get<A: Answer>(
@@ -51,7 +60,7 @@ impl Engine {
         key: &[u8],
         spec: &ReadSpec,
     ) -> Result<Option<A>> {
-        let _timer = self.time(Histogram::DbGet);
+        let _timer = self.time_call(Call::Get, Histogram::DbGet);
         let _activity = self.reads_for(Activity::Get);
         let choosing = perf_context::timer(PerfMetric::GetSnapshotTime);
         let found: Option<A> = match &self.commit.undecided {
@@ -230,7 +239,7 @@ impl Engine {
         keys: &[(&Arc<ColumnFamilyData>, &[u8])],
         spec: &ReadSpec,
     ) -> Vec<Result<Option<A>>> {
-        let _timer = self.time(Histogram::DbMultiget);
+        let _timer = self.time_call(Call::MultiGet, Histogram::DbMultiget);
         let _activity = self.reads_for(Activity::MultiGet);
         let mut cfs: Vec<&Arc<ColumnFamilyData>> = keys.iter().map(|(cf, _)| *cf).collect();
         cfs.sort_by_key(|cf| cf.id);
@@ -395,14 +404,7 @@ impl Engine {
         });
         let only_memtable = matches!(&gathered, Ok(sources) if sources.all.len() == 1);
         let (source, tombstones) = match gathered {
-            Ok(Sources {
-                all,
-                memtables,
-                tombstones,
-            }) => {
-                let comparator = cf.comparator.clone();
-                (merging_memtables(comparator, all, memtables), tombstones)
-            }
+            Ok(sources) => sources.merged(cf.comparator.clone()),
             Err(e) => (failed_iterator(e), Vec::new()),
         };
         let versions = spec.timestamp.clone().map(|upto| VersionRange {
@@ -426,6 +428,7 @@ impl Engine {
             max_skippable_internal_keys: spec.max_skippable_internal_keys,
             limits: spec.limits(),
             statistics: self.options.statistics.clone(),
+            slow: self.slow.is_on().then(|| self.slow.clone()),
             empty_ranges,
             blob_reads: spec.blobs(),
             snapshot: spec.snapshot.clone(),

@@ -234,6 +234,8 @@ option_struct! {
         scrub_period_sec: u32 = 0;
         /// Highest rate at which tables are read to look for damage. Bytes per second.
         scrub_bytes_per_second: u64 = 8 << 20, in 1..=1 << 40;
+        /// Time from which a read or a write has a line in the info log. Microseconds; 0 is never.
+        slow_operation_micros: u64 = 0, changes live;
         /// How often statistics are written to the info log. Seconds; 0 is never.
         stats_dump_period_sec: u32 = 600, changes live;
         /// Hint without effect: statistics are not kept over time. Seconds.

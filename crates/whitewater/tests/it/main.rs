@@ -72,6 +72,7 @@ mod simulated;
 mod sizes;
 #[path = "../../../concurrent/tests/common/skip.rs"]
 mod skip;
+mod slow_operations;
 #[path = "../../../concurrent/tests/common/source_files.rs"]
 mod source_files;
 mod sst_file_manager;

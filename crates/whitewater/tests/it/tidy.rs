@@ -30,6 +30,7 @@ const FLOORS: &[&[&str]] = &[
     &["column_family"],
     &["memtable"],
     &["version"],
+    &["slow_operations"],
     &["info_log"],
     &["options"],
     &["event_queue"],

@@ -84,6 +84,7 @@ const DATABASE_CHOICES: Choices = &[
     ("recycle_log_file_num", Values(&["1", "3"])),
     ("scrub_bytes_per_second", Values(&["1000000"])),
     ("scrub_period_sec", Values(&["1"])),
+    ("slow_operation_micros", Values(&["1", "1000"])),
     ("stats_dump_period_sec", Values(&["1"])),
     ("stats_persist_period_sec", HINT),
     ("table_cache_numshardbits", HINT),

@@ -69,6 +69,23 @@ impl Options {
         self.db.info_logger = logger.logger;
     }
 
+    /// The time from which a call is slow: a get, a `multi_get`, a write, or a seek or step of an
+    /// iterator. A slow call has a line of level Warn in the info log, with the time and what the
+    /// [`PerfContext`](crate::PerfContext) of its thread would say of it; no keys and no values.
+    /// Of each kind of call there is a line a second at most, which says how many have none.
+    ///
+    /// **Option `slow_operation_micros`**: microseconds, default 0; can be changed while the
+    /// database is open.
+    ///
+    /// While the option is set, every call measures its steps as at
+    /// [`PerfStatsLevel::EnableTime`](crate::perf::PerfStatsLevel::EnableTime). The context of the
+    /// thread is left as it is. If the thread has chosen a level itself, it is that which is
+    /// measured. An iterator that was made while the option was not set is not timed. Not in the
+    /// `rocksdb` crate.
+    pub fn set_slow_operation_micros(&mut self, micros: u64) {
+        self.db.slow_operation_micros = micros;
+    }
+
     /// How often the database writes its statistics to the info log: the properties
     /// [`DBSTATS`](crate::properties::DBSTATS) and [`CFSTATS`](crate::properties::CFSTATS) of all
     /// column families, and tickers and histograms where they are on. Each time, a new interval

@@ -183,6 +183,9 @@ fn setters_set_their_own_option_and_no_other() {
         ("scrub_bytes_per_second", "3", |o| {
             o.set_scrub_bytes_per_second(3)
         }),
+        ("slow_operation_micros", "3", |o| {
+            o.set_slow_operation_micros(3)
+        }),
         ("stats_dump_period_sec", "3", |o| {
             o.set_stats_dump_period_sec(3)
         }),

@@ -53,6 +53,7 @@ use super::writes::{check_size, flags};
 use crate::memtable::sections::{Section, SectionWrite};
 use crate::options::commit_protocol::CommitProtocol;
 use crate::options::read::{WriteSpec, has_checksums};
+use crate::slow_operations::Call;
 use crate::stats::Histogram;
 use crate::write::request::{WriteFlags, WriteRequest};
 use std::collections::BTreeSet;
@@ -273,7 +274,7 @@ impl Engine {
     }
 
     fn commit_step(&self, write: SectionWrite, flags: WriteFlags) -> Result<()> {
-        let _timer = self.time(Histogram::DbWrite);
+        let _timer = self.time_call(Call::Write, Histogram::DbWrite);
         let request = WriteRequest::of_section(write, flags);
         self.committer().commit(&request, None)
     }

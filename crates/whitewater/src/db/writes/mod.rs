@@ -16,6 +16,7 @@ use super::validation::KeysApart;
 use crate::memtable::operations::{Operations, SingleOp};
 use crate::options::commit_protocol::CommitProtocol;
 use crate::options::read::{WriteSpec, has_checksums};
+use crate::slow_operations::Call;
 use crate::stats::Histogram;
 use crate::write::env::WalEnv;
 use crate::write::request::{Write, WriteFlags, WriteRequest};
@@ -70,7 +71,7 @@ impl Engine {
     /// Commits an operation that may be committed; with `protected`, with its checksum.
     #[inline(always)]
     fn write_checked(&self, op: SingleOp<'_>, flags: WriteFlags, protected: bool) -> Result<()> {
-        let _timer = self.time(Histogram::DbWrite);
+        let _timer = self.time_call(Call::Write, Histogram::DbWrite);
         let prefetched = self.prefetch(&op, &flags);
         if self.commit.takes_single_ops && !protected {
             let operations = Operations::Single(op);
@@ -150,7 +151,7 @@ impl Engine {
             Ok(flags) => flags,
             Err(e) => return (batch, Err(e)),
         };
-        let _timer = self.time(Histogram::DbWrite);
+        let _timer = self.time_call(Call::Write, Histogram::DbWrite);
         let mark = batch.mark();
         if self.ends_batches() && !batch.body().is_empty() {
             batch.push_noop();

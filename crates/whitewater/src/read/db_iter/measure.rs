@@ -4,14 +4,20 @@
 use super::source::Source;
 use super::{DbIter, Position};
 use crate::perf_context::{self, PerfMetric};
+use crate::slow_operations::Call;
 use crate::stats::{Activity, Histogram, Statistics, Ticker};
 use std::time::Instant;
 use whitewater_storage::Result;
 
 impl DbIter {
-    /// Runs a seek, times it for the statistics, and counts what it shows.
+    /// Runs a seek, times it, and counts what it shows.
     #[inline]
     pub(super) fn measured(&mut self, seek: impl FnOnce(&mut Self)) {
+        self.timed_if_slow(Call::Seek, |it| it.counted_seek(seek));
+    }
+
+    #[inline]
+    fn counted_seek(&mut self, seek: impl FnOnce(&mut Self)) {
         let statistics = self.statistics.as_deref();
         let wanted = statistics.is_some_and(|s| s.wants(Histogram::DbSeek));
         let start = wanted.then(Instant::now);
@@ -32,19 +38,30 @@ impl DbIter {
         self.count_shown();
     }
 
-    /// Runs a step of an iterator whose database has statistics.
+    /// Runs a step of an iterator that is watched.
     #[cold]
-    pub(super) fn counted_step(&mut self, tickers: [Ticker; 2], step: impl FnOnce(&mut Self)) {
+    pub(super) fn watched_step(&mut self, call: Call, tickers: [Ticker; 2], step: fn(&mut Self)) {
         if !self.valid() {
             return step(self);
         }
         let activity = Activity::Iterator.begin();
-        step(self);
+        self.timed_if_slow(call, step);
         drop(activity);
         if let Some(statistics) = &self.statistics {
             statistics.add(tickers[0], 1);
             self.count_found(statistics, tickers[1]);
         }
+    }
+
+    /// Runs a movement, and has a line written if it is slow and slow ones are wanted.
+    #[inline]
+    fn timed_if_slow(&mut self, call: Call, moves: impl FnOnce(&mut Self)) {
+        // Out of its place, because the movement takes all of the iterator.
+        let slow = self.slow.take();
+        let measured = slow.as_deref().and_then(|slow| slow.begin(call));
+        moves(self);
+        drop(measured);
+        self.slow = slow;
     }
 
     /// Counts what is shown now, if anything is.

@@ -46,6 +46,7 @@ use crate::options::read::BlobReads;
 use crate::panics::{Guarded, caught};
 use crate::perf_context::{self, PerfMetric};
 use crate::read::blob::BorrowedBlobs;
+use crate::slow_operations::{Call, SlowOperations};
 use crate::snapshots::{ReadPoint, SnapshotGuard};
 use crate::stats::{Statistics, Ticker};
 use empty::Walked;
@@ -95,6 +96,8 @@ pub(crate) struct DbIterParts {
     pub limits: ReadLimits,
     /// The database's statistics, if they are on.
     pub statistics: Option<Arc<Statistics>>,
+    /// Who is told of movements that are slow, if anybody.
+    pub slow: Option<Arc<SlowOperations>>,
     /// What the iterator may pass over at once.
     pub empty_ranges: Option<EmptyRangesView>,
     /// The snapshot that is read; kept alive.
@@ -176,6 +179,9 @@ pub(crate) struct DbIter {
     empty_ranges: Option<EmptyRangesView>,
     walked: Walked,
     statistics: Option<Arc<Statistics>>,
+    slow: Option<Arc<SlowOperations>>,
+    /// Whether either of the two is there.
+    is_watched: bool,
     /// Declared after the source, so that what the source reads from outlives it.
     view: Arc<SuperVersion>,
     _snapshot: Option<Arc<SnapshotGuard>>,
@@ -239,7 +245,9 @@ impl DbIter {
             is_plain,
             empty_ranges: parts.empty_ranges,
             walked: Walked::default(),
+            is_watched: parts.statistics.is_some() || parts.slow.is_some(),
             statistics: parts.statistics,
+            slow: parts.slow,
             view: parts.view,
             _snapshot: parts.snapshot,
         }
@@ -399,16 +407,16 @@ impl DbIter {
     /// Moves forward. Has no effect when not valid.
     pub fn next(&mut self) {
         if self.runs_user_code {
-            return self.catching(Self::next_counted);
+            return self.catching(Self::next_watched);
         }
-        self.next_counted();
+        self.next_watched();
     }
 
     #[inline(always)]
-    fn next_counted(&mut self) {
-        if self.statistics.is_some() {
+    fn next_watched(&mut self) {
+        if self.is_watched {
             let tickers = [Ticker::NumberDbNext, Ticker::NumberDbNextFound];
-            return self.counted_step(tickers, Self::next_measured);
+            return self.watched_step(Call::Next, tickers, Self::next_measured);
         }
         self.next_measured();
     }
@@ -448,16 +456,16 @@ impl DbIter {
     /// Moves backward. Has no effect when not valid.
     pub fn prev(&mut self) {
         if self.runs_user_code {
-            return self.catching(Self::prev_counted);
+            return self.catching(Self::prev_watched);
         }
-        self.prev_counted();
+        self.prev_watched();
     }
 
     #[inline(always)]
-    fn prev_counted(&mut self) {
-        if self.statistics.is_some() {
+    fn prev_watched(&mut self) {
+        if self.is_watched {
             let tickers = [Ticker::NumberDbPrev, Ticker::NumberDbPrevFound];
-            return self.counted_step(tickers, Self::prev_measured);
+            return self.watched_step(Call::Prev, tickers, Self::prev_measured);
         }
         self.prev_measured();
     }

@@ -21,6 +21,7 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         source,
         only_memtable: false,
         statistics: None,
+        slow: None,
         tombstones: vec![tombstones],
         comparator: UserComparator::Bytewise,
         merge_operator: Some(Arc::new(Append)),
