@@ -133,7 +133,7 @@ impl Engine {
         };
         self.files
             .versions
-            .log_and_apply(edits, last, None, &mut install)
+            .log_and_apply(edits, last, &[], &mut install)
             .inspect_err(|e| self.report(Source::Manifest, e, "recording a trimmed history"))
     }
 }
