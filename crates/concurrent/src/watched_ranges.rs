@@ -7,8 +7,9 @@
 //!    afterwards;
 //! 3. *known* to be empty once a reader that began later has found nothing in it, at a point at or
 //!    above that number ([`Watched::is_watched_at`], [`Watched::know_from`]);
-//! 4. *ended* by the first write that puts something into it ([`WatchedRanges::end_where`]), or
-//!    when it is forgotten.
+//! 4. *extended* by readers that find nothing beyond it, either ([`WatchedRanges::extend`]);
+//! 5. *ended* by the first write that puts something into it ([`WatchedRanges::put`]), or when it
+//!    is forgotten.
 //!
 //! Invariants:
 //! * E1: a write with a number above `watched_above` that puts something into a range ends the
@@ -21,6 +22,12 @@
 //!   proposed until it is done ([`WatchedRanges::suspend`]). A reader takes the list before it pins
 //!   what it reads, and makes known only what that list has. So if a range has not ended by then,
 //!   what was made visible before the range was proposed is in what the reader has pinned.
+//! * E4: a range says how far it can be extended, and a write with a number above `watched_above`
+//!   that puts something beside the range narrows that before its number is visible. Both are done
+//!   to the present form of the range, under a lock, and what a range says only gets narrower. So
+//!   a write with a number above the point of a reader that extends the range has kept it from
+//!   being extended over what it puts, or finds it extended and ends it. A write that changes
+//!   nothing has found a form of the range that cannot be extended so far.
 //!
 //! So a reader at a point at or above `known_from` that finds a range not ended sees nothing in it.
 //! What is visible there, and was not at `known_from`, was put by a write with a larger number,
@@ -39,47 +46,80 @@ use std::sync::Arc;
 /// Above all numbers.
 const NEVER: u64 = u64::MAX;
 
-/// A range, and what is known about it.
+/// What a range has in common with its extensions.
 #[derive(Debug)]
-pub struct Watched<R> {
-    range: R,
+struct Watch {
     /// Writes with larger numbers end the range (E1); [`NEVER`] until that holds for some. Written
     /// by: the first thread that watches. Read by: readers. Publishes nothing (relaxed).
-    watched_above: AtomicU64,
-    /// The smallest point at which nothing was found; [`NEVER`] before. Written by: a reader.
-    /// Read by: readers. Publishes nothing (relaxed).
-    known_from: AtomicU64,
+    above: AtomicU64,
     /// Written by: writers, and threads that change the list. Read by: readers and writers.
     /// Relaxed: what a writer stores here is published by the publication of its number, and what a
     /// suspension stores by the publication of what it is for.
     ended: AtomicBool,
 }
 
+/// A range, and what is known about it.
+#[derive(Debug)]
+pub struct Watched<R> {
+    range: R,
+    /// The smallest point at which nothing was found; [`NEVER`] before. Written by: a reader.
+    /// Read by: readers. Publishes nothing (relaxed).
+    known_from: AtomicU64,
+    watch: Arc<Watch>,
+}
+
+/// What becomes of a range when something is put into a place.
+#[derive(Debug)]
+pub enum Effect<R> {
+    /// Nothing: the place is not in the range, and the range tells that it cannot be extended so
+    /// far.
+    None,
+    /// The place is in the range, which ends.
+    Ends,
+    /// The place is beside the range, which now tells that it cannot be extended so far.
+    Narrows(R),
+}
+
 impl<R> Watched<R> {
     fn new(range: R) -> Self {
         Watched {
             range,
-            watched_above: AtomicU64::new(NEVER),
             known_from: AtomicU64::new(NEVER),
-            ended: AtomicBool::new(false),
+            watch: Arc::new(Watch {
+                above: AtomicU64::new(NEVER),
+                ended: AtomicBool::new(false),
+            }),
+        }
+    }
+
+    /// The same range as `range`, known from the point `known_from` on.
+    fn replaced(&self, range: R, known_from: u64) -> Self {
+        Watched {
+            range,
+            known_from: AtomicU64::new(known_from),
+            watch: self.watch.clone(),
         }
     }
 
     /// Whether a reader at this point sees nothing in the range.
     #[inline]
     pub fn is_empty_at(&self, point: u64) -> bool {
-        self.known_from.load(Relaxed) <= point && !self.ended.load(Relaxed)
+        self.known_from.load(Relaxed) <= point && !self.has_ended()
     }
 
-    /// Whether the range has ended.
+    /// Whether the range has ended, with all of its extensions.
     #[inline]
     pub fn has_ended(&self) -> bool {
-        self.ended.load(Relaxed)
+        self.watch.ended.load(Relaxed)
+    }
+
+    fn end(&self) {
+        self.watch.ended.store(true, Relaxed);
     }
 
     /// Whether all writes above `point` end the range.
     pub fn is_watched_at(&self, point: u64) -> bool {
-        self.watched_above.load(Relaxed) <= point
+        self.watch.above.load(Relaxed) <= point
     }
 
     /// Notes that a reader at `point` has found nothing in the range. It began with a list that has
@@ -147,7 +187,7 @@ impl<R, L: Lists<R>> fmt::Debug for WatchedRanges<R, L> {
 }
 
 impl<R, L: Lists<R>> WatchedRanges<R, L> {
-    /// Whether a writer has to call [`WatchedRanges::end_where`]. Asked after it has reserved.
+    /// Whether a writer has to call [`WatchedRanges::put`]. Asked after it has reserved.
     #[inline]
     pub fn any(&self) -> bool {
         // Acquire: pairs with `replace`. A writer that finds no ranges has seen that all ended.
@@ -159,19 +199,30 @@ impl<R, L: Lists<R>> WatchedRanges<R, L> {
         self.list.load()
     }
 
-    /// Ends the ranges that something is put into. Called by its writer after it has reserved, and
-    /// before its number is visible (E1).
-    pub fn end_where(&self, hit: impl Fn(&R) -> bool) {
+    /// Ends the ranges that something is put into, and narrows those that it is put beside. Called
+    /// by its writer after it has reserved, and before its number is visible (E1, E4).
+    pub fn put(&self, effect: impl Fn(&R) -> Effect<R>) {
         let list = self.list.load();
-        let mut ended = false;
-        for range in list.iter().filter(|r| !r.has_ended() && hit(&r.range)) {
-            range.ended.store(true, Relaxed);
-            ended = true;
+        let mut live = list.iter().filter(|range| !range.has_ended());
+        if live.any(|range| !matches!(effect(&range.range), Effect::None)) {
+            self.put_into_present(effect);
         }
-        if ended {
-            let _changes = self.changes.lock();
-            self.replace(self.list.load().iter().cloned());
-        }
+    }
+
+    #[cold]
+    fn put_into_present(&self, effect: impl Fn(&R) -> Effect<R>) {
+        let _changes = self.changes.lock();
+        let list = self.list.load();
+        self.replace(list.iter().map(|range| match effect(&range.range) {
+            Effect::None => range.clone(),
+            Effect::Ends => {
+                range.end(); // upholds E4
+                range.clone()
+            }
+            Effect::Narrows(narrowed) => {
+                Arc::new(range.replaced(narrowed, range.known_from.load(Relaxed)))
+            }
+        }));
     }
 
     /// Ends all ranges, as a write does whose keys are not known.
@@ -199,12 +250,12 @@ impl<R, L: Lists<R>> WatchedRanges<R, L> {
 
     fn watch(&self, reserved: impl FnOnce() -> Option<u64>) -> Arc<List<R>> {
         let list = self.list.load_full();
-        let new = |range: &&Arc<Watched<R>>| range.watched_above.load(Relaxed) == NEVER;
+        let new = |range: &&Arc<Watched<R>>| range.watch.above.load(Relaxed) == NEVER;
         if list.iter().any(|range| new(&range))
             && let Some(last) = reserved()
         {
             for range in list.iter().filter(new) {
-                range.watched_above.store(last, Relaxed);
+                range.watch.above.store(last, Relaxed);
             }
         }
         list
@@ -219,11 +270,28 @@ impl<R, L: Lists<R>> WatchedRanges<R, L> {
         }
         let mut ranges = List::clone(&self.list.load());
         if let Some(at) = leaves(&ranges) {
-            ranges.remove(at).ended.store(true, Relaxed); // upholds E2
+            ranges.remove(at).end(); // upholds E2
         }
         ranges.push(Arc::new(Watched::new(range)));
         self.any.store(true, Relaxed);
         self.replace(ranges.into_iter());
+    }
+
+    /// Extends `range`, for a reader at `point` that began with a list that has it. The range [is
+    /// watched](Watched::is_watched_at) at `point`. `to` gets the present form of it, and says to
+    /// what the reader can extend that, having found nothing there.
+    pub fn extend(&self, range: &Watched<R>, point: u64, to: impl FnOnce(&R) -> Option<R>) {
+        let _changes = self.changes.lock();
+        let mut ranges = List::clone(&self.list.load());
+        let present = |other: &&mut Arc<Watched<R>>| Arc::ptr_eq(&other.watch, &range.watch);
+        // A range that was suspended, or has made room, is not there any more.
+        let Some(present) = ranges.iter_mut().find(present) else {
+            return;
+        };
+        if let Some(extended) = to(&present.range) {
+            *present = Arc::new(present.replaced(extended, point));
+            self.replace(ranges.into_iter());
+        }
     }
 
     /// Makes the list that of those of `ranges` that have not ended. Called with `changes` held.
@@ -240,7 +308,7 @@ impl<R, L: Lists<R>> WatchedRanges<R, L> {
     /// Ends all ranges. Called with `changes` held.
     fn forget(&self) {
         for range in self.list.load().iter() {
-            range.ended.store(true, Relaxed);
+            range.end();
         }
         self.replace(std::iter::empty());
     }

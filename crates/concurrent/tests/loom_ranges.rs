@@ -14,12 +14,54 @@ use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use loom::thread;
 use std::sync::{Arc, OnceLock};
 use whitewater_concurrent::tail::Tail;
-use whitewater_concurrent::watched_ranges::{List, Lists, WatchedRanges};
+use whitewater_concurrent::watched_ranges::{Effect, List, Lists, WatchedRanges};
 
 fn model(preemptions: usize, check: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound.get_or_insert(preemptions);
     builder.check(check);
+}
+
+/// The place that writers put something into.
+const PLACE: u64 = 5;
+/// A range with that place.
+const REACH: Reach = Reach {
+    end: PLACE + 1,
+    behind: None,
+};
+/// A range before that place.
+const SHORT: Reach = Reach {
+    end: PLACE,
+    behind: None,
+};
+
+/// The places before `end`.
+#[derive(Clone, Copy, Debug)]
+struct Reach {
+    end: u64,
+    /// A place that something was put into.
+    behind: Option<u64>,
+}
+
+impl Reach {
+    /// What becomes of the range when something is put into the place.
+    fn put(&self) -> Effect<Reach> {
+        if PLACE < self.end {
+            return Effect::Ends;
+        }
+        if self.behind.is_some() {
+            return Effect::None;
+        }
+        Effect::Narrows(Reach {
+            behind: Some(PLACE),
+            ..*self
+        })
+    }
+
+    /// The range with the place.
+    fn extended(&self) -> Option<Reach> {
+        (self.end < REACH.end && self.behind.is_none()).then_some(REACH)
+    }
 }
 
 /// The most lists of one model, with the empty one.
@@ -30,7 +72,7 @@ const CLOSED: u64 = u64::MAX;
 /// Lists that are published as the engine's are: a load acquires what the store has released.
 /// Slots are std's, which order nothing in a model.
 struct Slots {
-    lists: [OnceLock<Arc<List<()>>>; LISTS],
+    lists: [OnceLock<Arc<List<Reach>>>; LISTS],
     present: AtomicUsize,
 }
 
@@ -45,19 +87,19 @@ impl Default for Slots {
     }
 }
 
-impl Lists<()> for Slots {
-    type Borrowed<'a> = &'a Arc<List<()>>;
+impl Lists<Reach> for Slots {
+    type Borrowed<'a> = &'a Arc<List<Reach>>;
 
-    fn load(&self) -> &Arc<List<()>> {
+    fn load(&self) -> &Arc<List<Reach>> {
         let at = self.present.load(Ordering::Acquire);
         self.lists[at].get().expect("it was filled before")
     }
 
-    fn load_full(&self) -> Arc<List<()>> {
+    fn load_full(&self) -> Arc<List<Reach>> {
         self.load().clone()
     }
 
-    fn store(&self, list: Arc<List<()>>) {
+    fn store(&self, list: Arc<List<Reach>>) {
         let free = self.lists.iter().position(|slot| slot.get().is_none());
         let free = free.expect("a model stores few lists");
         self.lists[free]
@@ -68,7 +110,7 @@ impl Lists<()> for Slots {
 }
 
 struct Store {
-    ranges: WatchedRanges<(), Slots>,
+    ranges: WatchedRanges<Reach, Slots>,
     /// Of two generations.
     tails: [Tail; 2],
     generation: AtomicUsize,
@@ -90,9 +132,9 @@ impl Store {
     }
 
     /// A store with one range, which is known from number 0 on, and the list that it is in.
-    fn with_known_range() -> (Arc<Self>, Arc<List<()>>) {
+    fn with_known_range(reach: Reach) -> (Arc<Self>, Arc<List<Reach>>) {
         let store = Store::new();
-        store.ranges.propose((), |_| None);
+        store.ranges.propose(reach, |_| None);
         let list = store.begin().expect("there is a range");
         assert!(list[0].is_watched_at(0));
         list[0].know_from(0);
@@ -112,21 +154,21 @@ impl Store {
         }
     }
 
-    /// Writes something into the range, as the engine does: reserve, end, publish.
+    /// Writes something into the place, as the engine does: reserve, end, publish.
     fn put(&self, generation: usize) {
         let number = self.reserve(generation);
         self.finish(number);
     }
 
-    /// Writes something into the range at a number that was handed out before.
+    /// Writes something into the place at a number that was handed out before.
     fn finish(&self, number: u64) {
         if self.ranges.any() {
-            self.ranges.end_where(|()| true);
+            self.ranges.put(Reach::put);
         }
         self.finished.fetch_or(1 << (number - 1), Ordering::Release);
     }
 
-    fn begin(&self) -> Option<Arc<List<()>>> {
+    fn begin(&self) -> Option<Arc<List<Reach>>> {
         self.ranges.begin(|| {
             let generation = self.generation.load(Ordering::Acquire);
             let last = self.tails[generation].reserved();
@@ -152,10 +194,22 @@ impl Store {
         point == 0
     }
 
-    /// A reader that passes over ranges of `list` that are known to be empty.
-    fn check(&self, list: &List<()>) {
+    /// A reader that walks over the place. Extends ranges over it if it has found nothing there.
+    fn walk_beyond(&self) {
+        let list = self.begin();
         let point = self.point();
-        let passes = list.iter().any(|range| range.is_empty_at(point));
+        for range in list.iter().flat_map(|list| list.iter()) {
+            if point == 0 && range.is_watched_at(point) {
+                self.ranges.extend(range, point, Reach::extended);
+            }
+        }
+    }
+
+    /// A reader that passes over ranges of `list` that are known to be empty.
+    fn check(&self, list: &List<Reach>) {
+        let point = self.point();
+        let mut with_place = list.iter().filter(|range| PLACE < range.end);
+        let passes = with_place.any(|range| range.is_empty_at(point));
         assert!(!passes || point == 0, "number {point} was passed over");
     }
 }
@@ -170,7 +224,7 @@ fn a_write_ends_a_range_that_is_being_watched() {
             let store = store.clone();
             thread::spawn(move || store.put(0))
         };
-        store.ranges.propose((), |_| None);
+        store.ranges.propose(REACH, |_| None);
         store.walk();
         if let Some(list) = store.begin() {
             store.check(&list);
@@ -186,7 +240,7 @@ fn a_write_ends_a_range_that_another_reader_proposes() {
         let store = Store::new();
         let proposer = {
             let store = store.clone();
-            thread::spawn(move || store.ranges.propose((), |_| None))
+            thread::spawn(move || store.ranges.propose(REACH, |_| None))
         };
         let writer = {
             let store = store.clone();
@@ -215,7 +269,7 @@ fn a_write_to_the_next_generation_ends_a_range() {
                 store.put(1);
             })
         };
-        store.ranges.propose((), |_| None);
+        store.ranges.propose(REACH, |_| None);
         store.walk();
         if let Some(list) = store.begin() {
             store.check(&list);
@@ -228,7 +282,7 @@ fn a_write_to_the_next_generation_ends_a_range() {
 #[test]
 fn a_write_that_finds_no_range_has_seen_that_it_ended() {
     model(3, || {
-        let (store, list) = Store::with_known_range();
+        let (store, list) = Store::with_known_range(REACH);
         let first = store.reserve(0);
         let writer = {
             let store = store.clone();
@@ -245,16 +299,87 @@ fn a_write_that_finds_no_range_has_seen_that_it_ended() {
     });
 }
 
+/// A reader that finds nothing beyond a range extends it over a place that a writer puts something
+/// into. Nobody passes over that.
+#[test]
+fn a_range_is_not_extended_over_a_write() {
+    model(4, || {
+        let (store, _) = Store::with_known_range(SHORT);
+        let writer = {
+            let store = store.clone();
+            thread::spawn(move || store.put(0))
+        };
+        store.walk_beyond();
+        if let Some(list) = store.begin() {
+            store.check(&list);
+        }
+        writer.join().unwrap();
+    });
+}
+
+/// The same beside another writer, which has put something there before.
+#[test]
+fn a_range_is_not_extended_over_the_second_of_two_writes() {
+    model(3, || {
+        let (store, _) = Store::with_known_range(SHORT);
+        let first = store.reserve(0);
+        let writer = {
+            let store = store.clone();
+            thread::spawn(move || store.finish(first))
+        };
+        let reader = {
+            let store = store.clone();
+            thread::spawn(move || {
+                store.walk_beyond();
+                if let Some(list) = store.begin() {
+                    store.check(&list);
+                }
+            })
+        };
+        store.put(0);
+        reader.join().unwrap();
+        writer.join().unwrap();
+    });
+}
+
+/// Files are ingested into what a range is extended over.
+#[test]
+fn a_range_is_not_extended_over_what_is_ingested() {
+    model(4, || {
+        let (store, _) = Store::with_known_range(SHORT);
+        let ingestion = {
+            let store = store.clone();
+            thread::spawn(move || {
+                let suspended = store.ranges.suspend();
+                store.ingested.store(1, Ordering::Release);
+                drop(suspended);
+            })
+        };
+        for _ in 0..2 {
+            let list = store.begin();
+            let finds = store.ingested.load(Ordering::Acquire) == 1;
+            for range in list.iter().flat_map(|list| list.iter()) {
+                let passes = PLACE < range.end && range.is_empty_at(0);
+                assert!(!finds || !passes, "a file was passed over");
+                if !finds && range.is_watched_at(0) {
+                    store.ranges.extend(range, 0, Reach::extended);
+                }
+            }
+        }
+        ingestion.join().unwrap();
+    });
+}
+
 /// A range makes room for another, while a reader has it.
 #[test]
 fn a_range_that_is_replaced_has_ended() {
     model(4, || {
-        let (store, list) = Store::with_known_range();
+        let (store, list) = Store::with_known_range(REACH);
         let proposer = {
             let store = store.clone();
             thread::spawn(move || {
                 let oldest = |ranges: &[_]| (!ranges.is_empty()).then_some(0);
-                store.ranges.propose((), oldest);
+                store.ranges.propose(REACH, oldest);
             })
         };
         let writer = {
@@ -291,7 +416,7 @@ fn what_is_ingested_is_not_passed_over() {
                 }
             }
             if !finds && list.is_none() {
-                store.ranges.propose((), |_| None);
+                store.ranges.propose(REACH, |_| None);
             }
         }
         ingestion.join().unwrap();

@@ -6,8 +6,10 @@
 //!
 //! A range is proposed by an iterator that has passed many deleted keys in one call, and used by
 //! others once one of them has walked over all of it, with nothing undecided, and has found
-//! nothing. Writers end it. When it may be relied on, and why, says `concurrent::watched_ranges`,
-//! with the invariants E1 to E3. Here are its keys, and how many ranges there are.
+//! nothing. An iterator that passes it and then some deleted keys beside it extends it over them,
+//! unless something was put there since. Writers end it. When it may be relied on, and why, says
+//! `concurrent::watched_ranges`, with the invariants E1 to E4. Here are its keys, and how many
+//! ranges there are.
 //!
 //! Lock order: changes of the list are a leaf.
 
@@ -15,7 +17,7 @@ use arc_swap::{ArcSwap, Guard};
 use std::cmp::Ordering;
 use std::fmt;
 use std::sync::Arc;
-use whitewater_concurrent::watched_ranges::{self, Lists, Watched, WatchedRanges};
+use whitewater_concurrent::watched_ranges::{self, Effect, Lists, Watched, WatchedRanges};
 use whitewater_storage::key::{SequenceNumber, UserComparator, ValueType};
 use whitewater_storage::planted;
 
@@ -29,12 +31,20 @@ const MOST_COVERED: usize = 3;
 /// The number of deleted keys that a walk must have passed to be remembered.
 pub(crate) const LONG_WALK: u64 = 16;
 
+/// The number of deleted keys beside a range that a walk must have passed to extend it. To pass one
+/// takes about as long as to change the list.
+const EXTENSION: u64 = 2;
+
 /// The user keys from `start` to before `end` in one column family.
 pub(crate) struct KeyRange {
     cf: u32,
     comparator: UserComparator,
     pub start: Vec<u8>,
     pub end: Vec<u8>,
+    /// The last key before `start` that was put since the range is watched, if any.
+    before: Option<Vec<u8>>,
+    /// The first such key at or after `end`.
+    behind: Option<Vec<u8>>,
 }
 
 impl KeyRange {
@@ -49,6 +59,51 @@ impl KeyRange {
     pub fn holds(&self, user_key: &[u8]) -> bool {
         self.comparator.compare(user_key, &self.end) == Ordering::Less
             && self.comparator.compare(user_key, &self.start) != Ordering::Less
+    }
+
+    /// What becomes of the range when `key` is put into the column family.
+    fn put(&self, key: &[u8]) -> Effect<KeyRange> {
+        let order = |a, b| self.comparator.compare(a, b);
+        let narrowed = |before, behind| {
+            Effect::Narrows(KeyRange {
+                comparator: self.comparator.clone(),
+                start: self.start.clone(),
+                end: self.end.clone(),
+                before,
+                behind,
+                ..*self
+            })
+        };
+        if order(key, &self.start).is_lt() {
+            let nearer = (self.before.as_ref()).is_none_or(|before| order(before, key).is_lt());
+            if nearer {
+                return narrowed(Some(key.to_vec()), self.behind.clone());
+            }
+        } else if order(key, &self.end).is_lt() {
+            return Effect::Ends;
+        } else {
+            let nearer = (self.behind.as_ref()).is_none_or(|behind| order(key, behind).is_lt());
+            if nearer {
+                return narrowed(self.before.clone(), Some(key.to_vec()));
+            }
+        }
+        Effect::None
+    }
+
+    /// The range from the start to the end of `walk`, if it is larger and nothing was put there.
+    fn extended(&self, walk: &Walk<'_>) -> Option<KeyRange> {
+        let order = |a, b| self.comparator.compare(a, b);
+        let before = (self.before.as_ref()).is_none_or(|key| order(key, walk.start).is_lt());
+        let behind = (self.behind.as_ref()).is_none_or(|key| order(walk.end, key).is_le());
+        let extends = walk.covers(self) && !self.covers(walk.start, walk.end);
+        (before && behind && extends).then(|| KeyRange {
+            comparator: self.comparator.clone(),
+            start: walk.start.to_vec(),
+            end: walk.end.to_vec(),
+            before: self.before.clone(),
+            behind: self.behind.clone(),
+            ..*self
+        })
     }
 
     /// Whether all keys between `start` and `end` are in the range.
@@ -128,8 +183,8 @@ impl EmptyRanges {
         self.0.any()
     }
 
-    /// Ends the ranges that an operation puts something into. Called by its writer after it has
-    /// reserved, and before its number is visible (E1).
+    /// Ends the ranges that an operation puts something into, and notes what it puts beside others.
+    /// Called by its writer after it has reserved, and before its number is visible (E1, E4).
     pub fn note(&self, cf: u32, ty: ValueType, user_key: &[u8]) {
         planted!(EmptyRangeOutlivesPut => return);
         use ValueType::{Deletion, DeletionWithTimestamp, RangeDeletion, SingleDeletion};
@@ -139,8 +194,10 @@ impl EmptyRanges {
         ) {
             return;
         }
-        self.0
-            .end_where(|range| range.cf == cf && range.holds(user_key));
+        self.0.put(|range| match range.cf == cf {
+            true => range.put(user_key),
+            false => Effect::None,
+        });
     }
 
     /// Ends all ranges, as a write does whose keys are not known.
@@ -163,12 +220,18 @@ impl EmptyRanges {
     /// Remembers what an iterator has walked over, which began with the ranges `begun_with`.
     pub fn walked(&self, walk: &Walk<'_>, begun_with: &[Arc<EmptyRange>]) {
         let live = |range: &&Arc<EmptyRange>| range.cf == walk.cf && !range.has_ended();
+        let mut extends = None;
         for range in begun_with.iter().filter(live) {
             let mut upto = walk.point;
             planted!(EmptyRangeKnownUnwatched => upto = SequenceNumber::MAX);
             if walk.covers(range) && range.is_watched_at(upto) {
                 range.know_from(walk.point);
+                extends = Some(range);
             }
+        }
+        if let Some(range) = extends.filter(|_| walk.passed >= EXTENSION) {
+            self.0
+                .extend(range, walk.point, |range| range.extended(walk));
         }
         if walk.passed >= LONG_WALK {
             let list = self.0.list();
@@ -188,6 +251,8 @@ impl EmptyRanges {
             comparator: walk.comparator.clone(),
             start: walk.start.to_vec(),
             end: walk.end.to_vec(),
+            before: None,
+            behind: None,
         };
         self.0.propose(range, |ranges| {
             let is_covered = |range: &&Arc<EmptyRange>| range.cf == walk.cf && walk.covers(range);
@@ -275,6 +340,48 @@ mod tests {
         assert!(!ranges.any());
     }
 
+    /// Begins with a last number of 20, and walks over a few keys.
+    fn step(ranges: &EmptyRanges, start: &[u8], end: &[u8], point: SequenceNumber) {
+        let list = ranges.begin(|| Some(20)).unwrap_or_default();
+        let passed = EXTENSION;
+        let walk = Walk {
+            passed,
+            ..walk(start, end, point)
+        };
+        ranges.walked(&walk, &list);
+    }
+
+    #[test]
+    fn a_range_is_extended_at_both_ends_by_short_walks_up_to_what_was_put() {
+        let ranges = known();
+        step(&ranges, b"b", b"n", 30);
+        step(&ranges, b"a", b"n", 40);
+        assert_eq!(ranges.0.list().len(), 1);
+        assert!(is_known(&ranges, b"a", 40) && is_known(&ranges, b"mm", 40));
+        assert!(!is_known(&ranges, b"a", 39), "found at 40");
+        ranges.note(0, ValueType::Value, b"s");
+        ranges.note(0, ValueType::Value, b"p");
+        ranges.note(0, ValueType::Value, b"q");
+        ranges.note(0, ValueType::Value, b"A");
+        step(&ranges, b"a", b"pp", 50);
+        step(&ranges, b"A", b"o", 50);
+        assert!(!is_known(&ranges, b"n", 50), "p and A were put");
+        step(&ranges, b"AA", b"p", 50);
+        assert!(is_known(&ranges, b"AA", 50) && is_known(&ranges, b"o", 50));
+        ranges.note(0, ValueType::Value, b"n");
+        assert!(!is_known(&ranges, b"AA", 60), "n is in the extension");
+    }
+
+    #[test]
+    fn an_iterator_goes_on_with_the_range_that_it_began_with_when_that_is_extended() {
+        let ranges = known();
+        let begun_with = ranges.begin(|| Some(20)).expect("there is one");
+        step(&ranges, b"b", b"n", 30);
+        assert!(begun_with[0].is_empty_at(20));
+        ranges.note(0, ValueType::Value, b"mm");
+        assert!(!begun_with[0].is_empty_at(20));
+    }
+
     #[test]
     fn nothing_is_known_from_before_a_suspension() {
         let ranges = known();
@@ -298,9 +405,10 @@ mod tests {
         }
         assert_eq!(ranges.0.list().len(), MOST);
         assert!(!first.is_empty_at(30));
-        // A queue takes few places.
+        // A queue takes few places, even if the key behind a range is always put after it is found.
         for i in 0..=MOST as u8 {
             walk_over(&ranges, b"q", &[b'q', i], 30);
+            ranges.note(0, ValueType::Value, &[b'q', i]);
         }
         let list = ranges.0.list();
         let of_queue = list.iter().filter(|r| r.start == b"q");
