@@ -13,6 +13,8 @@ use whitewater::{
 
 /// Entries that there are to read, and keys that are written.
 const KEYS: u64 = 10_000;
+/// Entries that there are to pop; at most as many operations.
+const QUEUE: u64 = 40_000;
 /// Operations of a batch.
 const BATCH: u64 = 8;
 
@@ -75,6 +77,18 @@ fn next(db: &DB, n: u64) -> Result<(), Error> {
     Ok(())
 }
 
+/// Takes the first entry, as queues do.
+fn pop(db: &DB, n: u64) -> Result<(), Error> {
+    for _ in 0..n {
+        let mut it = db.raw_iterator();
+        it.seek_to_first();
+        let (key, value) = it.item().expect("there are enough entries");
+        black_box(value);
+        db.delete(key)?;
+    }
+    Ok(())
+}
+
 fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
     let mut options = Options::default();
     options.create_if_missing(true);
@@ -85,6 +99,14 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         return Ok(true);
     }
     let db = DB::open(&options, dir)?;
+    if operation == "pop" {
+        for i in 0..QUEUE {
+            db.put(i.to_be_bytes(), [7; 100])?;
+        }
+        db.flush()?;
+        pop(&db, n)?;
+        return Ok(true);
+    }
     put(&db, KEYS, 0)?;
     if matches!(operation, "get" | "next") {
         db.flush()?;
@@ -117,7 +139,7 @@ fn main() -> ExitCode {
         }
     }
     eprintln!(
-        "usage: instructions put|put-protected|write|get|get-memtable|next|transaction-put N"
+        "usage: instructions put|put-protected|write|get|get-memtable|next|pop|transaction-put N"
     );
     ExitCode::from(2)
 }
