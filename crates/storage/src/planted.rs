@@ -242,6 +242,8 @@ bugs! {
         "A put does not end the range that iterators know to be empty."
     EmptyRangeKnownUnwatched "empty_range_known_unwatched"
         "A range is known to be empty before writers look out for it."
+    EmptyRangeGrowsOverPut "empty_range_grows_over_put"
+        "A range known to be empty is extended over what was put beside it meanwhile."
     PrevSkipsKey "prev_skips_key"
         "An iterator that goes backward passes over the key before a deleted one."
     LevelEndsEarly "level_ends_early"

@@ -194,9 +194,12 @@ impl EmptyRanges {
         ) {
             return;
         }
-        self.0.put(|range| match range.cf == cf {
-            true => range.put(user_key),
-            false => Effect::None,
+        self.0.put(|range| {
+            planted!(EmptyRangeGrowsOverPut => if !range.holds(user_key) { return Effect::None });
+            match range.cf == cf {
+                true => range.put(user_key),
+                false => Effect::None,
+            }
         });
     }
 

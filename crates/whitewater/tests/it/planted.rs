@@ -419,6 +419,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "queues::a_put_that_was_under_way_is_found",
     ),
     (
+        Bug::EmptyRangeGrowsOverPut,
+        "queues::a_put_behind_a_range_that_grows_is_found",
+    ),
+    (
         Bug::PrevSkipsKey,
         "versions::iterators_turn_around_anywhere",
     ),

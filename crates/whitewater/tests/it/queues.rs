@@ -256,6 +256,26 @@ fn a_put_that_was_under_way_is_found() {
     assert_eq!(end(&db, true), Some(key(3)));
 }
 
+/// An iterator that does not see a put yet may pass the place of it, and tell afterwards.
+#[test]
+fn a_put_behind_a_range_that_grows_is_found() {
+    let mut o = tiny_on(MemFs::new());
+    o.set_commit_protocol(CommitProtocol::Ordered);
+    o.set_write_buffer_size(64 << 20);
+    let db = DB::open(&o, DIR).unwrap();
+    (0..100).for_each(|i| db.put(key(i), b"v").unwrap());
+    (0..50).for_each(|i| db.delete(key(i)).unwrap());
+    for _ in 0..3 {
+        assert_eq!(end(&db, true), Some(key(50)));
+    }
+    (50..60).for_each(|i| db.delete(key(i)).unwrap());
+    let mut older = db.raw_iterator();
+    db.put(key(55), b"back").unwrap();
+    older.seek_to_first();
+    assert_eq!(older.key(), Some(&key(60)[..]), "not visible to it");
+    assert_eq!(end(&db, true), Some(key(55)));
+}
+
 /// Writers put keys back into what a consumer has taken. What was acknowledged before the consumer
 /// looks is not passed over.
 #[test]
