@@ -1,7 +1,8 @@
 //! One operation, many times, for `scripts/instructions` to count what it takes.
 //!
 //! Single-threaded, with keys in a fixed order, so that the same number of
-//! operations takes the same number of instructions but for a few.
+//! operations takes the same number of instructions but for a few. Those that end with
+//! `-statistics` run with statistics of the default level.
 
 use std::env::args;
 use std::hint::black_box;
@@ -94,6 +95,13 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
     options.create_if_missing(true);
     // Nothing happens beside the operations.
     options.set_write_buffer_size(256 << 20);
+    let (operation, with_statistics) = match operation.strip_suffix("-statistics") {
+        Some(operation) => (operation, true),
+        None => (operation, false),
+    };
+    if with_statistics {
+        options.enable_statistics();
+    }
     if operation == "transaction-put" {
         put_in_transactions(dir, &options, n)?;
         return Ok(true);
@@ -139,7 +147,8 @@ fn main() -> ExitCode {
         }
     }
     eprintln!(
-        "usage: instructions put|put-protected|write|get|get-memtable|next|pop|transaction-put N"
+        "usage: instructions OPERATION[-statistics] N, where OPERATION is one of \
+          put, put-protected, write, get, get-memtable, next, pop, transaction-put"
     );
     ExitCode::from(2)
 }
