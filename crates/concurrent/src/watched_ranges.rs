@@ -284,7 +284,7 @@ impl<R, L: Lists<R>> WatchedRanges<R, L> {
         let _changes = self.changes.lock();
         let mut ranges = List::clone(&self.list.load());
         let present = |other: &&mut Arc<Watched<R>>| Arc::ptr_eq(&other.watch, &range.watch);
-        // A range that was suspended, or has made room, is not there any more.
+        // A range that was suspended, or has made room, is no longer there.
         let Some(present) = ranges.iter_mut().find(present) else {
             return;
         };

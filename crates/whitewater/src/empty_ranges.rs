@@ -196,9 +196,10 @@ impl EmptyRanges {
         }
         self.0.put(|range| {
             planted!(EmptyRangeGrowsOverPut => if !range.holds(user_key) { return Effect::None });
-            match range.cf == cf {
-                true => range.put(user_key),
-                false => Effect::None,
+            if range.cf == cf {
+                range.put(user_key)
+            } else {
+                Effect::None
             }
         });
     }

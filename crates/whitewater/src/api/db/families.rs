@@ -79,9 +79,9 @@ impl<D: DBInner> DBCommon<SingleThreaded, D> {
         Ok(())
     }
 
-    /// Creates column families with the same options: all of them, or none if that fails. A
-    /// creation rewrites the options file with all column families and syncs it; thousands at
-    /// once need one. Not in the `rocksdb` crate.
+    /// Creates column families with the same options: all of them, or none if that fails. Each
+    /// call of `create_cf` writes a file with the options of all column families, and this writes
+    /// one. RocksDB's `CreateColumnFamilies`; not in the `rocksdb` crate.
     ///
     /// # Errors
     /// As [`create_cf`](Self::create_cf), and when a name comes twice.
@@ -139,9 +139,9 @@ impl<D: DBInner> DBCommon<MultiThreaded, D> {
         self.create_shared(name.as_ref(), opts.cf_options()?)
     }
 
-    /// Creates column families with the same options: all of them, or none if that fails. A
-    /// creation rewrites the options file with all column families and syncs it; thousands at
-    /// once need one. Not in the `rocksdb` crate.
+    /// Creates column families with the same options: all of them, or none if that fails. Each
+    /// call of `create_cf` writes a file with the options of all column families, and this writes
+    /// one. RocksDB's `CreateColumnFamilies`; not in the `rocksdb` crate.
     ///
     /// # Errors
     /// As `create_cf`, and when a name comes twice.

@@ -96,7 +96,7 @@ pub(crate) struct DbIterParts {
     pub limits: ReadLimits,
     /// The database's statistics, if they are on.
     pub statistics: Option<Arc<Statistics>>,
-    /// Who is told of movements that are slow, if anybody.
+    /// Gets movements that are slow, if those are wanted.
     pub slow: Option<Arc<SlowOperations>>,
     /// What the iterator may pass over at once.
     pub empty_ranges: Option<EmptyRangesView>,
