@@ -31,7 +31,7 @@ pub struct OpenTelemetryRecorder {
 struct Known {
     /// By name. What is described after the first registration of a name is not used.
     descriptions: HashMap<KeyName, (Option<Unit>, SharedString)>,
-    /// By name and labels. Written by: threads that use the facade. Read by: the thread that exports
+    /// By name and labels. Written by: users of the facade. Read by: the thread that exports
     /// (a number of its own each, so in no order with others).
     counters: HashMap<Key, Arc<AtomicU64>>,
     /// The same; the bits of a float.
