@@ -6,8 +6,8 @@
 //! sees at a point follows from the point. Numbers are handed out by a `Tail`, as in the engine.
 //!
 //! Run with
-//! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --features loom --profile models --test
-//! loom_ranges`.
+//! `RUSTFLAGS="--cfg loom" cargo test -p whitewater-concurrent --features loom --profile models
+//! --test loom_ranges`.
 #![cfg(loom)]
 
 use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -1,8 +1,8 @@
 //! Tables without what is newer than a time.
 //!
-//! The tables of a sorted run are written anew where they are, without the versions of keys and
-//! the range tombstones that have a later timestamp. Nothing else is dropped, and no run gets
-//! above or below another. A run with nothing that is newer is only read.
+//! New tables replace those of a sorted run, in the same level. They lack the versions of keys and
+//! the range tombstones that have a later timestamp, and nothing else. The order of the runs stays.
+//! A run without anything newer is only read.
 
 use super::job::{check_count, open_inputs};
 use super::score::compression_of;

@@ -79,9 +79,9 @@ impl Options {
     ///
     /// While the option is set, every call measures its steps as at
     /// [`PerfStatsLevel::EnableTime`](crate::perf::PerfStatsLevel::EnableTime). The context of the
-    /// thread is left as it is. If the thread has chosen a level itself, it is that which is
-    /// measured. An iterator that was made while the option was not set is not timed. Not in the
-    /// `rocksdb` crate.
+    /// thread is left as it is. A thread that has chosen a level itself measures at that level.
+    /// An iterator that was made while the option was not set is not timed. Not in the `rocksdb`
+    /// crate.
     pub fn set_slow_operation_micros(&mut self, micros: u64) {
         self.db.slow_operation_micros = micros;
     }
