@@ -1,23 +1,23 @@
 //! The queue from the threads that notice events to the thread that calls listeners.
 //!
-//! An event can be queued anywhere and under any locks, because that is only a push to a
-//! channel. The listeners' thread holds no locks. It ends when told to, after it has delivered
+//! An event can be queued anywhere and under any locks, because that is only a push under a
+//! leaf lock. The listeners' thread holds no locks. It ends when told to, after it has delivered
 //! all events that were queued before.
 //!
-//! The channel has no bound, because no thread that queues an event may wait. Writers must not
+//! The queue has no bound, because no thread that queues an event may wait. Writers must not
 //! wait, and threads that hold the database mutex cannot. Jobs that waited for a listener would
 //! in turn be waited for by listeners, who may use the database in any way. So waiting events
 //! are counted, and a growing backlog leads to a warning.
 
 use crate::listener::EventListener;
 use crate::listener::event::Happened;
+use std::collections::VecDeque;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
-use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, OnceLock};
-use whitewater_concurrent::system::{self, JoinHandle, Mutex};
+use whitewater_concurrent::system::{self, Condvar, JoinHandle, Mutex};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// The listeners of a database.
@@ -43,7 +43,7 @@ pub(crate) enum Trouble {
     Backlog(usize),
 }
 
-/// The sending end of the queue. There is no thread while there are no listeners.
+/// See the [module](self). There is no thread while there are no listeners.
 pub(crate) struct EventQueue {
     /// The database's directory.
     dir: PathBuf,
@@ -53,10 +53,10 @@ pub(crate) struct EventQueue {
     /// Called when there is a problem.
     warn: Arc<dyn Fn(Trouble) + Send + Sync>,
     /// Set when the thread has started.
-    sender: OnceLock<Sender<Option<Happened>>>,
+    pending: OnceLock<Arc<Pending>>,
     /// The number of events that were queued and not delivered yet, including the one that is being
     /// delivered.
-    /// Written by: threads that queue an event, before they send it, and the listeners' thread,
+    /// Written by: threads that queue an event, before they push it, and the listeners' thread,
     /// after delivery. Read by: a property, and the listeners' thread. Publishes nothing: relaxed.
     waiting: Arc<AtomicUsize>,
     /// Whether there are listeners. `tracing` may receive events in any case.
@@ -102,7 +102,7 @@ impl EventQueue {
             dir: dir.to_path_buf(),
             listeners: Arc::new(Mutex::new(listeners.clone())),
             warn: Arc::new(warn),
-            sender: OnceLock::new(),
+            pending: OnceLock::new(),
             waiting: Arc::default(),
             has_listeners: AtomicBool::new(has_listeners),
             thread: Mutex::new(Delivery::NotStarted),
@@ -133,27 +133,28 @@ impl EventQueue {
     }
 
     fn spawn(&self, thread: &mut Delivery) -> Result<()> {
-        let (sender, receiver) = channel();
+        let pending = Arc::new(Pending::default());
         let teller = Teller {
             dir: self.dir.clone(),
             listeners: self.listeners.clone(),
             waiting: self.waiting.clone(),
             warn: self.warn.clone(),
+            pending: pending.clone(),
         };
-        let body = move || teller.tell_all(&receiver);
+        let body = move || teller.tell_all();
         let started = system::spawn("ww-events".to_owned(), body).map_err(|e| {
             let what = format!("starting the thread for event listeners: {e}");
             Error::new(ErrorKind::Aborted, what)
         })?;
         // It was not set before: there was no thread.
-        let _ = self.sender.set(sender);
+        let _ = self.pending.set(pending);
         *thread = Delivery::Running(started);
         Ok(())
     }
 
     /// Whether there are receivers of events.
     pub fn is_heard(&self) -> bool {
-        self.sender.get().is_some() && self.has_receivers()
+        self.pending.get().is_some() && self.has_receivers()
     }
 
     fn has_receivers(&self) -> bool {
@@ -162,12 +163,12 @@ impl EventQueue {
 
     /// Queues the event that `event` returns, if there are receivers.
     pub fn note(&self, event: impl FnOnce() -> Happened) {
-        if let Some(sender) = self.sender.get()
+        if let Some(pending) = self.pending.get()
             && self.has_receivers()
         {
             self.waiting.fetch_add(1, Relaxed);
-            if sender.send(Some(event())).is_err() {
-                // The thread has ended, so the event will not be delivered.
+            if !pending.push(event()) {
+                // The thread has ended, or is about to: the event will not be delivered.
                 self.waiting.fetch_sub(1, Relaxed);
             }
         }
@@ -182,15 +183,64 @@ impl EventQueue {
     /// thread, and does not wait.
     pub fn end(&self) {
         let thread = std::mem::replace(&mut *self.thread.lock(), Delivery::Ended);
-        if let Some(sender) = self.sender.get() {
-            // The thread may have ended already.
-            let _ = sender.send(None);
+        if let Some(pending) = self.pending.get() {
+            pending.end();
         }
         if let Delivery::Running(thread) = thread
             && thread.thread().id() != std::thread::current().id()
         {
             // Panics of listeners are caught on the thread, so it does not panic.
             let _ = thread.join();
+        }
+    }
+}
+
+/// The events that the listeners' thread has not taken yet.
+#[derive(Default)]
+struct Pending {
+    /// A leaf lock, held for a push or a pop.
+    events: Mutex<Events>,
+    /// Notified when there is an event again, and when there will be no more.
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Events {
+    waiting: VecDeque<Happened>,
+    has_ended: bool,
+}
+
+impl Pending {
+    /// Adds an event. Returns whether it will be delivered.
+    fn push(&self, event: Happened) -> bool {
+        let mut events = self.events.lock();
+        if events.has_ended {
+            return false;
+        }
+        events.waiting.push_back(event);
+        let was_empty = events.waiting.len() == 1;
+        drop(events);
+        if was_empty {
+            self.changed.notify_one();
+        }
+        true
+    }
+
+    /// Takes no more events.
+    fn end(&self) {
+        self.events.lock().has_ended = true;
+        self.changed.notify_one();
+    }
+
+    /// Waits for the next event; `None` when there will be no more.
+    fn next(&self) -> Option<Happened> {
+        let mut events = self.events.lock();
+        loop {
+            let next = events.waiting.pop_front();
+            if next.is_some() || events.has_ended {
+                return next;
+            }
+            self.changed.wait(&mut events);
         }
     }
 }
@@ -203,12 +253,13 @@ struct Teller {
     listeners: Arc<Mutex<Listeners>>,
     waiting: Arc<AtomicUsize>,
     warn: Arc<dyn Fn(Trouble) + Send + Sync>,
+    pending: Arc<Pending>,
 }
 
 impl Teller {
-    fn tell_all(&self, receiver: &Receiver<Option<Happened>>) {
+    fn tell_all(&self) {
         let mut worth_a_word = BACKLOG;
-        while let Ok(Some(event)) = receiver.recv() {
+        while let Some(event) = self.pending.next() {
             #[cfg(feature = "tracing")]
             self.guarded(|| crate::trace::happened(&self.dir, &event));
             // Not locked while they are called: a listener may add another one.

@@ -51,10 +51,10 @@ mod group_commit_delay;
 mod wait_buckets;
 
 use crate::sync::{AtomicU64, MODELLED, Mutex, Ordering, fence};
+use crate::system;
 use crate::waiter::{self, CallSite, YieldPolicy};
 use crossbeam_utils::CachePadded;
 use group_commit_delay::GroupCommitDelay;
-use std::time::Instant;
 use wait_buckets::WaitBuckets;
 
 /// The number of slots in the ring, a power of two. A writer whose number is further than
@@ -181,12 +181,12 @@ impl Publication {
             count += self.pass_marked(&mut to);
             count
         });
-        let start = Instant::now();
+        let start = system::now();
         // Before the number moves, and for all ranges that it moves over: upholds P6.
         if let Err(e) = sync_prefix(to) {
             return Ok(Err(e));
         }
-        let took = start.elapsed();
+        let took = system::since(start);
         let behind = self.pass_marked(&mut to.clone());
         self.commit_delay.record_sync(took, count + behind);
         self.raise(before, to);

@@ -3,6 +3,7 @@
 use super::level::at_least;
 use super::{PerfMetric, add};
 use std::time::Instant;
+use whitewater_concurrent::system;
 
 /// Adds the time from its creation to its end to a metric. Created by [`timer`].
 #[derive(Debug)]
@@ -30,7 +31,7 @@ impl Drop for Timer {
 
 #[cold]
 fn finish(metric: PerfMetric, start: Instant) {
-    let nanos = start.elapsed().as_nanos();
+    let nanos = system::since(start).as_nanos();
     add(metric, u64::try_from(nanos).unwrap_or(u64::MAX));
 }
 
@@ -47,7 +48,7 @@ pub fn timer_if(wanted: bool, metric: PerfMetric) -> Timer {
     let wanted = wanted && wants(metric);
     Timer {
         metric,
-        start: wanted.then(Instant::now),
+        start: wanted.then(system::now),
     }
 }
 

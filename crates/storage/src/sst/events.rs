@@ -1,7 +1,8 @@
 //! What tables report, for statistics.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+use whitewater_concurrent::system;
 
 /// The outcome of a query to a filter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,8 +93,8 @@ pub(crate) fn timed<T>(
     let Some(events) = events.filter(|events| events.wants(step)) else {
         return take();
     };
-    let start = Instant::now();
+    let start = system::now();
     let taken = take();
-    events.took(step, start.elapsed());
+    events.took(step, system::since(start));
     taken
 }

@@ -8,6 +8,7 @@
 use super::PerfMetric;
 use crate::stats::{Histogram, Statistics};
 use std::time::Instant;
+use whitewater_concurrent::system;
 use whitewater_storage::perf;
 
 /// A step of a write.
@@ -70,7 +71,7 @@ pub(crate) fn step(statistics: Option<&Statistics>, step: Step) -> StepTimer<'_>
     StepTimer {
         step,
         statistics,
-        start: wanted.then(Instant::now),
+        start: wanted.then(system::now),
     }
 }
 
@@ -86,7 +87,7 @@ impl Drop for StepTimer<'_> {
 // By value: a timer that is not wanted then stays in registers.
 #[cold]
 fn finish(step: Step, statistics: Option<&Statistics>, start: Instant) {
-    let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let nanos = u64::try_from(system::since(start).as_nanos()).unwrap_or(u64::MAX);
     perf::add_nanos(step.metric(), nanos);
     if let Some(statistics) = statistics {
         statistics.record(step.histogram(), nanos);

@@ -41,8 +41,8 @@ use level::CurrentLevel;
 use std::array::from_fn;
 use std::fmt;
 use std::sync::OnceLock;
-use std::time::Instant;
 use whitewater_concurrent::counter::{Counter, thread_number};
+use whitewater_concurrent::system;
 use whitewater_storage::Result;
 
 const SHARDS: usize = 16;
@@ -143,10 +143,10 @@ pub(crate) fn counted_merge<T>(
     merge: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
     let timed = statistics.level.includes(StatsLevel::ExceptDetailedTimers);
-    let start = timed.then(Instant::now);
+    let start = timed.then(system::now);
     let merged = merge();
     if let Some(start) = start {
-        let nanos = u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        let nanos = u64::try_from(system::since(start).as_nanos()).unwrap_or(u64::MAX);
         statistics.add(Ticker::MergeOperationTotalTime, nanos);
     }
     if merged.is_err() {

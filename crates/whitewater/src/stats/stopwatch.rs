@@ -2,6 +2,7 @@
 
 use super::{Histogram, Statistics};
 use std::time::Instant;
+use whitewater_concurrent::system;
 
 /// Records the time from its creation until it is dropped. Made by [`time`].
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub(crate) struct Stopwatch<'a> {
 pub(crate) fn time(statistics: Option<&Statistics>, histogram: Histogram) -> Stopwatch<'_> {
     let wanted = statistics.filter(|s| s.wants(histogram));
     Stopwatch {
-        running: wanted.map(|s| (s, Instant::now())),
+        running: wanted.map(|s| (s, system::now())),
         histogram,
     }
 }
@@ -35,7 +36,7 @@ impl Drop for Stopwatch<'_> {
 // By value: a stopwatch that is not wanted then stays in registers.
 #[cold]
 fn finish(statistics: &Statistics, histogram: Histogram, start: Instant) {
-    statistics.record(histogram, histogram.units(start.elapsed()));
+    statistics.record(histogram, histogram.units(system::since(start)));
 }
 
 #[cfg(test)]

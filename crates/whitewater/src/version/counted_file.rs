@@ -5,6 +5,7 @@ use bytes::Bytes;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
+use whitewater_concurrent::system;
 use whitewater_storage::Result;
 use whitewater_storage::fs::RandomAccessFile;
 
@@ -30,7 +31,7 @@ impl CountedFile {
     /// Runs `read`, and counts it as a read of `bytes` bytes if it succeeds.
     fn counting<T>(&self, bytes: usize, read: impl FnOnce() -> Result<T>) -> Result<T> {
         let timed = self.counted.statistics.wants(Histogram::SstReadMicros);
-        let start = timed.then(Instant::now);
+        let start = timed.then(system::now);
         let read = read()?;
         self.count(bytes, start);
         Ok(read)
@@ -51,7 +52,7 @@ impl CountedFile {
         statistics.add(count, 1);
         statistics.add(sum, bytes as u64);
         if let Some(start) = start {
-            let micros = Histogram::SstReadMicros.units(start.elapsed());
+            let micros = Histogram::SstReadMicros.units(system::since(start));
             statistics.record(Histogram::SstReadMicros, micros);
             latencies.record(*level, micros);
             if let Some(activity) = Activity::current() {

@@ -6,6 +6,8 @@
 //! * Comments end at column [`MOST_COLUMNS`], but for tables and links, which cannot be broken.
 //! * Inline tests have at most [`MOST_INLINE_TEST_LINES`] lines; more of them stand in `tests.rs`.
 //! * A module names each of its parts in a comment above the declarations.
+//! * The engine and its files get the time and threads from `system`, so that a simulation
+//!   decides about them ([`OF_THE_SYSTEM`]).
 //!
 //! The floors and the last rule are held for this crate, the others for all crates of the
 //! workspace. What tests import is free: files named `tests.rs`, `testing.rs` and `model.rs`,
@@ -64,6 +66,19 @@ const MOST_LINES: usize = 70;
 const MOST_COLUMNS: usize = 100;
 /// The most lines of tests inside a file of product code.
 const MOST_INLINE_TEST_LINES: usize = 200;
+
+/// What depends on the machine, with what `whitewater_concurrent::system` has instead. A run that
+/// uses it is not the same each time.
+const OF_THE_SYSTEM: &[(&str, &str)] = &[
+    ("Instant::now", "now"),
+    ("SystemTime::now", "wall_clock"),
+    (".elapsed()", "since"),
+    ("thread::sleep(", "sleep"),
+    ("thread::yield_now(", "yield_now"),
+    ("thread::spawn(", "spawn"),
+    ("std::sync::Mutex", "Mutex"),
+    ("std::sync::Condvar", "Condvar"),
+];
 
 /// A source file, as the rules look at it.
 #[derive(Clone)]
@@ -516,6 +531,34 @@ fn modules_name_their_parts() {
     check(&complaints);
 }
 
+/// Uses of [`OF_THE_SYSTEM`] outside of tests.
+fn unsimulated(source: &Source) -> Vec<String> {
+    let tests = source.inline_tests();
+    let mut complaints = Vec::new();
+    for (name, instead) in OF_THE_SYSTEM {
+        for (at, _) in source.code.match_indices(name) {
+            let in_tests = tests.iter().any(|range| range.contains(&at));
+            let of_system = source.code[..at].ends_with("system::");
+            if !in_tests && !of_system {
+                let what = format!("`{name}` is not simulated: use `system::{instead}`");
+                complaints.push(source.complain(at, &what));
+            }
+        }
+    }
+    complaints
+}
+
+#[test]
+fn time_and_threads_can_be_simulated() {
+    let all = ["whitewater", "storage"].map(|name| sources(Some(name)));
+    let product = all.iter().flatten().filter(|source| {
+        let module = source_files::module_of(&source.path);
+        !is_of_tests(&module)
+    });
+    let complaints: Vec<String> = product.flat_map(unsimulated).collect();
+    check(&complaints);
+}
+
 // The rules themselves.
 
 fn source(path: &str, text: &str) -> Source {
@@ -587,6 +630,11 @@ fn other_faults_are_found() {
         "\n".repeat(MOST_INLINE_TEST_LINES)
     );
     assert_eq!(long_inline_tests(&source("a/src/b.rs", &inline)).len(), 1);
+
+    let clocks = "fn f() { Instant::now(); system::now(); }\n// Instant::now\n#[cfg(test)]\nmod tests {\n    fn f() { t.elapsed(); }\n}\n";
+    let said = unsimulated(&source("storage/src/x.rs", clocks));
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].starts_with("storage/src/x.rs:1:"), "{said:?}");
 
     let text =
         "//! * [`a`]: one; `b`.\n\nmod a;\npub(crate) mod b;\n#[cfg(test)]\nmod tests;\nmod c;\n";

@@ -1,7 +1,8 @@
 //! Limits on the file reads of one call: no reads at all, or a deadline.
 
 use crate::error::{Error, ErrorKind, Result};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, UNIX_EPOCH};
+use whitewater_concurrent::system;
 
 /// Limits on the file reads that one call makes. By default there are none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,9 +37,9 @@ impl ReadLimits {
             return Err(Error::new(ErrorKind::Incomplete, "no blocking io"));
         }
         self.check_deadline()?;
-        let begun = Instant::now();
+        let begun = system::now();
         let outcome = read()?;
-        if self.timeout > 0 && begun.elapsed() > Duration::from_micros(self.timeout) {
+        if self.timeout > 0 && system::since(begun) > Duration::from_micros(self.timeout) {
             return Err(Error::new(ErrorKind::TimedOut, "IO timeout exceeded"));
         }
         Ok(outcome)
@@ -59,7 +60,7 @@ impl ReadLimits {
 
 /// Microseconds since 1970.
 fn now_micros() -> u64 {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = system::wall_clock().duration_since(UNIX_EPOCH);
     now.map_or(0, |d| u64::try_from(d.as_micros()).unwrap_or(u64::MAX))
 }
 
@@ -97,8 +98,8 @@ mod tests {
         };
         assert_eq!(outcome(ample, || ()), Ok(()));
         let slow = || {
-            let begun = Instant::now();
-            while begun.elapsed() < Duration::from_micros(50) {
+            let begun = system::now();
+            while system::since(begun) < Duration::from_micros(50) {
                 std::hint::spin_loop();
             }
         };

@@ -7,6 +7,7 @@ use crate::stats::JobStats;
 use crate::write::stall::cause::{StallCounts, counts_text};
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use whitewater_concurrent::system;
 
 /// Names of the columns in maps.
 const COLUMNS: [&str; 22] = [
@@ -221,7 +222,7 @@ pub(in crate::db) fn text(cf: &CfState) -> String {
         blobs.garbage_bytes() as f64 / GB,
         blobs.space_amplification()
     );
-    let up = stats.since.elapsed();
+    let up = system::since(stats.since);
     let (total, recent) = (up.as_secs_f64(), (up - before.up).as_secs_f64());
     let _ = writeln!(out, "Uptime(secs): {total:.1} total, {recent:.1} interval");
     for (what, all, new) in [
@@ -276,7 +277,7 @@ fn stall_text(counts: &StallCounts, before: u64) -> String {
 pub(in crate::db) fn note_dump(cf: &mut CfState) {
     let stats = &mut cf.stats;
     stats.dumped = Dumped {
-        up: stats.since.elapsed(),
+        up: system::since(stats.since),
         jobs: stats.total(),
         flushed: stats.flushes.bytes_written,
         ingested: stats.ingested,

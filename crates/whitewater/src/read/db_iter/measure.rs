@@ -6,7 +6,7 @@ use super::{DbIter, Position};
 use crate::perf_context::{self, PerfMetric};
 use crate::slow_operations::Call;
 use crate::stats::{Activity, Histogram, Statistics, Ticker};
-use std::time::Instant;
+use whitewater_concurrent::system;
 use whitewater_storage::Result;
 
 impl DbIter {
@@ -20,7 +20,7 @@ impl DbIter {
     fn counted_seek(&mut self, seek: impl FnOnce(&mut Self)) {
         let statistics = self.statistics.as_deref();
         let wanted = statistics.is_some_and(|s| s.wants(Histogram::DbSeek));
-        let start = wanted.then(Instant::now);
+        let start = wanted.then(system::now);
         let activity = statistics.map(|_| Activity::Iterator.begin());
         if self.runs_user_code {
             self.catching(seek)
@@ -30,7 +30,10 @@ impl DbIter {
         drop(activity);
         if let Some(statistics) = &self.statistics {
             if let Some(start) = start {
-                statistics.record(Histogram::DbSeek, Histogram::DbSeek.units(start.elapsed()));
+                statistics.record(
+                    Histogram::DbSeek,
+                    Histogram::DbSeek.units(system::since(start)),
+                );
             }
             statistics.add(Ticker::NumberDbSeek, 1);
             self.count_found(statistics, Ticker::NumberDbSeekFound);
