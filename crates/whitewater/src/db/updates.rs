@@ -14,8 +14,8 @@
 //!   them again.
 //!
 //! A file stays open while it is read, so archiving and deleting it do no harm. A log that
-//! was recycled under the reader no longer holds its records, as every record shows. That
-//! is an error by U3, and so are logs that were deleted before their turn.
+//! was recycled under the reader no longer holds its records, as every record shows. It is
+//! missing like one that was deleted before its turn, which is an error by U3.
 
 use super::{Engine, archive};
 use crate::stats::Ticker;
@@ -149,7 +149,7 @@ impl Engine {
                 log.check(&record)?;
                 Ok(Some(batch::sequence(&record)))
             }
-            ReadOutcome::Corrupt(e) if log.whole => Err(e),
+            ReadOutcome::Corrupt(e) if log.whole => Err(log.damage(self, e)),
             _ => Ok(None),
         }
     }
@@ -228,6 +228,12 @@ impl OpenLog {
         (generation.wal.log_number() == self.number).then_some((end.offset, end.last))
     }
 
+    /// The error for damage `e`. A file that got another name while it was read holds, or will
+    /// hold, the records of another log. It is not damaged; the log no longer exists.
+    fn damage(&self, engine: &Engine, e: Error) -> Error {
+        engine.open_log(self.number).err().unwrap_or(e)
+    }
+
     /// Checks that a record is a batch.
     fn check(&self, record: &[u8]) -> Result<()> {
         batch::check_logged(record)
@@ -251,7 +257,7 @@ impl OpenLog {
                     return Ok(Step::Nothing);
                 }
                 // The record is half copied, unless everything was there.
-                ReadOutcome::Corrupt(e) if self.whole => return Err(e),
+                ReadOutcome::Corrupt(e) if self.whole => return Err(self.damage(engine, e)),
                 ReadOutcome::TornTail { offset, .. } if self.whole && !self.closed => {
                     return Err(Error::corruption_in(
                         self.file.path(),

@@ -3,10 +3,14 @@
 use crate::harness::{DIR, Db, open_all, tiny_on, until};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use whitewater::fs::Fs;
+use whitewater::fs::fault::{FaultFs, FaultOp};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    FileChecksum, IteratorMode, LiveFileType, LiveFilesStorageInfoOptions, WalFile, WalFileType,
+    DB, FileChecksum, IteratorMode, LiveFileType, LiveFilesStorageInfoOptions, Options, WalFile,
+    WalFileType,
 };
 
 const COPY: &str = "/data/copy";
@@ -260,4 +264,54 @@ fn a_table_with_older_entries_elsewhere_is_not_deleted_by_its_name() {
         refused.to_string(),
         "Invalid argument: File not in last level"
     );
+}
+
+/// A log that gets another name after it was opened looks damaged to its reader: at its beginning
+/// is the first record of the next log.
+#[test]
+fn a_log_that_is_recycled_while_logs_are_listed_is_left_out() {
+    let faults = FaultFs::new(Arc::new(MemFs::new()));
+    let mut o = Options::default();
+    o.create_if_missing(true);
+    o.set_recycle_log_file_num(1);
+    o.set_fs(Arc::new(faults.clone()));
+    let db = Arc::new(DB::open(&o, "/db").unwrap());
+    fn put(db: &DB) {
+        db.put("key", [7; 1000]).unwrap();
+    }
+    (0..9).for_each(|_| put(&db));
+    // Not the first log of the database, whose first number is known.
+    db.flush().unwrap();
+    (0..9).for_each(|_| put(&db));
+    let logs = db.get_sorted_wal_files().unwrap();
+    let log = logs.last().unwrap().log_number;
+    let path = Path::new("/db").join(format!("{log:06}.log"));
+    db.flush().unwrap();
+    let recycle = {
+        let (db, faults, path) = (Arc::downgrade(&db), faults.clone(), path.clone());
+        move || {
+            let db = db.upgrade().unwrap();
+            while faults.exists(&path).unwrap() {
+                db.flush().unwrap();
+                put(&db);
+            }
+        }
+    };
+    let once = Mutex::new(Some(recycle));
+    let opened = AtomicBool::new(false);
+    faults.set_observer(Arc::new(move |op, of: &Path| {
+        if of != path {
+            return;
+        }
+        if op == FaultOp::OpenRandom {
+            opened.store(true, Ordering::Relaxed);
+        } else if opened.load(Ordering::Relaxed) {
+            let recycle = once.lock().unwrap().take();
+            if let Some(recycle) = recycle {
+                std::thread::spawn(recycle).join().unwrap();
+            }
+        }
+    }));
+    let listed = db.get_sorted_wal_files().unwrap();
+    assert!(listed.iter().all(|one| one.log_number > log), "{listed:?}");
 }
