@@ -494,6 +494,14 @@ fn cursors_in_a_wide_node_beside_an_insert_before_them() {
 }
 
 #[test]
+fn cursors_in_a_wide_node_from_the_key_that_is_inserted() {
+    for up in [true, false] {
+        a_cursor(WIDE, "b", up, Some("b"));
+        a_cursor(WIDE, "f", up, Some("f"));
+    }
+}
+
+#[test]
 fn cursors_beside_the_growth_to_a_wide_node() {
     cursors(&["a", "c", "e", "g", "i", "k"], "f", "g");
 }

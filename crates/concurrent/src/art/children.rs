@@ -5,22 +5,21 @@ use crate::sync::Ordering;
 
 /// A node's children in order of their bytes: 48 at most, and the terminal.
 pub(super) type Children = [Ref; 49];
+/// The number of bytes in a window of a wide node, whose children are listed at a time.
+pub(super) const WINDOW: usize = 32;
+/// The number of windows of a wide node.
+pub(super) const WINDOWS: usize = 256 / WINDOW;
 /// An empty list.
 pub(super) const NO_CHILDREN: Children = [Ref::NONE; 49];
 
 impl Node<'_> {
-    /// Fills `into` with the children of a wide node from place `from` to before `to`, at
-    /// most 33. Place 0 is the terminal's, place `b + 1` is that of byte `b`. Returns how
-    /// many children these are, and how many of them are at places before `mark`. (Both
-    /// numbers come from one pass, since children may be added between two.)
+    /// Fills `into` with the children of a window of a wide node, and with the terminal before
+    /// those of window 0. Place 0 is the terminal's, place
+    /// `b + 1` is that of byte `b`. Returns how many children these are, and how many of them
+    /// are at places before `mark`. (Both numbers come from one pass, since children may be
+    /// added between two.)
     #[inline]
-    pub(super) fn window(
-        self,
-        from: usize,
-        to: usize,
-        mark: usize,
-        into: &mut Children,
-    ) -> (usize, usize) {
+    pub(super) fn window(self, window: usize, mark: usize, into: &mut Children) -> (usize, usize) {
         let Body::N256(n) = self.body(self.state()) else {
             return (0, 0);
         };
@@ -32,12 +31,15 @@ impl Node<'_> {
                 before = len;
             }
         };
-        if from == 0 {
+        if window == 0 {
             list(0, self.terminal());
         }
-        for place in from.max(1)..to {
+        let mut present = n.present_from(window * WINDOW);
+        while present != 0 {
+            let byte = window * WINDOW + present.trailing_zeros() as usize;
+            present &= present - 1;
             // Acquire: as in `child`.
-            list(place, Ref(n.children[place - 1].load(Ordering::Acquire)));
+            list(byte + 1, Ref(n.children[byte].load(Ordering::Acquire)));
         }
         (len, before)
     }

@@ -8,8 +8,8 @@
 use std::cmp::Ordering;
 
 use super::Art;
-use super::children::{Children, NO_CHILDREN};
-use super::frame::{END, WINDOW, first_place, place_of};
+use super::children::{Children, NO_CHILDREN, WINDOWS};
+use super::frame::place_of;
 use super::node::{Node, Ref};
 
 /// Random paths for each estimate of the keys below a node.
@@ -139,9 +139,8 @@ fn for_each_list(node: Node<'_>, mark: usize, mut visit: impl FnMut(&[Ref], usiz
         let (len, before) = node.sorted(mark, &mut children);
         return visit(&children[..len], before);
     }
-    for window in 0..(END - 1) / WINDOW {
-        let (from, to) = (first_place(window), first_place(window + 1));
-        let (len, before) = node.window(from, to, mark, &mut children);
+    for window in 0..WINDOWS {
+        let (len, before) = node.window(window, mark, &mut children);
         visit(&children[..len], before);
     }
 }

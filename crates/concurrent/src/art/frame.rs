@@ -5,7 +5,7 @@
 //! what the next steps need is known early and can be prefetched.
 
 use super::Art;
-use super::children::{Children, NO_CHILDREN};
+use super::children::{Children, NO_CHILDREN, WINDOW, WINDOWS};
 use super::leaf::Link;
 use super::node::Ref;
 use crate::sync::Ordering;
@@ -13,12 +13,9 @@ use crate::sync::Ordering;
 /// How many children ahead are prefetched.
 const AHEAD: usize = 8;
 
-/// The number of places in a window. A wide node has a place for its terminal, number 0,
-/// and one for each byte, numbers 1 to 256.
-pub(super) const WINDOW: usize = 32;
-
-/// One past the last place.
-pub(super) const END: usize = 257;
+/// One past the last place. A node has a place for its terminal, number 0, and one for each
+/// byte, numbers 1 to 256.
+const END: usize = 257;
 
 /// Where in a node a walk begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,9 +45,8 @@ pub(super) struct Frame {
     at: usize,
     /// The number of children that are listed.
     len: usize,
-    /// The range of places that are listed: a window of a wide node, all of a small one.
-    from: usize,
-    to: usize,
+    /// The window that is listed of a wide node; `None` for a small one, of which all is.
+    window: Option<usize>,
     children: Children,
 }
 
@@ -62,8 +58,7 @@ impl Frame {
             byte: None,
             at: 0,
             len: 0,
-            from: 0,
-            to: 0,
+            window: None,
             children: NO_CHILDREN,
         }
     }
@@ -108,16 +103,11 @@ impl Frame {
     #[inline]
     fn list(&mut self, tree: &Art, place: usize, mark: usize) -> usize {
         let node = tree.node(self.node);
-        (self.from, self.to) = (0, END);
-        if node.is_wide() {
-            let window = place.saturating_sub(1) / WINDOW;
-            self.from = first_place(window);
-            self.to = first_place(window + 1);
-            let (len, before) = node.window(self.from, self.to, mark, &mut self.children);
-            self.len = len;
-            return before;
-        }
-        let (len, before) = node.sorted(mark, &mut self.children);
+        self.window = node.is_wide().then(|| place.saturating_sub(1) / WINDOW);
+        let (len, before) = match self.window {
+            Some(window) => node.window(window, mark, &mut self.children),
+            None => node.sorted(mark, &mut self.children),
+        };
         self.len = len;
         before
     }
@@ -202,11 +192,9 @@ impl Frame {
     /// Moves before the first child of the next window that has any.
     #[inline]
     fn window_up(&mut self, tree: &Art) -> bool {
-        while self.to < END {
-            self.from = self.to;
-            self.to = self.from + WINDOW;
-            let node = tree.node(self.node);
-            (self.len, _) = node.window(self.from, self.to, 0, &mut self.children);
+        let later = self.window.map_or(0..0, |window| window + 1..WINDOWS);
+        for window in later {
+            self.list_window(tree, window);
             if self.len > 0 {
                 self.at = 0;
                 self.prefetch_from(tree, 0);
@@ -219,11 +207,8 @@ impl Frame {
     /// Moves after the last child of the nearest window before that has any.
     #[inline]
     fn window_down(&mut self, tree: &Art) -> bool {
-        while self.from > 0 {
-            self.to = self.from;
-            self.from = first_place(self.to / WINDOW - 1);
-            let node = tree.node(self.node);
-            (self.len, _) = node.window(self.from, self.to, 0, &mut self.children);
+        for window in (0..self.window.unwrap_or(0)).rev() {
+            self.list_window(tree, window);
             if self.len > 0 {
                 self.at = self.len + 1;
                 self.prefetch_to(tree, self.len);
@@ -231,6 +216,11 @@ impl Frame {
             }
         }
         false
+    }
+
+    fn list_window(&mut self, tree: &Art, window: usize) {
+        self.window = Some(window);
+        (self.len, _) = tree.node(self.node).window(window, 0, &mut self.children);
     }
 
     /// The child that the next step leads to, if it is listed.
@@ -260,12 +250,6 @@ impl Frame {
 /// The place of a byte's child.
 pub(super) fn place_of(byte: u8) -> usize {
     usize::from(byte) + 1
-}
-
-/// The first place of a window. The first window also has the place of the terminal, and
-/// so one place more.
-pub(super) fn first_place(window: usize) -> usize {
-    if window == 0 { 0 } else { window * WINDOW + 1 }
 }
 
 /// Prefetches what is read first of a child.

@@ -5,7 +5,7 @@
 //!  4      = header | 4 bytes  | 4 children       40 bytes
 //!  16     = header | 16 bytes | 16 children      96 bytes
 //!  48     = header | 48 bytes | 48 children     256 bytes
-//!  256    = header | 256 children              1040 bytes
+//!  256    = header | 256 bits   | 256 children 1072 bytes
 //!  state  = locked | obsolete | kind (2 bits) | ... | count (from bit 8)
 //! ```
 //!
@@ -23,6 +23,8 @@
 //! * N4: a [`Ref`] in a node refers to a leaf or a node of the same tree, which was
 //!   complete before the `Ref` was stored with Release (or covered by N2's Release).
 //! * N5: kind and prefix are set at creation and never changed.
+//! * N6: in a node of 256, the bit of a byte is set before its child is stored with
+//!   Release. So a thread that has seen a child sees its bit, too. No bit is cleared.
 
 use smallvec::SmallVec;
 use std::hint::black_box;
@@ -275,8 +277,30 @@ pub(super) struct Node48 {
 #[repr(C)]
 pub(super) struct Node256 {
     header: Header,
+    /// The bytes that have children, a bit for each, so that a walk need not look at the
+    /// others.
+    /// Written by: the holder of the lock, before the child (N6). Read by: any thread
+    /// (relaxed: a bit is only a hint that there is a child). Publishes nothing.
+    present: [AtomicU64; 4],
     /// Indexed by byte; [`Ref::NONE`] for a byte without a child.
     pub(super) children: [Slot; 256],
+}
+
+impl Node256 {
+    /// The bytes from `from` on, a multiple of 32, that have children: a bit for each of
+    /// 32 bytes. It has the bits of all children that this thread has seen (N6).
+    #[inline(always)]
+    pub(super) fn present_from(&self, from: usize) -> u32 {
+        let word = self.present[from / 64].load(Ordering::Relaxed);
+        (word >> (from % 64)) as u32
+    }
+
+    /// For the holder of the lock.
+    fn set_present(&self, byte: u8) {
+        let word = &self.present[usize::from(byte >> 6)];
+        let new = word.load(Ordering::Relaxed) | 1 << (byte & 63);
+        word.store(new, Ordering::Relaxed);
+    }
 }
 
 /// A node's contents by its kind.
@@ -433,7 +457,8 @@ impl<'t> Node<'t> {
         let count = (lock.state >> COUNT_SHIFT) as usize;
         let body = self.body(lock.state);
         if let Body::N256(n) = body {
-            // Release: publishes the child (N4).
+            n.set_present(byte);
+            // Release: publishes the child (N4), and its bit (N6).
             n.children[usize::from(byte)].store(child.0, Ordering::Release);
             return true;
         }
@@ -566,13 +591,18 @@ impl Parts {
                 unsafe { at.cast().write(node) }
             }
             Kind::N256 => {
-                let mut children = [0; 256];
+                let (mut present, mut children) = ([0; 4], [0; 256]);
                 for (byte, child) in &self.children {
+                    present[usize::from(byte >> 6)] |= 1 << (byte & 63);
                     children[usize::from(*byte)] = child.0;
                 }
-                let children = children.map(Slot::new);
+                let node = Node256 {
+                    header,
+                    present: present.map(AtomicU64::new),
+                    children: children.map(Slot::new),
+                };
                 // SAFETY: a fresh allocation (memory M1) of the kind's size.
-                unsafe { at.cast().write(Node256 { header, children }) }
+                unsafe { at.cast().write(node) }
             }
         }
         Ref(offset << 1)
