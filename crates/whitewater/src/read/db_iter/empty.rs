@@ -26,7 +26,16 @@ pub(super) struct Walked {
     last: Vec<u8>,
     /// The number of keys that were passed one by one.
     keys: u64,
+    /// The number of entries left before the ranges are looked at again, and how many these were
+    /// at first.
+    unlooked: u32,
+    pause: u32,
 }
+
+/// The most entries between two looks at the ranges, each of which takes as long as some steps. It
+/// is none at the beginning of a walk, more each time that no range is found, and all of these
+/// behind a range.
+const MOST_UNLOOKED: u32 = 7;
 
 /// What is done about the range that the source stands in.
 pub(super) enum Pass {
@@ -44,6 +53,8 @@ impl DbIter {
     pub(super) fn begin_walk(&mut self) {
         self.walked.begun = false;
         self.walked.keys = 0;
+        self.walked.unlooked = 0;
+        self.walked.pause = 0;
     }
 
     /// Whether there are ranges to look for.
@@ -108,10 +119,29 @@ impl DbIter {
         self.view.empty_ranges.walked(&walk, begun_with);
     }
 
-    /// Moves the source past the range that it stands in, if it does in one. `passing`: the walk
-    /// has already passed `self.key`.
-    #[inline(never)]
+    /// Moves the source past the range that it stands in, if it does in one and it is time to look
+    /// ([`MOST_UNLOOKED`]). `passing`: the walk has already passed `self.key`.
+    #[inline]
     pub(super) fn pass_empty_range(&mut self, forward: bool, passing: bool) -> Result<Pass> {
+        if self.walked.unlooked > 0 {
+            self.walked.unlooked -= 1;
+            return Ok(Pass::None);
+        }
+        let passed = self.pass_range_around(forward, passing)?;
+        let walked = &mut self.walked;
+        match passed {
+            Pass::None => {
+                walked.unlooked = walked.pause;
+                walked.pause = MOST_UNLOOKED.min(2 * walked.pause + 1);
+            }
+            Pass::Moved => walked.unlooked = MOST_UNLOOKED,
+            Pass::ToTheBound => {}
+        }
+        Ok(passed)
+    }
+
+    #[inline(never)]
+    fn pass_range_around(&mut self, forward: bool, passing: bool) -> Result<Pass> {
         let entry = parse_internal_key(self.source.key())?;
         let user_key = entry.user_key;
         let list = self
