@@ -259,6 +259,7 @@ texts! {
 }
 
 parts! {
+    rocksdb_flushjobinfo_flush_reason(i: rocksdb_flushjobinfo_t) -> u32 = i.0.flush_reason as u32;
     rocksdb_flushjobinfo_largest_seqno(i: rocksdb_flushjobinfo_t) -> u64 = i.0.largest_seqno;
     rocksdb_flushjobinfo_smallest_seqno(i: rocksdb_flushjobinfo_t) -> u64 = smallest_number(&i.0);
     rocksdb_flushjobinfo_triggered_writes_slowdown(i: rocksdb_flushjobinfo_t) -> u8 =
@@ -332,10 +333,6 @@ exports! {
         if let Some((options, listener)) = options.zip(listener) {
             options.add_listener(*listener);
         }
-    }
-    // The engine has no reasons of flushes: kOthers.
-    fn rocksdb_flushjobinfo_flush_reason(_info: Option<&rocksdb_flushjobinfo_t>) -> u32 {
-        0
     }
     // A compaction that meets a corrupt key fails.
     fn rocksdb_compactionjobinfo_num_corrupt_keys(

@@ -167,6 +167,8 @@ static void flushed(void *state, rocksdb_t *db, const rocksdb_flushjobinfo_t *in
   size_t len;
   enter(state);
   CHECK(rocksdb_flushjobinfo_cf_name(info, &len) != NULL && len > 0);
+  uint32_t reason = rocksdb_flushjobinfo_flush_reason(info);
+  CHECK(reason != 0 && reason <= 0xf); /* of RocksDB's FlushReason, never kOthers */
   char *stats = rocksdb_property_value(db, "rocksdb.num-files-at-level0");
   rocksdb_free(stats);
   leave(state);

@@ -118,8 +118,11 @@ fn ms(micros: u64) -> String {
 impl EventListener for EventLog {
     fn on_flush_begin(&self, info: &FlushJobInfo) {
         let what = format!(
-            "{} entries of {} memtables ({} bytes)",
-            info.num_entries, info.num_memtables, info.memory_usage
+            "{} entries of {} memtables ({} bytes), {}",
+            info.num_entries,
+            info.num_memtables,
+            info.memory_usage,
+            info.flush_reason.as_str()
         );
         self.begin("flush", info.job_id, &info.cf_name, 0, what.clone());
         let text = format!("job {}: flush of {what}", info.job_id);

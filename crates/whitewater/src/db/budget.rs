@@ -12,6 +12,7 @@
 use super::Engine;
 use super::commit_path::CommitPath;
 use super::state::{CfState, DbState};
+use crate::listener::FlushReason;
 use crate::panics::{Guarded, caught};
 use crate::write_buffer_manager::{BudgetClient, Flusher};
 use std::sync::Arc;
@@ -46,9 +47,9 @@ impl Engine {
         };
         match picked {
             Some(id) => {
-                self.count_flush_reason(1, true);
-                let ids = self.with_others(vec![id]);
-                self.switch_memtables(&switching, &ids, true)
+                let ids = self.with_others(vec![id]).into_iter();
+                let reason = FlushReason::WriteBufferManager;
+                self.switch_memtables(&switching, ids.map(|id| (id, reason)).collect())
             }
             None => Ok(()),
         }

@@ -8,6 +8,7 @@ use super::Engine;
 use super::checkpoint::{bring, check_parent, clear, staging_of};
 use crate::column_family::ColumnFamilyData;
 use crate::external::exported::{ExportImportFilesMetaData, LiveFileMetaData};
+use crate::listener::FlushReason;
 use std::path::Path;
 use std::sync::Arc;
 use whitewater_storage::key::user_key;
@@ -33,7 +34,7 @@ impl Engine {
         let staging =
             staging_of(target).ok_or_else(|| Error::invalid("Specified export_dir invalid"))?;
         check_parent(fs, &staging)?;
-        self.flush_whole_batches(cf)?;
+        self.flush_whole_batches(cf, FlushReason::ManualFlush)?;
         let made = self.keeping_files(u64::MAX, || self.fill_export(cf, &staging, target));
         if made.is_err() {
             // The error that matters is known. The next attempt removes what is left.

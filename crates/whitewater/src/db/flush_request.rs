@@ -3,38 +3,49 @@
 use crate::column_family::ColumnFamilyData;
 use crate::db::Engine;
 use crate::db::state::DbState;
+use crate::listener::FlushReason;
 use std::sync::Arc;
 use std::time::Duration;
 use whitewater_concurrent::system;
 use whitewater_storage::{Error, ErrorKind, Result};
 
 impl Engine {
-    /// Retires the memtables of `cfs` and, with `wait`, waits until they are tables.
-    pub fn flush(self: &Arc<Self>, cfs: &[Arc<ColumnFamilyData>], wait: bool) -> Result<()> {
-        self.flush_those(|_| cfs.iter().map(|cf| cf.id).collect(), wait)
+    /// Retires the memtables of `cfs` for `reason` and, with `wait`, waits until they are tables.
+    pub fn flush(
+        self: &Arc<Self>,
+        cfs: &[Arc<ColumnFamilyData>],
+        reason: FlushReason,
+        wait: bool,
+    ) -> Result<()> {
+        self.flush_those(|_| cfs.iter().map(|cf| cf.id).collect(), reason, wait)
     }
 
     /// [`Engine::flush`] of all column families, including those that are created while
     /// this waits for the right to switch: writes to them may come before what is flushed
     /// of others.
-    pub fn flush_all(self: &Arc<Self>, wait: bool) -> Result<()> {
-        self.flush_those(|state| state.cfs.keys().copied().collect(), wait)
+    pub fn flush_all(self: &Arc<Self>, reason: FlushReason, wait: bool) -> Result<()> {
+        self.flush_those(|state| state.cfs.keys().copied().collect(), reason, wait)
     }
 
     /// Flushes `cf` for an operation that works on tables. With atomic flushes, this flushes
     /// all column families: nobody asked to flush `cf` alone, so that unlogged batches stay
     /// whole.
-    pub(super) fn flush_whole_batches(self: &Arc<Self>, cf: &Arc<ColumnFamilyData>) -> Result<()> {
+    pub(super) fn flush_whole_batches(
+        self: &Arc<Self>,
+        cf: &Arc<ColumnFamilyData>,
+        reason: FlushReason,
+    ) -> Result<()> {
         if self.options.atomic_flush {
-            self.flush_all(true)
+            self.flush_all(reason, true)
         } else {
-            self.flush(std::slice::from_ref(cf), true)
+            self.flush(std::slice::from_ref(cf), reason, true)
         }
     }
 
     fn flush_those(
         self: &Arc<Self>,
         those: impl FnOnce(&DbState) -> Vec<u32>,
+        reason: FlushReason,
         wait: bool,
     ) -> Result<()> {
         if !wait && self.wal_is_locked() {
@@ -52,7 +63,8 @@ impl Engine {
                 Self::check_healthy(&state)?;
                 ids = those(&state);
             }
-            self.switch_memtables(&switching, &ids, true)?;
+            let due = ids.iter().map(|id| (*id, reason)).collect();
+            self.switch_memtables(&switching, due)?;
         }
         if !wait {
             return Ok(());
@@ -70,7 +82,7 @@ impl Engine {
                 goal.push((id, last.id));
                 // Another thread may have retired the last one after this thread's switch,
                 // without requesting its flush.
-                cf.flush_requested = true;
+                cf.request_flush(reason);
             }
         }
         self.background.work.notify_all();
@@ -106,7 +118,7 @@ impl Engine {
     ) -> Result<()> {
         let deadline = timeout.map(|t| system::now() + t);
         if flush {
-            self.flush_all(true)?;
+            self.flush_all(FlushReason::ManualFlush, true)?;
         }
         let mut state = self.lock_state();
         self.look_for_due(&mut state);

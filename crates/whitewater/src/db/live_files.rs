@@ -6,6 +6,7 @@
 //! meanwhile.
 
 use super::Engine;
+use crate::listener::FlushReason;
 use crate::sync_points::Point;
 use crate::version::{TableFile, Version};
 use std::path::{Path, PathBuf};
@@ -97,7 +98,7 @@ impl Engine {
         // As in RocksDB, a locked log is copied instead, unless there are writes that it lacks.
         let may_flush = !self.wal_is_locked() || self.commit.has_unlogged();
         if may_flush && self.commit.log_bytes() >= log_size_for_flush {
-            self.flush_all(true)?;
+            self.flush_all(FlushReason::GetLiveFiles, true)?;
         }
         let _keeping = KeepingFiles::begin(self);
         copy()

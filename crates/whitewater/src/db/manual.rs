@@ -5,6 +5,7 @@ use super::state::CfState;
 use super::{Bottommost, Engine, ManualSpec};
 use crate::column_family::ColumnFamilyData;
 use crate::compact::pick::{self, CompactCursor, Compaction};
+use crate::listener::FlushReason;
 use crate::options::compaction::CompactionStyle;
 use crate::panics::{Guarded, caught};
 use crate::version::range::KeyRange;
@@ -53,7 +54,7 @@ impl Engine {
         let begin = begin.map(|key| user.first_version(key));
         let end = end.map(|key| user.last_version(key));
         let (begin, end) = (begin.as_deref(), end.as_deref());
-        self.flush_whole_batches(cf)?;
+        self.flush_whole_batches(cf, FlushReason::ManualCompaction)?;
         let excludes = usize::from(spec.exclusive);
         self.lock_state().manual_compactions += excludes;
         // A refusal of the requested move has done no harm, and is not a failure.

@@ -105,6 +105,7 @@ pub(crate) mod writes;
 use crate::clock::micros;
 use crate::column_family::ColumnFamilyData;
 use crate::info_log::InfoLog;
+use crate::listener::FlushReason;
 use crate::options::DbOptions;
 use crate::perf_context::{self, PerfMetric, Step, StepTimer};
 use crate::slow_operations::{Call, Measured, SlowOperations};
@@ -298,7 +299,7 @@ impl Engine {
                     self.info_log.error(&text);
                 }
             }
-        } else if due && let Err(e) = self.flush_all(true) {
+        } else if due && let Err(e) = self.flush_all(FlushReason::ShutDown, true) {
             self.info_log
                 .error(&format!("flushing unlogged writes failed: {e}"));
         }

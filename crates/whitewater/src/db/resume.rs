@@ -48,11 +48,10 @@ use super::data_dirs;
 use super::failure::Source;
 use super::generations::{Generations, Switching};
 use super::state::{CfState, DbState};
-use crate::db::background::flush::write_level0;
-use crate::memtable::Memtable;
+use crate::db::background::flush::{self, FlushJob, Flushed};
+use crate::listener::FlushReason;
 use crate::memtable::sections::Section;
 use crate::panics::{Guarded, caught};
-use crate::table_writer::Written;
 use crate::thread_pools::pool::Waiting;
 use crate::write::generation::{End, Generation};
 use std::collections::BTreeMap;
@@ -68,12 +67,6 @@ use whitewater_storage::{Error, Result, Severity};
 
 /// The interval at which a resumption checks whether all writers have left.
 const LOOK: Duration = Duration::from_micros(100);
-
-/// A column family to be flushed: its data and its memtables, oldest first.
-type Due = (
-    Arc<crate::column_family::ColumnFamilyData>,
-    Vec<Arc<Memtable>>,
-);
 
 /// The logs that a resumption makes, oldest first.
 #[derive(Debug, Default)]
@@ -195,13 +188,15 @@ impl Engine {
         };
         // From here on, everything that those writers did is seen.
         let last = self.commit.publication.visible();
-        let due = self.hide_failed(last, end);
+        let mut due = self.hide_failed(last, end);
         let mut logs = NewLogs::default();
         let begun = self.begin_logs(&mut logs, last);
         let start = begun.inspect_err(|_| self.discard(&logs))?;
-        let tables = self.flush_due(&due);
-        let tables = tables.inspect_err(|_| self.discard(&logs))?;
-        let recorded = self.record(&tables, &logs, end);
+        let next_log = logs.current()?.log_number();
+        due.iter_mut().for_each(|job| job.next_log = next_log);
+        let flushed = self.flush_due(&due);
+        let flushed = flushed.inspect_err(|_| self.discard(&logs))?;
+        let recorded = self.record(&due, &flushed, &logs, end);
         recorded.inspect_err(|e| {
             self.report(Source::Manifest, e, "resuming");
             // If the manifest has the record after all, no other logs are read: these stay
@@ -210,6 +205,7 @@ impl Engine {
                 self.discard(&logs);
             }
         })?;
+        flush::tell_ends(self, &due, &flushed);
         self.commit.sections.note_moved(last, logs.first_number());
         drop(due);
         let next = End {
@@ -316,8 +312,9 @@ impl Engine {
         Self::check_healthy(&state)
     }
 
-    /// Hides everything above `last`, the visible number (F5); returns all memtables.
-    fn hide_failed(&self, last: SequenceNumber, end: End) -> Vec<Due> {
+    /// Hides everything above `last`, the visible number (F5); returns all memtables to
+    /// be flushed, for a log that is not known yet.
+    fn hide_failed(&self, last: SequenceNumber, end: End) -> Vec<FlushJob> {
         let mut state = self.lock_state();
         let mut due = Vec::new();
         for cf in state.cfs.values() {
@@ -329,7 +326,13 @@ impl Engine {
                 }
             }
             cf.mem.retire(end.last);
-            due.push((cf.data.clone(), memtables));
+            due.push(FlushJob {
+                cf: cf.data.clone(),
+                memtables,
+                next_log: 0,
+                may_purge: false,
+                reason: FlushReason::ErrorRecovery,
+            });
         }
         for dropped in state.dropped.drain(..) {
             if let Some(memtable) = dropped.upgrade().filter(|_| end.last > last) {
@@ -337,7 +340,8 @@ impl Engine {
             }
         }
         drop(state);
-        due.iter().flat_map(|(_, m)| m).for_each(|m| m.seal());
+        let memtables = due.iter().flat_map(|job| &job.memtables);
+        memtables.for_each(|m| m.seal());
         due
     }
 
@@ -358,61 +362,62 @@ impl Engine {
 
     /// Writes all memtables as tables, and makes their names durable. On failure there are no
     /// tables.
-    fn flush_due(&self, due: &[Due]) -> Result<BTreeMap<u32, Written>> {
-        let mut tables = BTreeMap::new();
-        let write = || caught(Guarded::Job, || self.write_tables(due, &mut tables));
+    fn flush_due(&self, due: &[FlushJob]) -> Result<Vec<Flushed>> {
+        let mut flushed = Vec::with_capacity(due.len());
+        let write = || caught(Guarded::Job, || self.write_tables(due, &mut flushed));
         let mut written = self.on_own_thread(write);
         if written.is_ok() {
-            let dirs = due.iter().map(|(cf, _)| cf.paths.first());
+            let dirs = due.iter().map(|job| job.cf.paths.first());
             written = data_dirs::sync_all(&*self.files.fs, dirs);
         }
         if let Err(e) = written {
-            for (cf, _) in due {
-                if let Some(Written {
-                    files, blob_files, ..
-                }) = tables.get(&cf.id)
-                {
-                    self.files.remove_outputs(&cf.paths, files, blob_files);
-                }
-            }
+            flush::remove(self, due, &flushed);
             if self.severity(Source::Flush, &e) > Severity::HardError {
                 self.report(Source::Flush, &e, "resuming");
             }
             return Err(e);
         }
-        Ok(tables)
+        Ok(flushed)
     }
 
-    fn write_tables(&self, due: &[Due], tables: &mut BTreeMap<u32, Written>) -> Result<()> {
+    fn write_tables(&self, due: &[FlushJob], flushed: &mut Vec<Flushed>) -> Result<()> {
         let live = self.live();
-        for (cf, memtables) in due {
-            let mut memtables = &memtables[..];
+        for job in due {
+            let mut memtables = &job.memtables[..];
             planted!(MemtableForgotten => memtables = &memtables[memtables.len() - 1..]);
-            let (db, options) = (self.db_options(), cf.options());
-            let ctx = self.output_context(cf, (&db, &options), &live);
-            tables.insert(cf.id, write_level0(&ctx, memtables)?);
+            flushed.push(flush::write_one(self, job, memtables, &live)?);
         }
         Ok(())
     }
 
-    /// Records `tables` and the numbers of the first logs that are needed (F6), and installs the
-    /// tables for readers, with new memtables.
-    fn record(&self, tables: &BTreeMap<u32, Written>, logs: &NewLogs, end: End) -> Result<()> {
+    /// Records what was `flushed` and the numbers of the first logs that are needed (F6), and
+    /// installs the tables for readers, with new memtables.
+    fn record(
+        &self,
+        due: &[FlushJob],
+        flushed: &[Flushed],
+        logs: &NewLogs,
+        end: End,
+    ) -> Result<()> {
         let first_log = logs.current()?.log_number();
-        let ids: Vec<u32> = tables.keys().copied().collect();
+        let ids: Vec<u32> = due.iter().map(|job| job.cf.id).collect();
         let mut fresh: BTreeMap<_, _> = self.fresh_memtables(&ids, first_log).into_iter().collect();
         let for_sections = Some(logs.first_number()).filter(|log| *log < first_log);
         let undecided_from = (self.commit.undecided.as_ref()).map(|_| for_sections.unwrap_or(0));
-        let edits = tables.iter().map(|(id, written)| VersionEdit {
-            column_family: *id,
+        let edits = due.iter().zip(flushed).map(|(job, flushed)| VersionEdit {
+            column_family: job.cf.id,
             log_number: Some(first_log),
             prev_log_number: Some(0),
             min_log_number_to_keep: Some(logs.first_number()),
-            new_files: written.files.iter().map(|t| (0, t.clone())).collect(),
-            blob_files: written.blob_files.clone(),
+            new_files: flushed.tables.iter().map(|t| (0, t.clone())).collect(),
+            blob_files: flushed.blob_files.clone(),
             undecided_from,
             ..VersionEdit::default()
         });
+        let of_family = |id: u32| {
+            let mut all = due.iter().zip(flushed);
+            all.find_map(|(job, flushed)| (job.cf.id == id).then_some(flushed))
+        };
         // Numbers of failed writes are not used again, even after a crash (F7).
         let mut last = end.last;
         planted!(FailedNumbersUsedAgain => last = self.commit.publication.visible());
@@ -430,7 +435,10 @@ impl Engine {
                     mem.begin_after(last);
                     let mem = cf.set_memtable(mem);
                     let imm = std::mem::take(&mut cf.imm);
-                    cf.flush_requested = false;
+                    cf.end_flush(false);
+                    if let Some(flushed) = of_family(new.id) {
+                        cf.stats.add_flush(flushed.stats);
+                    }
                     old.push((cf.set_version(new.current.clone()), imm, mem));
                     cf.publish();
                 }

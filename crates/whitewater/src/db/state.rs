@@ -6,6 +6,7 @@ use super::stalls::{CfStall, DbStall};
 use crate::column_family::ColumnFamilyData;
 use crate::compact::pick::{self, CompactCursor, Compaction, LevelState, Moment};
 use crate::empty_ranges::EmptyRanges;
+use crate::listener::FlushReason;
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
 use crate::version::Version;
@@ -79,7 +80,9 @@ pub(crate) struct CfState {
     /// A flush job is running; its memtables are the first ones of `imm`.
     pub flushing: bool,
     /// `imm` is to be flushed, however little it holds.
-    pub flush_requested: bool,
+    flush_requested: bool,
+    /// Why `imm` is to be flushed: the first reason since the last flush began.
+    flush_reason: Option<FlushReason>,
     /// Tables are being ingested: no compaction begins, and only the ingestion
     /// flushes.
     pub ingesting: bool,
@@ -143,6 +146,7 @@ impl CfState {
             cursor: CompactCursor::default(),
             flushing: false,
             flush_requested: false,
+            flush_reason: None,
             ingesting: false,
             requests_waiting: 0,
             stall: CfStall::default(),
@@ -208,11 +212,61 @@ impl CfState {
             .publish(&self.mem, &self.imm, &self.version, &self.options);
     }
 
-    /// Whether a flush job should start. What was purged waits for more.
-    pub fn wants_flush(&self) -> bool {
+    /// Adds `memtable`, which was retired for `reason`, to those that are to be flushed.
+    pub fn add_retired(&mut self, memtable: Arc<Memtable>, reason: FlushReason) {
+        self.imm.push(memtable);
+        if self.holds_enough() {
+            self.flush_reason.get_or_insert(reason);
+        }
+    }
+
+    /// Requests that the retired memtables are flushed for `reason`, however little they hold. If
+    /// there are none, nothing is requested: a request must not last until later ones come.
+    pub fn request_flush(&mut self, reason: FlushReason) {
+        if !self.imm.is_empty() {
+            self.flush_requested = true;
+            self.flush_reason.get_or_insert(reason);
+        }
+    }
+
+    /// Whether a flush of the retired memtables was requested.
+    pub fn is_flush_requested(&self) -> bool {
+        self.flush_requested
+    }
+
+    /// Clears the request of a flush of the retired memtables; returns the reason to flush them.
+    pub fn take_flush_reason(&mut self) -> FlushReason {
+        self.flush_requested = false;
+        let reason = self.flush_reason.take();
+        // If nothing gave a reason, an option was lowered, and full memtables are enough now.
+        reason.unwrap_or(FlushReason::WriteBufferFull)
+    }
+
+    /// Ends a flush. After a failure, the memtables are to be flushed again however little they
+    /// hold, because the request was cleared.
+    pub fn end_flush(&mut self, failed: bool) {
+        self.flushing = false;
+        if self.imm.is_empty() {
+            // Requests that came meanwhile were for what the flush has taken.
+            self.flush_requested = false;
+            self.flush_reason = None;
+        } else if failed {
+            self.flush_requested = true;
+            self.flush_reason = Some(FlushReason::ErrorRecoveryRetryFlush);
+        } else if !self.flush_requested && !self.holds_enough() {
+            self.flush_reason = None;
+        }
+    }
+
+    /// Whether there are enough full memtables to flush them. What was purged waits for more.
+    fn holds_enough(&self) -> bool {
         let full = self.imm.iter().filter(|m| !m.is_purged()).count();
-        let enough = full >= self.options().min_write_buffer_number_to_merge.max(1) as usize;
-        !self.flushing && !self.imm.is_empty() && (enough || self.flush_requested)
+        full >= self.options().min_write_buffer_number_to_merge.max(1) as usize
+    }
+
+    /// Whether a flush job should start.
+    pub fn wants_flush(&self) -> bool {
+        !self.flushing && !self.imm.is_empty() && (self.holds_enough() || self.flush_requested)
     }
 
     /// Whether an automatic compaction is due.

@@ -34,16 +34,21 @@ use super::generations::Switching;
 use super::state::{CfState, DbState};
 use super::switch_guard::Gap;
 use crate::column_family::ColumnFamilyData;
+use crate::listener::FlushReason;
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::sync_points::Point;
 use crate::write::generation::{End, Generation};
 use crate::write::wal::Wal;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted;
 use whitewater_storage::wal::Segment;
 use whitewater_storage::{Error, ErrorKind, Result};
+
+/// The column families whose memtables are to be switched, and why.
+pub(crate) type Due = BTreeMap<u32, FlushReason>;
 
 /// The log that writes go to after a switch.
 pub(super) enum NextLog {
@@ -88,7 +93,7 @@ impl Engine {
     #[cold]
     pub(super) fn run_requested_switch(&self) -> Result<()> {
         let switching = self.switching()?;
-        let (full, mut due, too_much_log, holds_nothing): (usize, Vec<u32>, bool, bool) = {
+        let (mut due, holds_nothing) = {
             let mut state = self.lock_state();
             // While the database is failed, no writer may find the attention cleared and
             // pass (F2).
@@ -115,30 +120,47 @@ impl Engine {
                     .values_mut()
                     .filter(|cf| cf.oldest_wal() == oldest);
                 for cf in keepers {
-                    cf.flush_requested |= !cf.imm.is_empty();
+                    cf.request_flush(FlushReason::WalFull);
                     holds_nothing &= cf.imm.is_empty() && cf.mem.is_empty();
                 }
                 self.background.work.notify_all();
             }
-            let due =
-                |mem: &Memtable| mem.is_full() || (too_much_log && mem.oldest_log() == oldest);
-            let full = state.cfs.values().filter(|cf| cf.mem.is_full()).count();
-            let due = state.cfs.values().filter(|cf| due(&cf.mem));
-            let due = due.map(|cf| cf.data.id).collect();
-            // A full memtable is flushed anyway, and that moves empty ones on.
-            (full, due, too_much_log, holds_nothing && full == 0)
+            // What is purged in memory, or waits for more, keeps its log. So memtables that
+            // keep the oldest log are flushed for that reason, full or not.
+            let reason = |mem: &Memtable| match too_much_log && mem.oldest_log() == oldest {
+                true => Some(FlushReason::WalFull),
+                false => mem.is_full().then(|| fullness(mem)),
+            };
+            let due = state.cfs.values();
+            let due = due.filter_map(|cf| Some((cf.data.id, reason(&cf.mem)?)));
+            let due: Due = due.collect();
+            holds_nothing &= !due.values().any(|reason| reason.is_fullness());
+            (due, holds_nothing)
         };
-        self.count_flush_reason(full, false);
         if holds_nothing {
             // The flush of an empty memtable records that the log is not needed. It moves
             // other empty memtables on, so one is enough.
-            due.truncate(1);
-            let due = self.with_others(due);
-            return self.switch_those(&switching, &due, true);
+            let first = due.pop_first();
+            let due = self.due_with_others(first.into_iter().collect());
+            return self.switch_those(&switching, &due);
         }
-        let due = self.with_others(due);
-        // What is purged in memory, or waits for more, keeps its log.
-        self.switch_memtables(&switching, &due, too_much_log)
+        let due = self.due_with_others(due);
+        self.switch_memtables(&switching, due)
+    }
+
+    /// The column families whose memtables are switched when those of `due` are. With atomic
+    /// flushes, these are all of them, for one reason.
+    fn due_with_others(&self, due: Due) -> Due {
+        let first = [FlushReason::WalFull, FlushReason::MemtableMaxRangeDeletions];
+        let has = |reason: &FlushReason| due.values().any(|other| other == reason);
+        let shared = first.into_iter().find(has);
+        let shared = shared.unwrap_or(FlushReason::WriteBufferFull);
+        let ids = self.with_others(due.keys().copied().collect());
+        let reason = |id| match self.options.atomic_flush {
+            true => shared,
+            false => due.get(&id).copied().unwrap_or(shared),
+        };
+        ids.into_iter().map(|id| (id, reason(id))).collect()
     }
 
     /// The column families whose memtables are switched when those of `ids` are:
@@ -172,31 +194,22 @@ impl Engine {
         }
     }
 
-    /// Retires the memtables of `ids` (empty ones stay) and starts a new log if the current
+    /// Retires the memtables of `due` (empty ones stay) and starts a new log if the current
     /// one has records.
-    pub(crate) fn switch_memtables(
-        &self,
-        one_at_a_time: &Switching<'_>,
-        ids: &[u32],
-        flush_now: bool,
-    ) -> Result<()> {
-        let due = self.request_flush(ids, flush_now);
+    pub(crate) fn switch_memtables(&self, one_at_a_time: &Switching<'_>, due: Due) -> Result<()> {
+        let due = self.request_flush(due);
         if due.is_empty() {
             return Ok(());
         }
-        self.switch_those(one_at_a_time, &due, flush_now)
+        self.switch_those(one_at_a_time, &due)
     }
 
-    /// [`Engine::switch_memtables`] for all of `ids`, including empty memtables.
-    fn switch_those(
-        &self,
-        _one_at_a_time: &Switching<'_>,
-        ids: &[u32],
-        flush_now: bool,
-    ) -> Result<()> {
+    /// [`Engine::switch_memtables`] for all of `due`, including empty memtables.
+    fn switch_those(&self, _one_at_a_time: &Switching<'_>, due: &Due) -> Result<()> {
+        let ids: Vec<u32> = due.keys().copied().collect();
         let before = self.commit.generations.load_full();
         let mut log = self.next_log(&before)?;
-        let fresh = self.fresh_memtables(ids, log.segment().log_number());
+        let fresh = self.fresh_memtables(&ids, log.segment().log_number());
         #[cfg(test)]
         super::tests::switches::pause();
         let mut gap = Gap::new(self);
@@ -217,22 +230,23 @@ impl Engine {
 
         let mut state = self.lock_state();
         for (id, mem) in fresh {
-            let Some(cf) = state.cfs.get_mut(&id) else {
+            let (Some(cf), Some(&reason)) = (state.cfs.get_mut(&id), due.get(&id)) else {
                 continue;
             };
-            // Set again, since a flush may have taken the request meanwhile.
-            cf.flush_requested |= flush_now;
             mem.begin_after(end.last);
             let full = cf.set_memtable(mem);
             full.retire(end.last);
             self.observers.note_sealed(&cf.data, &full);
-            cf.imm.push(full);
+            cf.add_retired(full, reason);
+            if !reason.is_fullness() {
+                cf.request_flush(reason);
+            }
             cf.publish(); // before `install`: upholds S2
         }
         self.commit.settle_empty(&state, end.last, number);
         self.install(&state, log.segment(), start, end);
         gap.end();
-        self.recompute_stall(&mut state, ids.iter().copied());
+        self.recompute_stall(&mut state, ids);
         drop(state);
         self.background.work.notify_all();
         self.log_stalls();
@@ -260,31 +274,36 @@ impl Engine {
         Ok(())
     }
 
-    /// Returns the column families of `ids` whose memtables hold something. With
-    /// `flush_now`, also requests the flush of older memtables of all of them.
+    /// Returns those of `due` whose memtables hold something. Also requests the flush of older
+    /// memtables, of all that are due for another reason than that they are full.
     ///
     /// With atomic flushes it returns all or none: before it is switched, an empty memtable
     /// may get a part of a batch whose other parts are in the other memtables.
-    fn request_flush(&self, ids: &[u32], flush_now: bool) -> Vec<u32> {
+    fn request_flush(&self, due: Due) -> Due {
         let mut state = self.lock_state();
-        let (mut due, mut empty) = (Vec::new(), Vec::new());
-        for id in ids {
-            if let Some(cf) = state.cfs.get_mut(id) {
-                cf.flush_requested |= flush_now;
-                if cf.mem.is_empty() {
-                    empty.push(*id)
-                } else {
-                    due.push(*id)
-                }
+        let (mut full, mut empty, mut requested) = (Due::new(), Due::new(), false);
+        for (id, reason) in due {
+            let Some(cf) = state.cfs.get_mut(&id) else {
+                continue;
+            };
+            if !reason.is_fullness() {
+                cf.request_flush(reason);
+                requested = true;
             }
+            let those = if cf.mem.is_empty() {
+                &mut empty
+            } else {
+                &mut full
+            };
+            those.insert(id, reason);
         }
-        if self.options.atomic_flush && !due.is_empty() {
-            due.append(&mut empty);
+        if self.options.atomic_flush && !full.is_empty() {
+            full.append(&mut empty);
         }
-        if flush_now {
+        if requested {
             self.background.work.notify_all();
         }
-        due
+        full
     }
 
     pub(super) fn next_log(&self, before: &Generation) -> Result<NextLog> {
@@ -443,5 +462,14 @@ impl Engine {
             // Writes were resumed in the meantime.
             Ok(()) => Error::new(ErrorKind::Aborted, "a write at or before this one failed"),
         }
+    }
+}
+
+/// Why the full memtable `mem` is flushed.
+fn fullness(mem: &Memtable) -> FlushReason {
+    if mem.has_enough_tombstones() {
+        FlushReason::MemtableMaxRangeDeletions
+    } else {
+        FlushReason::WriteBufferFull
     }
 }

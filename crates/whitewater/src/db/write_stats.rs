@@ -5,6 +5,7 @@
 use super::Engine;
 use crate::compact::pick::Compaction;
 use crate::compact::reason::CompactionReason;
+use crate::listener::FlushReason;
 use crate::perf_context::{self, PerfMetric};
 use crate::stats::{Histogram, JobStats, Ticker};
 use crate::table_writer::merge_rules::Drops;
@@ -86,25 +87,28 @@ impl Engine {
         }
     }
 
-    /// Counts a switch of memtables that are full, or for the memory budget.
-    pub(super) fn count_flush_reason(&self, families: usize, for_budget: bool) {
-        let (single, atomic) = if for_budget {
-            (
-                Ticker::FlushReasonWriteBufferManager,
-                Ticker::AtomicFlushRequestReasonWriteBufferManager,
-            )
-        } else {
-            (
-                Ticker::FlushReasonWriteBufferFull,
-                Ticker::AtomicFlushRequestReasonWriteBufferFull,
-            )
+    /// Counts the flush of one column family for `reason`.
+    pub(crate) fn count_flush(&self, reason: FlushReason) {
+        let ticker = match reason {
+            FlushReason::WriteBufferFull => Ticker::FlushReasonWriteBufferFull,
+            FlushReason::WriteBufferManager => Ticker::FlushReasonWriteBufferManager,
+            FlushReason::MemtableMaxRangeDeletions => Ticker::FlushReasonMemtableMaxRangeDeletions,
+            _ => return,
         };
-        if families > 0 {
-            self.tick(single, families as u64);
-            if self.options.atomic_flush {
-                self.tick(atomic, 1);
+        self.tick(ticker, 1);
+    }
+
+    /// Counts an atomic flush for `reason`.
+    pub(crate) fn count_atomic_flush(&self, reason: FlushReason) {
+        let ticker = match reason {
+            FlushReason::WriteBufferFull => Ticker::AtomicFlushRequestReasonWriteBufferFull,
+            FlushReason::WriteBufferManager => Ticker::AtomicFlushRequestReasonWriteBufferManager,
+            FlushReason::MemtableMaxRangeDeletions => {
+                Ticker::AtomicFlushRequestReasonMemtableMaxRangeDeletions
             }
-        }
+            _ => Ticker::AtomicFlushRequestReasonOther,
+        };
+        self.tick(ticker, 1);
     }
 
     /// Counts entries that a job did not write again.

@@ -1,5 +1,6 @@
 //! The structs that describe events to listeners.
 
+use super::FlushReason;
 use std::path::PathBuf;
 use whitewater_storage::Error;
 
@@ -13,6 +14,9 @@ pub struct FlushJobInfo {
     pub cf_name: String,
     /// The job's number in the info log.
     pub job_id: u64,
+    /// Why the memtables are flushed. With `atomic_flush`, all column families that are flushed
+    /// together have the same reason.
+    pub flush_reason: FlushReason,
     /// The number of memtables that are flushed together.
     pub num_memtables: u64,
     /// The number of entries in the memtables, tombstones included.

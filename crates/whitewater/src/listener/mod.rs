@@ -54,10 +54,13 @@
 //! # }
 //! ```
 
-// `info` has the structs that listeners get; `event` has what is sent to their thread.
+// `info` has the structs that listeners get, `flush_reason` a part of them; `event` has what is
+// sent to their thread.
 pub(crate) mod event;
+mod flush_reason;
 mod info;
 
+pub use flush_reason::FlushReason;
 pub use info::{
     BackgroundErrorInfo, BackgroundErrorReason, BackgroundErrorRecoveryInfo, ColumnFamilyInfo,
     CompactionJobInfo, CompactionJobStats, ExternalFileIngestionInfo, FlushJobInfo, MemTableInfo,

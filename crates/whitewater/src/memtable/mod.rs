@@ -300,7 +300,7 @@ impl Memtable {
     }
 
     /// Whether it has reached the limit of range tombstones.
-    fn has_enough_tombstones(&self) -> bool {
+    pub fn has_enough_tombstones(&self) -> bool {
         self.max_tombstones > 0
             && self.num_tombstones.load(Ordering::Relaxed) >= self.max_tombstones
     }
@@ -424,7 +424,7 @@ impl Memtable {
         self.takes_range_deletions
     }
 
-    /// Whether it has reached its size limit.
+    /// Whether it has reached its size limit, or that of range tombstones.
     pub fn is_full(&self) -> bool {
         self.full.load(Ordering::Relaxed)
     }

@@ -411,8 +411,11 @@ impl Ticker {
                 | Ticker::FifoTtlCompactions
                 | Ticker::FlushReasonWriteBufferFull
                 | Ticker::FlushReasonWriteBufferManager
+                | Ticker::FlushReasonMemtableMaxRangeDeletions
                 | Ticker::AtomicFlushRequestReasonWriteBufferFull
                 | Ticker::AtomicFlushRequestReasonWriteBufferManager
+                | Ticker::AtomicFlushRequestReasonMemtableMaxRangeDeletions
+                | Ticker::AtomicFlushRequestReasonOther
                 | Ticker::NumberKeysUpdated
                 | Ticker::NumberBlockCompressed
                 | Ticker::NumberBlockDecompressed

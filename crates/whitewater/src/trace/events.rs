@@ -18,13 +18,15 @@ pub(crate) fn happened(dir: &Path, event: &Happened) {
             let FlushJobInfo {
                 cf_name,
                 job_id,
+                flush_reason,
                 num_memtables,
                 num_entries,
                 ..
             } = info;
             debug!(
                 target: "whitewater::flush", %db, cf = cf_name, job = job_id,
-                memtables = num_memtables, entries = num_entries, "flush begins"
+                reason = flush_reason.as_str(), memtables = num_memtables, entries = num_entries,
+                "flush begins"
             );
         }
         Happened::FlushCompleted(info) => info!(

@@ -131,6 +131,7 @@ fn jobs_are_told_in_words_and_as_events() {
     let (started, finished) = (of("flush_started"), of("flush_finished"));
     assert_eq!((started.count(), finished.count()), (3, 3));
     for started in of("flush_started") {
+        assert_eq!(started["flush_reason"], "Manual Flush");
         let job = &started["job"];
         assert!(text.contains(&format!("[default] [JOB {job}] Flushing memtable")));
         assert_eq!(started["num_entries"], 2);

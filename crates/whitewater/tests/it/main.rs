@@ -27,6 +27,7 @@ mod export_import;
 mod fault_matrix;
 mod faults;
 mod fixtures;
+mod flush_reasons;
 mod fuzz;
 mod harness;
 mod hostile;

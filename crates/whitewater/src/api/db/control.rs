@@ -6,6 +6,7 @@ use crate::api::options::{CompactOptions, CompactionOptions, FlushOptions, WaitF
 use crate::column_family::ColumnFamilyData;
 use crate::db::integrity::Checks;
 use crate::db::scrub::ScrubProgress;
+use crate::listener::FlushReason;
 use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::Error;
@@ -105,7 +106,11 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// ```
     pub fn flush_opt(&self, flushopts: &FlushOptions) -> Result<(), Error> {
         let engine = self.engine();
-        engine.flush(&[engine.default_cf().clone()], flushopts.wait)
+        engine.flush(
+            &[engine.default_cf().clone()],
+            FlushReason::ManualFlush,
+            flushopts.wait,
+        )
     }
 
     /// Writes the memtables of the default column family to a table file.
@@ -139,7 +144,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         flushopts: &FlushOptions,
     ) -> Result<(), Error> {
         let cf = cf.inner().data().clone();
-        self.engine().flush(&[cf], flushopts.wait)
+        self.engine()
+            .flush(&[cf], FlushReason::ManualFlush, flushopts.wait)
     }
 
     /// Flushes several column families; with
@@ -154,7 +160,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         opts: &FlushOptions,
     ) -> Result<(), Error> {
         let cfs: Vec<_> = cfs.iter().map(|cf| cf.inner().data().clone()).collect();
-        self.engine().flush(&cfs, opts.wait)
+        self.engine()
+            .flush(&cfs, FlushReason::ManualFlush, opts.wait)
     }
 
     /// Writes the memtables of `cf` to a table file.

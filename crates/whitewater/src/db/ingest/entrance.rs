@@ -9,8 +9,8 @@ use crate::db::internal_stats::Ingested;
 use crate::db::{Engine, background};
 use crate::external::candidate::Candidate;
 use crate::external::place::{Placed, check_behind, place};
-use crate::listener::ExternalFileIngestionInfo;
 use crate::listener::event::Happened;
+use crate::listener::{ExternalFileIngestionInfo, FlushReason};
 use crate::memtable::Memtable;
 use crate::options::compaction::CompactionStyle;
 use crate::options::file_checksum;
@@ -58,7 +58,8 @@ impl Entrance<'_> {
         self.check_times(&ranges, &placed, in_memory)?;
         let numbers = self.numbers(&incoming.tables, &placed, in_memory)?;
         let placed = if in_memory {
-            *obsolete_logs = background::flush::flush_here(engine, self.cf.id)?;
+            let reason = FlushReason::ExternalFileIngestion;
+            *obsolete_logs = background::flush::flush_here(engine, self.cf.id, reason)?;
             self.place(&ranges)?
         } else {
             placed

@@ -52,6 +52,7 @@ use super::switch::NextLog;
 use super::switch_guard::Gap;
 use crate::column_family::ColumnFamilyData;
 use crate::external::candidate::Candidate;
+use crate::listener::FlushReason;
 use crate::panics::{Guarded, caught};
 use crate::trace;
 use crate::write::generation::End;
@@ -205,7 +206,7 @@ impl Engine {
                     let full = std::mem::replace(&mut cf.mem, interim);
                     full.retire(end.last);
                     self.observers.note_sealed(&cf.data, &full);
-                    cf.imm.push(full);
+                    cf.add_retired(full, FlushReason::ExternalFileIngestion);
                     cf.publish();
                 }
             }

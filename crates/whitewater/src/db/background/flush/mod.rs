@@ -25,7 +25,7 @@ use crate::db::state::{CfState, DbState};
 use crate::db::{Engine, data_dirs};
 use crate::info_log::event::Event;
 use crate::listener::event::Happened;
-use crate::listener::{FlushJobInfo, TableFileCreationReason};
+use crate::listener::{FlushJobInfo, FlushReason, TableFileCreationReason};
 use crate::memtable::Memtable;
 use crate::options::text::OptionText;
 use crate::panics::{Guarded, caught};
@@ -59,6 +59,15 @@ pub(crate) struct FlushJob {
     pub next_log: u64,
     /// Whether they may stay in memory, without their garbage: nobody has asked for a flush.
     pub may_purge: bool,
+    /// Why they are flushed.
+    pub reason: FlushReason,
+}
+
+impl FlushJob {
+    /// Whether it only records that logs are not needed. Listeners are not told then.
+    fn is_empty(&self) -> bool {
+        self.memtables.iter().all(|m| m.is_empty())
+    }
 }
 
 /// Takes the next flush that is due, if any, and marks it as running. The flush is of one
@@ -74,7 +83,7 @@ pub(crate) fn pick(state: &mut DbState, atomic: bool) -> Option<Vec<FlushJob>> {
     // must not keep other memtables waiting, and their logs alive.
     let due = (state.cfs.values()).filter(|cf| cf.wants_flush() && !cf.ingesting);
     let next = due.min_by_key(|cf| cf.imm[0].id)?;
-    let (id, requested) = (next.data.id, next.flush_requested);
+    let (id, requested) = (next.data.id, next.is_flush_requested());
     let mut jobs = begin(state, id, atomic)?;
     // As in RocksDB, atomic flushes always write tables.
     jobs.iter_mut()
@@ -86,17 +95,19 @@ pub(crate) fn pick(state: &mut DbState, atomic: bool) -> Option<Vec<FlushJob>> {
 /// `atomic` of those of all others. `None` if it has none. The caller knows that no other
 /// flush of the column family is running, and with `atomic` that no flush is.
 pub(crate) fn begin(state: &mut DbState, id: u32, mut atomic: bool) -> Option<Vec<FlushJob>> {
-    state.cfs.get(&id).filter(|cf| !cf.imm.is_empty())?;
+    let cf = state.cfs.get_mut(&id).filter(|cf| !cf.imm.is_empty())?;
+    let reason = cf.take_flush_reason();
     planted!(AtomicFlushOfOne => atomic = false);
     let taken = |cf: &&mut CfState| !cf.imm.is_empty() && (atomic || cf.data.id == id);
     let jobs = state.cfs.values_mut().filter(taken).map(|cf| {
         cf.flushing = true;
-        cf.flush_requested = false;
+        cf.take_flush_reason();
         FlushJob {
             cf: cf.data.clone(),
             memtables: cf.imm.clone(),
             next_log: cf.mem.wal_number(),
             may_purge: false,
+            reason,
         }
     });
     let jobs = jobs.collect();
@@ -104,13 +115,11 @@ pub(crate) fn begin(state: &mut DbState, id: u32, mut atomic: bool) -> Option<Ve
     Some(jobs)
 }
 
-/// Marks `families` as no longer being flushed. If the flush failed, they are to be flushed
-/// again however little they hold, because the request was cleared.
+/// Marks `families` as no longer being flushed, by a flush that has failed or not.
 pub(crate) fn end(state: &mut DbState, families: &[u32], failed: bool) {
     for id in families {
         if let Some(cf) = state.cfs.get_mut(id) {
-            cf.flushing = false;
-            cf.flush_requested |= failed && !cf.imm.is_empty();
+            cf.end_flush(failed);
         }
     }
 }
@@ -165,7 +174,6 @@ pub(crate) fn write_level0(
 /// are now obsolete. `None` if the memtables were purged instead.
 pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<Option<u64>> {
     let _span = trace::flush(&engine.files.dir, jobs.len());
-    let start = system::now();
     let memtables: Vec<_> = (jobs.iter())
         .flat_map(|job| job.memtables.iter().cloned())
         .collect();
@@ -201,52 +209,61 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<Option<u64>> {
     let live = engine.live_for_job()?;
     hook.hit(Point::Flushing, last.unwrap_or(0));
     let _pending = engine.files.expect_outputs();
+    if let [job, ..] = jobs
+        && engine.options.atomic_flush
+    {
+        engine.count_atomic_flush(job.reason);
+    }
     let mut flushed = Vec::with_capacity(jobs.len());
     for job in jobs {
         // What earlier jobs wrote for this flush is not going to be recorded.
-        let written = write_one(engine, job, &live);
+        let written = write_one(engine, job, &job.memtables, &live);
         flushed.push(written.inspect_err(|_| remove(engine, jobs, &flushed))?);
     }
     let dirs = jobs.iter().map(|job| job.cf.paths.first());
     let synced = data_dirs::sync_all(&*engine.files.fs, dirs);
     synced.inspect_err(|_| remove(engine, jobs, &flushed))?;
-    engine.tick(
-        Ticker::FlushWriteBytes,
-        flushed.iter().map(|f| f.stats.bytes_written).sum(),
-    );
     let min_log = install(engine, jobs, &flushed)?;
     // Before those who wait for the flush go on.
     engine.check_allowed_space();
-    for (job, flushed) in jobs.iter().zip(&flushed) {
-        tell_end(engine, job, flushed, start);
-        note_end(engine, job, flushed);
-    }
+    tell_ends(engine, jobs, &flushed);
     Ok(Some(min_log))
 }
 
 /// The output of a job.
-struct Flushed {
+pub(crate) struct Flushed {
+    /// When the job began.
+    begun: Instant,
     /// The job's number in the info log.
     number: u64,
-    tables: Vec<FileMetaData>,
-    blob_files: Vec<BlobFileMetaData>,
-    stats: JobStats,
+    pub tables: Vec<FileMetaData>,
+    pub blob_files: Vec<BlobFileMetaData>,
+    pub stats: JobStats,
     compression: String,
 }
 
-fn write_one(engine: &Engine, job: &FlushJob, live: &Live) -> Result<Flushed> {
+/// Writes the tables of `job`, from `memtables`.
+pub(crate) fn write_one(
+    engine: &Engine,
+    job: &FlushJob,
+    memtables: &[Arc<Memtable>],
+    live: &Live,
+) -> Result<Flushed> {
     let number = engine.background.next_job();
     tell_start(engine, job, number);
+    engine.count_flush(job.reason);
     let (db, options) = (engine.db_options(), job.cf.options());
     let ctx = engine.output_context(&job.cf, (&db, &options), live);
     let start = system::now();
     let timer = engine.time(Histogram::FlushTime);
-    let written = write_level0(&ctx, &job.memtables)?;
+    let written = write_level0(&ctx, memtables)?;
     drop(timer);
     let garbage = written.input_bytes.saturating_sub(written.held.raw_bytes);
+    engine.tick(Ticker::FlushWriteBytes, written.bytes());
     engine.tick(Ticker::MemtablePayloadBytesAtFlush, written.input_bytes);
     engine.tick(Ticker::MemtableGarbageBytesAtFlush, garbage);
     Ok(Flushed {
+        begun: start,
         number,
         stats: JobStats {
             micros: micros(system::since(start)),
@@ -267,7 +284,7 @@ fn write_one(engine: &Engine, job: &FlushJob, live: &Live) -> Result<Flushed> {
 }
 
 /// Removes files that are not going to be recorded.
-fn remove(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) {
+pub(crate) fn remove(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) {
     for (job, flushed) in jobs.iter().zip(flushed) {
         let paths = &job.cf.paths;
         engine
@@ -288,10 +305,12 @@ fn tell_start(engine: &Engine, job: &FlushJob, number: u64) {
         .number("num_entries", sum(Memtable::num_entries))
         .number("num_deletes", sum(Memtable::num_deletes))
         .number("memory_usage", sum(|m| m.memory_usage() as u64))
+        .text("flush_reason", job.reason.as_str())
         .log(&engine.info_log);
-    engine
-        .observers
-        .note(|| Happened::FlushBegin(info(engine, job, number)));
+    if !job.is_empty() {
+        let begins = || Happened::FlushBegin(info(engine, job, number));
+        engine.observers.note(begins);
+    }
 }
 
 /// Returns what listeners are told when `job` begins.
@@ -302,6 +321,7 @@ fn info(engine: &Engine, job: &FlushJob, number: u64) -> FlushJobInfo {
         cf_id: job.cf.id,
         cf_name: job.cf.name.clone(),
         job_id: number,
+        flush_reason: job.reason,
         num_memtables: job.memtables.len() as u64,
         num_entries: sum(Memtable::num_entries),
         num_deletes: sum(Memtable::num_deletes),
@@ -316,8 +336,19 @@ fn info(engine: &Engine, job: &FlushJob, number: u64) -> FlushJobInfo {
     }
 }
 
+/// Logs the ends of `jobs`, and tells listeners of them.
+pub(crate) fn tell_ends(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) {
+    for (job, flushed) in jobs.iter().zip(flushed) {
+        tell_end(engine, job, flushed);
+        note_end(engine, job, flushed);
+    }
+}
+
 /// Tells listeners that `job` is done.
 fn note_end(engine: &Engine, job: &FlushJob, flushed: &Flushed) {
+    if job.is_empty() {
+        return;
+    }
     let number = flushed.number;
     let tables = &flushed.tables;
     engine.note_tables(&job.cf, number, TableFileCreationReason::Flush, tables);
@@ -334,15 +365,15 @@ fn note_end(engine: &Engine, job: &FlushJob, flushed: &Flushed) {
     });
 }
 
-/// Logs the end of `job`, which began at `start`.
-fn tell_end(engine: &Engine, job: &FlushJob, flushed: &Flushed, start: Instant) {
+/// Logs the end of `job`.
+fn tell_end(engine: &Engine, job: &FlushJob, flushed: &Flushed) {
     let number = flushed.number;
     tell_tables(engine, &job.cf.name, number, &flushed.tables);
     tell_blob_files(engine, &job.cf.name, number, &flushed.blob_files);
     engine.info_log.write(&format!(
         "[{}] [JOB {number}] Flush lasted {} microseconds, {} bytes in level 0",
         job.cf.name,
-        system::since(start).as_micros(),
+        system::since(flushed.begun).as_micros(),
         flushed.stats.bytes_written
     ));
     let event = Event::new(number, "flush_finished");
@@ -553,7 +584,7 @@ fn end_flush(engine: &Engine) {
 ///
 /// # Errors
 /// Errors of the flush, which flush threads retry; the failure that stopped the database.
-pub(crate) fn flush_here(engine: &Engine, id: u32) -> Result<Option<u64>> {
+pub(crate) fn flush_here(engine: &Engine, id: u32, reason: FlushReason) -> Result<Option<u64>> {
     let atomic = engine.options.atomic_flush;
     let jobs = {
         let mut state = engine.state.lock();
@@ -570,6 +601,9 @@ pub(crate) fn flush_here(engine: &Engine, id: u32) -> Result<Option<u64>> {
                 state.cfs.get(&id).is_some_and(|cf| cf.flushing)
             };
             if !flushing {
+                if let Some(cf) = state.cfs.get_mut(&id) {
+                    cf.request_flush(reason);
+                }
                 match begin(&mut state, id, atomic) {
                     Some(jobs) => break jobs,
                     None => return Ok(None),

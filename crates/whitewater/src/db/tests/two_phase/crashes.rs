@@ -5,6 +5,7 @@ use super::recovery::{get, keeping, names};
 use super::{PROTOCOLS, logs, options, prepare, puts};
 use crate::db::Engine;
 use crate::db::two_phase::PreparedSection;
+use crate::listener::FlushReason;
 use crate::options::read::{ReadSpec, WriteSpec};
 use crate::options::write_policy::WritePolicy;
 use crate::{CommitProtocol, DB, DBRecoveryMode, Options, Point};
@@ -207,7 +208,7 @@ impl Run {
     fn flush(&self, cf: u32) {
         let family = &self.engine.column_families()[cf as usize];
         self.engine
-            .flush(std::slice::from_ref(family), true)
+            .flush(std::slice::from_ref(family), FlushReason::ManualFlush, true)
             .unwrap();
     }
 

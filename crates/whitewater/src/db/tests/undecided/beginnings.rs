@@ -3,6 +3,7 @@
 use super::{Db, KINDS, range, some, text};
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::db::views::Pinned;
+use crate::listener::FlushReason;
 use bytes::Bytes;
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -41,7 +42,9 @@ fn get_late(db: &Arc<Db>, then: impl FnOnce(&Db) + 'static) -> Option<String> {
 
 /// Writes the value from before in a new memtable, and takes both numbers out, as a rollback does.
 fn roll_back(db: &Db, number: u64) {
-    db.engine().flush_all(true).unwrap();
+    db.engine()
+        .flush_all(FlushReason::ManualFlush, true)
+        .unwrap();
     let undo = db.next_number();
     db.undecided().enter([range(undo)]);
     db.put("k", "old");

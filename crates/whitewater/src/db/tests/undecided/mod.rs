@@ -11,6 +11,7 @@ mod model;
 use crate::api::db::EngineHandle;
 use crate::column_family::ColumnFamilyData;
 use crate::db::Engine;
+use crate::listener::FlushReason;
 use crate::options::read::{ReadSpec, WriteSpec};
 use crate::options::write_policy::WritePolicy;
 use crate::read::db_iter::DbIter;
@@ -164,7 +165,9 @@ impl Db {
     }
 
     fn flush(&self) {
-        self.engine().flush_all(true).unwrap();
+        self.engine()
+            .flush_all(FlushReason::ManualFlush, true)
+            .unwrap();
     }
 }
 
