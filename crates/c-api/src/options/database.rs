@@ -377,11 +377,9 @@ exports! {
         min_file_size: u64,
     ) {
         with(options, |options| {
-            options.add_compact_on_deletion_collector_factory(window, deletions, ratio);
-            if min_file_size != 0 {
-                let text = "option compact_on_deletion: min_file_size";
-                options.refuse_by_name("compact_on_deletion", Error::not_supported(text));
-            }
+            options.add_compact_on_deletion_collector_factory_min_file_size(
+                window, deletions, ratio, min_file_size,
+            );
         });
     }
     fn rocksdb_options_add_compact_on_deletion_collector_factory(

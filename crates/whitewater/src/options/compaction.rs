@@ -175,6 +175,8 @@ pub(crate) struct DeletionTrigger {
     /// The ratio of deletions to entries of the whole table at which the table is marked. 0, and
     /// values outside 0..=1, are no limit.
     pub deletion_ratio: f64,
+    /// The size of the smallest table that is marked. Bytes.
+    pub min_file_size: u64,
 }
 
 #[cfg(test)]

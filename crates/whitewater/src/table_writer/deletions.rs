@@ -11,7 +11,6 @@ const BUCKETS: usize = 128;
 #[derive(Debug)]
 pub(crate) struct DeletionWatch {
     watches: Vec<Watch>,
-    triggered: bool,
 }
 
 impl DeletionWatch {
@@ -19,25 +18,23 @@ impl DeletionWatch {
     pub fn new(triggers: &[DeletionTrigger]) -> Self {
         DeletionWatch {
             watches: triggers.iter().map(|t| Watch::new(*t)).collect(),
-            triggered: false,
         }
     }
 
     /// Records the next entry, given the tag byte of its type.
     pub fn see(&mut self, value_type: u8) {
-        if self.triggered || self.watches.is_empty() {
-            return;
-        }
         let deletion = value_type == ValueType::Deletion as u8
             || value_type == ValueType::SingleDeletion as u8;
-        for watch in &mut self.watches {
-            self.triggered |= watch.see(deletion);
+        for watch in self.watches.iter_mut().filter(|watch| !watch.reached) {
+            watch.see(deletion);
         }
     }
 
-    /// Whether the table should be compacted, once all entries were seen.
-    pub fn needs_compaction(&self) -> bool {
-        self.triggered || self.watches.iter().any(Watch::ratio_is_reached)
+    /// Whether the table should be compacted, once all entries were seen and it has `size` bytes.
+    pub fn needs_compaction(&self, size: u64) -> bool {
+        let large = |watch: &&Watch| size >= watch.trigger.min_file_size;
+        let mut watches = self.watches.iter().filter(large);
+        watches.any(|watch| watch.reached || watch.ratio_is_reached())
     }
 }
 
@@ -54,6 +51,8 @@ struct Watch {
     filled: usize,
     /// The number of deletions in all buckets.
     in_window: usize,
+    /// There were too many deletions in a window: further entries do not matter.
+    reached: bool,
     entries: u64,
     deletions: u64,
 }
@@ -67,17 +66,18 @@ impl Watch {
             current: 0,
             filled: 0,
             in_window: 0,
+            reached: false,
             entries: 0,
             deletions: 0,
         }
     }
 
-    /// Records the next entry, and returns whether there are too many deletions in the window.
-    fn see(&mut self, deletion: bool) -> bool {
+    /// Records the next entry.
+    fn see(&mut self, deletion: bool) {
         self.entries += 1;
         self.deletions += u64::from(deletion);
         if self.bucket_size == 0 {
-            return false;
+            return;
         }
         if self.filled == self.bucket_size {
             self.current = (self.current + 1) % BUCKETS;
@@ -89,7 +89,7 @@ impl Watch {
             self.in_window += 1;
             self.buckets[self.current] += 1;
         }
-        deletion && self.in_window >= self.trigger.num_dels_trigger
+        self.reached = deletion && self.in_window >= self.trigger.num_dels_trigger;
     }
 
     fn ratio_is_reached(&self) -> bool {
@@ -109,6 +109,7 @@ mod tests {
             window_size,
             num_dels_trigger,
             deletion_ratio: ratio,
+            min_file_size: 1000,
         }]);
         for byte in entries.bytes() {
             watch.see(match byte {
@@ -117,7 +118,9 @@ mod tests {
                 _ => ValueType::Value as u8,
             });
         }
-        watch.needs_compaction()
+        let marked = watch.needs_compaction(1000);
+        assert!(!watch.needs_compaction(999), "too small");
+        marked
     }
 
     #[test]
@@ -140,6 +143,6 @@ mod tests {
         for off in [0.0, -1.0, 1.1] {
             assert!(!marked(0, 0, off, "dddd"), "{off}");
         }
-        assert!(!DeletionWatch::new(&[]).needs_compaction());
+        assert!(!DeletionWatch::new(&[]).needs_compaction(u64::MAX));
     }
 }

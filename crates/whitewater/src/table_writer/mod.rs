@@ -581,7 +581,7 @@ impl Outputs<'_> {
             largest: open.bounds.largest,
             smallest_seqno: open.bounds.sequences.map_or(0, |(low, _)| low),
             largest_seqno: open.bounds.sequences.map_or(0, |(_, high)| high),
-            need_compaction: open.deletions.needs_compaction(),
+            need_compaction: open.deletions.needs_compaction(size),
             oldest_blob_file: open.oldest_blob_file,
             epoch_number: self.spec.epoch_number,
             oldest_ancester_time: self.ancester_time(),

@@ -399,12 +399,12 @@ fn a_released_snapshot_lets_go_of_what_it_kept() {
 
 #[test]
 fn a_table_of_deletions_is_compacted_at_once() {
-    let run = |triggered: bool| {
+    let run = |min_file_size: Option<u64>| {
         let fs = MemFs::new();
         let (db, _) = clocked(&fs, |o| {
             o.set_ttl(0);
-            if triggered {
-                o.add_compact_on_deletion_collector_factory(128, 10, 0.0);
+            if let Some(size) = min_file_size {
+                o.add_compact_on_deletion_collector_factory_min_file_size(128, 10, 0.5, size);
             }
         });
         for n in 0..30 {
@@ -419,8 +419,10 @@ fn a_table_of_deletions_is_compacted_at_once() {
         let files = db.live_files().unwrap();
         (levels(&db)[0], files.iter().map(|f| f.num_entries).sum())
     };
-    assert_eq!(run(false), (1, 45));
-    assert_eq!(run(true), (0, 15));
+    assert_eq!(run(None), (1, 45));
+    assert_eq!(run(Some(0)), (0, 15));
+    assert_eq!(run(Some(500)), (0, 15));
+    assert_eq!(run(Some(100_000)), (1, 45), "a small table is left alone");
 }
 
 #[test]

@@ -42,6 +42,15 @@ const PLAIN_TABLES: [&str; 3] = [
     FIXED,
 ];
 
+/// Rules by which tables are marked for compaction because of their deletions: entries and
+/// deletions in a window, a ratio of deletions, and a least size of tables.
+const DELETION_TRIGGERS: [Option<(usize, usize, f64, u64)>; 4] = [
+    None,
+    None,
+    Some((128, 20, 0.0, 0)),
+    Some((256, 40, 0.4, 10_000)),
+];
+
 /// All keys have one length.
 const FIXED: &str = "index_sparseness=1";
 
@@ -72,6 +81,8 @@ struct FamilyOptions {
     cache: usize,
     /// The properties of plain tables, if tables are plain.
     plain: Option<&'static str>,
+    /// One of the [`DELETION_TRIGGERS`].
+    deletions: Option<(usize, usize, f64, u64)>,
 }
 
 impl RandomOptions {
@@ -92,6 +103,9 @@ impl RandomOptions {
         for family in &mut drawn.families {
             let plain = PLAIN_TABLES.choose(&mut rng).copied();
             family.plain = plain.filter(|_| rng.random_bool(0.25));
+        }
+        for family in &mut drawn.families {
+            family.deletions = *DELETION_TRIGGERS.choose(&mut rng).expect("there are some");
         }
         drawn
     }
@@ -226,6 +240,7 @@ impl FamilyOptions {
             text: format!("{family};block_based_table_factory={{{table}}}"),
             cache,
             plain: None,
+            deletions: None,
         }
     }
 
@@ -281,6 +296,11 @@ impl FamilyOptions {
             "art" if order.keeps_prefixes() => MemtableFactory::Art,
             _ => MemtableFactory::SkipList,
         });
+        if let Some((window, deletions, ratio, size)) = self.deletions {
+            o.add_compact_on_deletion_collector_factory_min_file_size(
+                window, deletions, ratio, size,
+            );
+        }
         o.set_merge_operator_associative("stress.last", |_, existing, operands| {
             let last = operands.iter().last().or(existing);
             last.map(<[u8]>::to_vec)
@@ -297,10 +317,14 @@ impl fmt::Display for FamilyOptions {
             text,
             cache,
             plain,
+            deletions,
         } = self;
         write!(f, "{memtable}, prefix {prefix:?}, cache {cache}; {text}")?;
-        match plain {
-            Some(plain) => write!(f, "; plain tables: {plain}"),
+        if let Some(plain) = plain {
+            write!(f, "; plain tables: {plain}")?;
+        }
+        match deletions {
+            Some(deletions) => write!(f, "; compacted for deletions {deletions:?}"),
             None => Ok(()),
         }
     }

@@ -199,10 +199,31 @@ impl Options {
         num_dels_trigger: usize,
         deletion_ratio: f64,
     ) {
+        self.add_compact_on_deletion_collector_factory_min_file_size(
+            window_size,
+            num_dels_trigger,
+            deletion_ratio,
+            0,
+        );
+    }
+
+    /// The same as
+    /// [`add_compact_on_deletion_collector_factory`](Self::add_compact_on_deletion_collector_factory),
+    /// for tables of `min_file_size` bytes or more: smaller ones are not marked. 0 is no limit.
+    /// RocksDB compares the size that the table has before its last data block and everything
+    /// after it. In the `rust-rocksdb` crate, not in the `rocksdb` crate.
+    pub fn add_compact_on_deletion_collector_factory_min_file_size(
+        &mut self,
+        window_size: usize,
+        num_dels_trigger: usize,
+        deletion_ratio: f64,
+        min_file_size: u64,
+    ) {
         self.cf.deletion_triggers.push(DeletionTrigger {
             window_size,
             num_dels_trigger,
             deletion_ratio,
+            min_file_size,
         });
     }
 }

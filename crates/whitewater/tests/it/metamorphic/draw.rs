@@ -296,7 +296,8 @@ fn style(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature) {
     ];
     o.set_compaction_pri(draw.one("compaction_pri", &pri));
     if draw.flag("compact_on_deletion") {
-        o.add_compact_on_deletion_collector_factory(64, 16, 0.4);
+        let size = draw.one("compact_on_deletion_min_file_size", &[0, 2_000]);
+        o.add_compact_on_deletion_collector_factory_min_file_size(64, 16, 0.4, size);
     }
     let mut universal = UniversalCompactOptions::default();
     universal.set_size_ratio(draw.one("size_ratio", &[1, 50]));
