@@ -148,7 +148,8 @@ pub struct Latency {
     pub histogram: String,
     /// In the last interval.
     pub recent: Distribution,
-    /// Since the statistics began.
+    /// Since the statistics began or, without them, since the database was opened, of one call in
+    /// 128.
     pub total: Distribution,
 }
 

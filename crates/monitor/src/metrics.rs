@@ -111,15 +111,24 @@ impl Text {
         }
     }
 
+    /// A histogram or, while statistics are off, what there is of it of a sample of calls, under
+    /// another name.
     fn histogram(&mut self, histogram: Histogram, db: &str, watched: &Watched) {
-        let Some(counts) = watched.observer.histogram(histogram) else {
+        let (all, name) = (watched.observer.histogram(histogram), histogram.name());
+        let (counts, name) = match all {
+            Some(counts) => (Some(counts), name.to_owned()),
+            None => {
+                let sampled = watched.observer.sampled_latency(histogram);
+                (sampled, format!("{name}.sampled"))
+            }
+        };
+        let Some(counts) = counts else {
             return;
         };
-        let data = counts.data();
+        let (data, name) = (counts.data(), &*name);
         if data.count() == 0 {
             return;
         }
-        let name = histogram.name();
         let quantiles = [
             ("0.5", data.median()),
             ("0.95", data.p95()),

@@ -32,6 +32,12 @@ pub(crate) fn unix_ms() -> u64 {
     since.map_or(0, |d| u64::try_from(d.as_millis()).unwrap_or(u64::MAX))
 }
 
+/// What a histogram has recorded or, while statistics are off, a sample of it.
+fn counts(observer: &Observer, histogram: Histogram) -> Option<HistogramCounts> {
+    let all = observer.histogram(histogram);
+    all.or_else(|| observer.sampled_latency(histogram))
+}
+
 /// The figures of a database at a moment.
 #[derive(Debug)]
 pub(crate) struct Sample {
@@ -64,7 +70,7 @@ impl Sample {
         let tickers = collected.map(|ticker| Some((*ticker, observer.ticker(*ticker)?)));
         let histograms = HISTOGRAMS
             .iter()
-            .filter_map(|h| Some((*h, observer.histogram(*h)?)));
+            .filter_map(|h| Some((*h, counts(observer, *h)?)));
         Some(Sample {
             at: Instant::now(),
             unix_ms: unix_ms(),

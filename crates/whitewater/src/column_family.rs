@@ -4,6 +4,7 @@ use crate::empty_ranges::EmptyRanges;
 use crate::memtable::Memtable;
 use crate::options::CfOptions;
 use crate::snapshots::ReadPoint;
+use crate::stats::SampledLatencies;
 use crate::version::Version;
 use crate::version::paths::DataPaths;
 use crate::version::table_cache::TableCache;
@@ -34,7 +35,16 @@ pub(crate) struct SuperVersion {
     pub options: Arc<CfOptions>,
     /// What iterators of the database know to be empty.
     pub empty_ranges: Arc<EmptyRanges>,
+    /// How long calls of the database take.
+    pub latencies: Arc<SampledLatencies>,
     pub number: u64,
+}
+
+/// What readers of all column families of a database share.
+pub(crate) struct SharedByReaders {
+    pub tables: Arc<TableCache>,
+    pub empty_ranges: Arc<EmptyRanges>,
+    pub latencies: Arc<SampledLatencies>,
 }
 
 /// A column family while the database is open. Handles keep it alive after it was dropped;
@@ -46,8 +56,7 @@ pub(crate) struct ColumnFamilyData {
     /// Where its files are.
     pub paths: DataPaths,
     super_version: ArcSwap<SuperVersion>,
-    tables: Arc<TableCache>,
-    empty_ranges: Arc<EmptyRanges>,
+    shared: SharedByReaders,
     /// Whether the column family was dropped.
     /// Written by: drop, under the database mutex. Read by: writers and jobs (relaxed; the memtable
     /// map decides). Publishes nothing.
@@ -78,8 +87,7 @@ impl ColumnFamilyData {
         options: Arc<CfOptions>,
         mem: Arc<Memtable>,
         version: Arc<Version>,
-        tables: Arc<TableCache>,
-        empty_ranges: Arc<EmptyRanges>,
+        shared: SharedByReaders,
     ) -> Arc<Self> {
         let comparator = InternalComparator::new(options.comparator.clone());
         let paths = version.open_with.paths.clone();
@@ -87,9 +95,10 @@ impl ColumnFamilyData {
             mem,
             imm: Vec::new(),
             version,
-            tables: tables.clone(),
+            tables: shared.tables.clone(),
             options,
-            empty_ranges: empty_ranges.clone(),
+            empty_ranges: shared.empty_ranges.clone(),
+            latencies: shared.latencies.clone(),
             number: 1,
         };
         Arc::new(ColumnFamilyData {
@@ -98,8 +107,7 @@ impl ColumnFamilyData {
             comparator,
             paths,
             super_version: ArcSwap::from_pointee(first),
-            tables,
-            empty_ranges,
+            shared,
             dropped: AtomicBool::new(false),
             rolled_back: ArcSwapOption::empty(),
             publications: AtomicU64::new(1),
@@ -136,9 +144,10 @@ impl ColumnFamilyData {
             mem: mem.clone(),
             imm,
             version: version.clone(),
-            tables: self.tables.clone(),
+            tables: self.shared.tables.clone(),
             options: options.clone(),
-            empty_ranges: self.empty_ranges.clone(),
+            empty_ranges: self.shared.empty_ranges.clone(),
+            latencies: self.shared.latencies.clone(),
             number,
         }));
     }

@@ -137,6 +137,13 @@ impl Observer {
         Some(self.engine()?.statistics()?.counts(histogram))
     }
 
+    /// How long calls took while statistics are off, in a sample of one call in 128: for
+    /// [`Histogram::DbGet`], [`Histogram::DbMultiget`], [`Histogram::DbWrite`] and
+    /// [`Histogram::DbSeek`]; `None` for others. The sample is always taken.
+    pub fn sampled_latency(&self, histogram: Histogram) -> Option<HistogramCounts> {
+        self.engine()?.sampled_latency(histogram)
+    }
+
     /// The table files in use; see [`DBCommon::live_files`].
     ///
     /// # Errors

@@ -220,8 +220,7 @@ impl Engine {
             options.clone(),
             mem.clone(),
             new.current.clone(),
-            self.files.tables.clone(),
-            state.empty_ranges.clone(),
+            state.shared_by_readers(&self.files.tables),
         );
         let cf = CfState::new(data.clone(), mem, new.current.clone());
         state.cfs.insert(new.id, cf);

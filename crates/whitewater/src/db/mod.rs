@@ -110,7 +110,10 @@ use crate::options::DbOptions;
 use crate::perf_context::{self, PerfMetric, Step, StepTimer};
 use crate::slow_operations::{Call, Measured, SlowOperations};
 use crate::snapshots::{Live, ReadPoint, SnapshotList};
-use crate::stats::{Histogram, Statistics, StatsLevel, Stopwatch, Ticker, tick, time};
+use crate::stats::{
+    self, Histogram, HistogramCounts, SampledLatencies, Statistics, StatsLevel, Stopwatch, Ticker,
+    tick, time,
+};
 use crate::thread_pools::owner;
 use crate::thread_pools::pool::Waiting;
 use crate::write::env::WalEnv;
@@ -164,6 +167,8 @@ pub(crate) struct Engine {
     /// from `DbState::options`.
     options: DbOptions,
     info_log: Arc<InfoLog>,
+    /// How long calls take, while statistics are off.
+    latencies: Arc<SampledLatencies>,
     /// Calls that take long.
     slow: Arc<SlowOperations>,
     default_cf: Arc<ColumnFamilyData>,
@@ -413,6 +418,11 @@ impl Engine {
         self.options.statistics.as_deref()
     }
 
+    /// How long calls took of those that were timed; see [`SampledLatencies`].
+    pub(crate) fn sampled_latency(&self, histogram: Histogram) -> Option<HistogramCounts> {
+        self.latencies.counts(histogram)
+    }
+
     /// Times a call or a job for a histogram, until the returned stopwatch is dropped.
     #[inline]
     pub(crate) fn time(&self, histogram: Histogram) -> Stopwatch<'_> {
@@ -427,7 +437,8 @@ impl Engine {
         call: Call,
         histogram: Histogram,
     ) -> (Stopwatch<'_>, Option<Box<Measured<'_>>>) {
-        (self.time(histogram), self.slow.begin(call))
+        let stopwatch = stats::time_call(self.statistics(), &self.latencies, histogram);
+        (stopwatch, self.slow.begin(call))
     }
 
     /// Times a step of a write for the thread's perf context and the histograms, until the

@@ -419,8 +419,7 @@ impl Opening<'_> {
                 options,
                 mem.clone(),
                 cf.current.clone(),
-                tables.clone(),
-                state.empty_ranges.clone(),
+                state.shared_by_readers(&tables),
             );
             state
                 .cfs
@@ -620,6 +619,7 @@ impl Opening<'_> {
         let info_log = Arc::new(self.info_log);
         Arc::new(Engine {
             role,
+            latencies: state.latencies.clone(),
             slow: Arc::new(SlowOperations::new(
                 self.options.slow_operation_micros,
                 info_log.clone(),

@@ -19,11 +19,11 @@ use super::open::Opening;
 use super::secondary::Follower;
 use super::state::{CfState, DbState};
 use crate::column_family::ColumnFamilyData;
+use crate::column_family::SharedByReaders;
 use crate::memtable::{Home, Memtable};
 use crate::options::CfOptions;
 use crate::session_id::new_session_id;
 use crate::version::set::{CfVersion, Recovered};
-use crate::version::table_cache::TableCache;
 use crate::write::generation::End;
 use crate::write::wal::{Wal, WalOptions};
 use std::collections::BTreeMap;
@@ -116,7 +116,7 @@ impl Opening<'_> {
         let tables = self.table_cache(&new_session_id());
         for cf in recovered.column_families.values() {
             let replayed = memtables.remove(&cf.id).unwrap_or_default();
-            let family = self.family(cf, replayed, &tables);
+            let family = self.family(cf, replayed, state.shared_by_readers(&tables));
             state.cfs.insert(cf.id, family);
         }
         if let Some(refusal) = role.refusal() {
@@ -138,7 +138,7 @@ impl Opening<'_> {
         &self,
         cf: &CfVersion,
         mut memtables: Vec<Arc<Memtable>>,
-        tables: &Arc<TableCache>,
+        shared: SharedByReaders,
     ) -> CfState {
         let options = self.wanted[&cf.name].clone();
         let active = memtables.pop();
@@ -150,8 +150,7 @@ impl Opening<'_> {
             options,
             active.clone(),
             version.clone(),
-            tables.clone(),
-            Arc::default(), // not used where writes are not seen
+            shared,
         );
         let mut state = CfState::new(data, active, version);
         state.imm = memtables;

@@ -4,12 +4,15 @@ use super::failure::Failure;
 use super::internal_stats::CfStats;
 use super::stalls::{CfStall, DbStall};
 use crate::column_family::ColumnFamilyData;
+use crate::column_family::SharedByReaders;
 use crate::compact::pick::{self, CompactCursor, Compaction, LevelState, Moment};
 use crate::empty_ranges::EmptyRanges;
 use crate::listener::FlushReason;
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
+use crate::stats::SampledLatencies;
 use crate::version::Version;
+use crate::version::table_cache::TableCache;
 use crate::write::MemtableMap;
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,6 +28,8 @@ pub(crate) struct DbState {
     pub cfs: BTreeMap<u32, CfState>,
     /// What iterators know to be empty.
     pub empty_ranges: Arc<EmptyRanges>,
+    /// How long calls take.
+    pub latencies: Arc<SampledLatencies>,
     /// The current options of the database.
     pub options: Arc<DbOptions>,
     pub failure: Failure,
@@ -290,6 +295,15 @@ impl CfState {
 }
 
 impl DbState {
+    /// What readers of a column family share with those of others; `tables` is the database's.
+    pub fn shared_by_readers(&self, tables: &Arc<TableCache>) -> SharedByReaders {
+        SharedByReaders {
+            tables: tables.clone(),
+            empty_ranges: self.empty_ranges.clone(),
+            latencies: self.latencies.clone(),
+        }
+    }
+
     /// Prevents further background jobs from starting; returns whether that was so already.
     pub fn close(&mut self) -> bool {
         self.running_compactions -= self.forwarded.len();

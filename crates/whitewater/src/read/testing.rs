@@ -279,6 +279,7 @@ pub(crate) fn no_view() -> Arc<SuperVersion> {
             tables: Arc::new(TableCache::new(Arc::new(MemFs::new()), -1)),
             options: Arc::new(options),
             empty_ranges: Arc::default(),
+            latencies: Arc::default(),
             number: 0,
         })
     });

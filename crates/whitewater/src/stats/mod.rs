@@ -8,6 +8,7 @@
 //! * `ticker`, `histogram`: the names; `names`: finding a name by its text.
 //! * `buckets`: the counts of a histogram; `data`: what users see of them.
 //! * `level`: how much is collected; `stopwatch`: times for histograms.
+//! * `sampled`: times of some calls while statistics are off; `sampler`: which calls these are.
 //! * `tables`: counting what tables report; `latencies`: reads of tables by level; `activity`:
 //!   the purpose for which a thread reads tables.
 //! * `job_stats`: what flushes and compactions did.
@@ -20,6 +21,8 @@ mod job_stats;
 mod latencies;
 mod level;
 mod names;
+mod sampled;
+mod sampler;
 mod stopwatch;
 mod tables;
 mod ticker;
@@ -31,7 +34,9 @@ pub(crate) use job_stats::JobStats;
 pub(crate) use latencies::ReadLatencies;
 pub use level::StatsLevel;
 pub use names::NameParseError;
-pub(crate) use stopwatch::{Stopwatch, time};
+pub(crate) use sampled::SampledLatencies;
+pub(crate) use sampler::Sampler;
+pub(crate) use stopwatch::{Stopwatch, time, time_call};
 pub(crate) use tables::table_events;
 pub use ticker::Ticker;
 

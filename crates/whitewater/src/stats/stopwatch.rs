@@ -1,16 +1,23 @@
 //! Timing a call or a job for a histogram.
 
-use super::{Histogram, Statistics};
+use super::{Histogram, SampledLatencies, Statistics};
 use std::time::Instant;
 use whitewater_concurrent::system;
 
-/// Records the time from its creation until it is dropped. Made by [`time`].
+/// Records the time from its creation until it is dropped. Made by [`time`] and [`time_call`].
 #[derive(Debug)]
 #[must_use = "it measures until it is dropped"]
 pub(crate) struct Stopwatch<'a> {
     /// Unset when the time is not wanted.
-    running: Option<(&'a Statistics, Instant)>,
+    running: Option<(Records<'a>, Instant)>,
     histogram: Histogram,
+}
+
+/// Where a time is recorded.
+#[derive(Debug, Clone, Copy)]
+enum Records<'a> {
+    All(&'a Statistics),
+    Sampled(&'a SampledLatencies),
 }
 
 /// Measures until the result is dropped, if statistics are on and their level includes the
@@ -19,7 +26,23 @@ pub(crate) struct Stopwatch<'a> {
 pub(crate) fn time(statistics: Option<&Statistics>, histogram: Histogram) -> Stopwatch<'_> {
     let wanted = statistics.filter(|s| s.wants(histogram));
     Stopwatch {
-        running: wanted.map(|s| (s, system::now())),
+        running: wanted.map(|s| (Records::All(s), system::now())),
+        histogram,
+    }
+}
+
+/// [`time`] for a call, which is timed in a sample while statistics are off.
+#[inline]
+pub(crate) fn time_call<'a>(
+    statistics: Option<&'a Statistics>,
+    sampled: &'a SampledLatencies,
+    histogram: Histogram,
+) -> Stopwatch<'a> {
+    if statistics.is_some() || !SampledLatencies::is_turn() {
+        return time(statistics, histogram);
+    }
+    Stopwatch {
+        running: Some((Records::Sampled(sampled), system::now())),
         histogram,
     }
 }
@@ -27,16 +50,20 @@ pub(crate) fn time(statistics: Option<&Statistics>, histogram: Histogram) -> Sto
 impl Drop for Stopwatch<'_> {
     #[inline]
     fn drop(&mut self) {
-        if let Some((statistics, start)) = self.running {
-            finish(statistics, self.histogram, start);
+        if let Some((records, start)) = self.running {
+            finish(records, self.histogram, start);
         }
     }
 }
 
 // By value: a stopwatch that is not wanted then stays in registers.
 #[cold]
-fn finish(statistics: &Statistics, histogram: Histogram, start: Instant) {
-    statistics.record(histogram, histogram.units(system::since(start)));
+fn finish(records: Records<'_>, histogram: Histogram, start: Instant) {
+    let took = histogram.units(system::since(start));
+    match records {
+        Records::All(statistics) => statistics.record(histogram, took),
+        Records::Sampled(latencies) => latencies.record(histogram, took),
+    }
 }
 
 #[cfg(test)]

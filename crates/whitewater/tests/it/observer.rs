@@ -149,3 +149,50 @@ fn the_error_that_stops_writes_is_told() {
     db.put_opt("a", "1", &synced).unwrap_err();
     assert_ne!(error(), "");
 }
+
+/// The number of times that a histogram has of a sample.
+fn sampled(db: &DB, histogram: Histogram) -> Option<u64> {
+    let counts = db.observer().sampled_latency(histogram)?;
+    Some(counts.data().count())
+}
+
+#[test]
+fn calls_are_timed_in_a_sample_while_statistics_are_off() {
+    const CALLS: usize = 20_000;
+    // One in 128, at random.
+    let expected = 75..350;
+    let dir = tempfile::tempdir().unwrap();
+    let db = DB::open(&options(), dir.path()).unwrap();
+    (0..CALLS).for_each(|_| db.put("river", "blue").unwrap());
+    let writes = sampled(&db, Histogram::DbWrite).unwrap();
+    assert!(expected.contains(&writes), "{writes} writes");
+    (0..CALLS).for_each(|_| drop(db.get("river").unwrap()));
+    let gets = sampled(&db, Histogram::DbGet).unwrap();
+    assert!(expected.contains(&gets), "{gets} gets");
+    let mut it = db.raw_iterator();
+    (0..CALLS).for_each(|_| it.seek("river"));
+    drop(it);
+    let seeks = sampled(&db, Histogram::DbSeek).unwrap();
+    assert!(expected.contains(&seeks), "{seeks} seeks");
+    assert_eq!(sampled(&db, Histogram::DbWrite), Some(writes));
+    assert_eq!(sampled(&db, Histogram::DbMultiget), Some(0));
+    assert_eq!(sampled(&db, Histogram::FlushTime), None);
+    drop(db);
+    // One that only reads has its own.
+    let db = DB::open_for_read_only(&options(), dir.path(), false).unwrap();
+    let mut it = db.raw_iterator();
+    (0..CALLS).for_each(|_| it.seek("river"));
+    drop(it);
+    let seeks = sampled(&db, Histogram::DbSeek).unwrap();
+    assert!(expected.contains(&seeks), "{seeks} seeks");
+}
+
+#[test]
+fn no_sample_is_taken_while_statistics_are_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut options = options();
+    options.enable_statistics();
+    let db = DB::open(&options, dir.path()).unwrap();
+    (0..1000).for_each(|_| db.put("river", "blue").unwrap());
+    assert_eq!(sampled(&db, Histogram::DbWrite), Some(0));
+}

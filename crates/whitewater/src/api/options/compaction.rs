@@ -209,7 +209,8 @@ impl Options {
 
     /// The same as
     /// [`add_compact_on_deletion_collector_factory`](Self::add_compact_on_deletion_collector_factory),
-    /// for tables of `min_file_size` bytes or more: smaller ones are not marked. 0 is no limit.
+    /// for tables of `min_file_size` bytes or more: smaller ones are not marked. Default: 0, which
+    /// is no limit. Fixed while the database is open.
     /// RocksDB compares the size that the table has before its last data block and everything
     /// after it. In the `rust-rocksdb` crate, not in the `rocksdb` crate.
     pub fn add_compact_on_deletion_collector_factory_min_file_size(

@@ -5,7 +5,8 @@ use super::source::Source;
 use super::{DbIter, Position};
 use crate::perf_context::{self, PerfMetric};
 use crate::slow_operations::Call;
-use crate::stats::{Activity, Histogram, Statistics, Ticker};
+use crate::stats::{Activity, Histogram, SampledLatencies, Statistics, Ticker};
+use std::time::Duration;
 use whitewater_concurrent::system;
 use whitewater_storage::Result;
 
@@ -19,8 +20,11 @@ impl DbIter {
     #[inline]
     fn counted_seek(&mut self, seek: impl FnOnce(&mut Self)) {
         let statistics = self.statistics.as_deref();
-        let wanted = statistics.is_some_and(|s| s.wants(Histogram::DbSeek));
-        let start = wanted.then(system::now);
+        let timed = match statistics {
+            Some(statistics) => statistics.wants(Histogram::DbSeek),
+            None => SampledLatencies::is_turn(),
+        };
+        let start = timed.then(system::now);
         let activity = statistics.map(|_| Activity::Iterator.begin());
         if self.runs_user_code {
             self.catching(seek)
@@ -28,17 +32,23 @@ impl DbIter {
             seek(self)
         }
         drop(activity);
+        if let Some(start) = start {
+            self.seek_took(system::since(start));
+        }
         if let Some(statistics) = &self.statistics {
-            if let Some(start) = start {
-                statistics.record(
-                    Histogram::DbSeek,
-                    Histogram::DbSeek.units(system::since(start)),
-                );
-            }
             statistics.add(Ticker::NumberDbSeek, 1);
             self.count_found(statistics, Ticker::NumberDbSeekFound);
         }
         self.count_shown();
+    }
+
+    #[cold]
+    fn seek_took(&self, time: Duration) {
+        let took = Histogram::DbSeek.units(time);
+        match &self.statistics {
+            Some(statistics) => statistics.record(Histogram::DbSeek, took),
+            None => self.view.latencies.record(Histogram::DbSeek, took),
+        }
     }
 
     /// Runs a step of an iterator that is watched.
