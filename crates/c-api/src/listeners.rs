@@ -33,7 +33,11 @@ pub struct rocksdb_writestallinfo_t {
 pub struct rocksdb_writestallcondition_t(i32);
 
 /// The error of background work.
-pub struct rocksdb_status_ptr_t(Error);
+pub struct rocksdb_status_ptr_t {
+    error: Error,
+    /// Whether the listener wants the database to go on.
+    is_reset: bool,
+}
 
 type OfDb<I> = Option<extern "C" fn(State, &rocksdb_t, &I)>;
 type Of<I> = Option<extern "C" fn(State, &I)>;
@@ -86,6 +90,19 @@ impl Bound {
         }
     }
 
+    /// Tells of a failure; returns whether its status was reset.
+    fn tell_failure(&self, info: &BackgroundErrorInfo) -> bool {
+        let Some(failed) = self.fns.failed else {
+            return false;
+        };
+        let mut status = rocksdb_status_ptr_t {
+            error: info.error.clone(),
+            is_reset: false,
+        };
+        failed(self.fns.owned.state(), reason(info.reason), &mut status);
+        status.is_reset
+    }
+
     fn tell<I>(&self, call: Of<I>, info: I) {
         if let Some(call) = call {
             call(self.fns.owned.state(), &info);
@@ -124,10 +141,12 @@ impl EventListener for Bound {
         self.tell_with_db(self.fns.ingested, told);
     }
     fn on_background_error(&self, info: &BackgroundErrorInfo) {
-        if let Some(failed) = self.fns.failed {
-            let mut status = rocksdb_status_ptr_t(info.error.clone());
-            failed(self.fns.owned.state(), reason(info.reason), &mut status);
+        if !info.asked {
+            self.tell_failure(info);
         }
+    }
+    fn overrules_background_error(&self, info: &BackgroundErrorInfo) -> bool {
+        self.tell_failure(info)
     }
     fn on_stall_conditions_changed(&self, info: &WriteStallInfo) {
         let told = rocksdb_writestallinfo_t {
@@ -365,8 +384,14 @@ exports! {
         }
     }
     fn rocksdb_status_ptr_get_error(status: Option<&rocksdb_status_ptr_t>, errptr: ErrPtr) {
+        if let Some(status) = status.filter(|status| !status.is_reset) {
+            errptr.save(&status.error);
+        }
+    }
+    // Failures of which listeners are told afterwards stay what they are; crates/c/README.md.
+    fn rocksdb_reset_status(status: Option<&mut rocksdb_status_ptr_t>) {
         if let Some(status) = status {
-            errptr.save(&status.0);
+            status.is_reset = true;
         }
     }
     fn rocksdb_writestallinfo_cur(

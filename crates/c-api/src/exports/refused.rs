@@ -6,7 +6,6 @@ use super::indexed_batches::rocksdb_writebatch_wi_t;
 use crate::border::{Bytes, ErrPtr, List, Nothing, error, exports};
 use crate::callbacks::{Deleted, DeletedCf, Put, PutCf, State};
 use crate::families::rocksdb_column_family_handle_t;
-use crate::listeners::rocksdb_status_ptr_t;
 use crate::options::rocksdb_cache_t;
 use whitewater::{Error, ErrorKind};
 
@@ -42,7 +41,6 @@ pub(super) use refused;
 refused! {
     rocksdb_cache_get_occupancy_count(_cache: Option<&rocksdb_cache_t>) -> usize;
     rocksdb_cache_get_table_address_count(_cache: Option<&rocksdb_cache_t>) -> usize;
-    rocksdb_reset_status(_status: Option<&rocksdb_status_ptr_t>);
     rocksdb_writebatch_iterate_ld(
         _batch: Option<&rocksdb_writebatch_t>, _state: State, _put: Put, _deleted: Deleted,
         _log_data: Deleted

@@ -123,3 +123,58 @@ fn listeners_are_told_the_numbers_of_a_memtable_and_the_thread_of_a_part() {
     // Systems other than Linux have no number.
     assert_eq!(threads[0] != 0, cfg!(target_os = "linux"));
 }
+
+/// A table is damaged when it is compacted.
+#[test]
+fn a_listener_that_resets_the_status_keeps_writes_going() {
+    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    extern "C" fn failed(_: State, reason: u32, status: &mut rocksdb_status_ptr_t) {
+        const COMPACTION: u32 = 1;
+        let mut error = Place::new();
+        rocksdb_status_ptr_get_error(Some(status), error.errptr());
+        let text = error.take().unwrap_or_default();
+        if reason == COMPACTION && text.contains("Corruption") {
+            TOLD.fetch_add(1, Ordering::SeqCst);
+        }
+        rocksdb_reset_status(Some(status));
+        rocksdb_status_ptr_get_error(Some(status), error.errptr());
+        assert_eq!(error.take(), None);
+    }
+
+    let listener = rocksdb_eventlistener_create(
+        State::testing(),
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        None,
+        Some(failed),
+        None,
+        None,
+    );
+    let mut options = creating();
+    rocksdb_options_add_eventlistener(Some(&mut options), listener);
+    let dir = tempfile::tempdir().unwrap();
+    let db = open(&options, dir.path());
+    let (mut error, flush) = (Place::new(), rocksdb_flushoptions_create());
+    let mut put_and_flush = || {
+        assert_eq!(put(db, "key", "value"), None);
+        rocksdb_flush(Some(db), flush.as_deref(), error.errptr());
+        assert_eq!(error.take(), None);
+    };
+    put_and_flush();
+    let files = std::fs::read_dir(dir.path()).unwrap();
+    let mut files = files.map(|file| file.unwrap().path());
+    let table = files.find(|path| path.extension().is_some_and(|e| e == "sst"));
+    std::fs::write(table.unwrap(), b"damaged").unwrap();
+    // Makes another table: one alone would be moved.
+    assert_eq!(put(db, "key", "value"), None);
+    let (from, to) = (Bytes::testing(b""), Bytes::testing(b"z"));
+    rocksdb_compact_range(Some(db), from, 0, to, 1);
+    put_and_flush();
+    rocksdb_close(Some(db));
+    assert_eq!(TOLD.load(Ordering::SeqCst), 1);
+}

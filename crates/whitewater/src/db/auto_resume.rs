@@ -127,6 +127,7 @@ impl Engine {
         let info = BackgroundErrorInfo {
             reason: source.into(),
             error,
+            asked: false,
         };
         let mut listeners = self.options.listeners.0.iter();
         let allows = listeners.all(|listener| {

@@ -1,7 +1,6 @@
 //! Compactions of files that a caller names.
 
 use super::Engine;
-use super::failure::Source;
 use crate::column_family::ColumnFamilyData;
 use crate::compact::pick::{self, Compaction, Wishes};
 use crate::options::compaction::CompactionStyle;
@@ -11,7 +10,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::sst::CompressionType;
-use whitewater_storage::{Error, ErrorKind, Result, Severity};
+use whitewater_storage::{Error, ErrorKind, Result};
 
 /// How named files are compacted.
 #[derive(Debug, Clone, Default)]
@@ -71,13 +70,11 @@ impl Engine {
             }
             outcome
         });
-        // A failure that a background job would merely retry is left to the caller, and so is a
-        // refusal.
+        // A refusal is left to the caller.
         if let Err(e) = &outcome
             && !matches!(e.kind(), ErrorKind::InvalidArgument | ErrorKind::Aborted)
-            && self.severity(Source::Compaction, e) > Severity::SoftError
         {
-            self.report(Source::Compaction, e, "compacting files");
+            self.report_to_caller(e, "compacting files");
         }
         self.background.look_again();
         outcome

@@ -27,6 +27,7 @@
 
 use super::Engine;
 use super::auto_resume::AutoResume;
+use super::overruling::Verdict;
 use super::state::DbState;
 use crate::stats::{Histogram, Ticker};
 use std::fmt;
@@ -262,9 +263,15 @@ impl Engine {
             || self.files.data_dirs.knows(path)
     }
 
-    /// Notes that `source` met `error` during `what`, and stops what must be stopped.
+    /// Notes that `source` met `error` during `what`, and stops what must be stopped, unless a
+    /// listener overrules the failure. Then it is tried again.
     pub(crate) fn report(&self, source: Source, error: &Error, what: &str) {
-        let mut severity = self.severity(source, error);
+        self.report_as(source, error, what, self.verdict(source, error));
+    }
+
+    /// [`Engine::report`] of what listeners were asked about.
+    pub(super) fn report_as(&self, source: Source, error: &Error, what: &str, verdict: Verdict) {
+        let mut severity = verdict.severity;
         // An error that has a severity is a failure that was reported already.
         if severity == Severity::NoError || error.severity() > Severity::NoError {
             return;
@@ -281,7 +288,7 @@ impl Engine {
             let retry = state.failure.retry(source);
             retry.fail(error, system::now(), interval);
             tried = retry.row;
-            if tried > limit {
+            if tried > limit && !verdict.overruled {
                 severity = Severity::HardError;
             }
         }
@@ -302,7 +309,7 @@ impl Engine {
         }
         // Noted while the mutex is held, too: before the thread that forgets the failure
         // reports its end.
-        self.observers.note_failure(source, &told);
+        self.observers.note_failure(source, &told, verdict.asked);
         if tried == 1 && severity == Severity::SoftError {
             self.observers.note_recovery(Some(told), true);
         }

@@ -1,6 +1,5 @@
 //! Compactions that callers request.
 
-use super::failure::Source;
 use super::state::CfState;
 use super::{Bottommost, Engine, ManualSpec};
 use crate::column_family::ColumnFamilyData;
@@ -12,7 +11,7 @@ use crate::version::range::KeyRange;
 use std::sync::Arc;
 use std::time::Duration;
 use whitewater_concurrent::system;
-use whitewater_storage::{Error, Result, Severity};
+use whitewater_storage::{Error, Result};
 
 impl Engine {
     /// Compacts the user keys `[begin, end]` (`None` is open) down to the deepest level
@@ -71,11 +70,8 @@ impl Engine {
             Ok(())
         });
         self.lock_state().manual_compactions -= excludes;
-        // A failure that a background job would merely retry is left to the caller.
-        if let Err(e) = &outcome
-            && self.severity(Source::Compaction, e) > Severity::SoftError
-        {
-            self.report(Source::Compaction, e, "a manual compaction");
+        if let Err(e) = &outcome {
+            self.report_to_caller(e, "a manual compaction");
         }
         self.background.look_again();
         if outcome.is_ok() {

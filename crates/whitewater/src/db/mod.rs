@@ -23,7 +23,8 @@
 //!   (of column families), `checkpoint`, [`live_files`] (what checkpoints and backups copy),
 //!   [`listing`] (of files, for users), `change` (options of an open database),
 //!   [`options_file`].
-//! * Failures: [`failure`], `resume`, `auto_resume`; [`integrity`] and [`scrub`] look for damage.
+//! * Failures: [`failure`], `overruling`, `resume`, `auto_resume`; [`integrity`] and [`scrub`] look
+//!   for damage.
 //! * Files: [`obsolete_files`] (deleting files that nothing needs), `pending_outputs`
 //!   (keeping files that jobs write), [`archive`] (of logs), [`space`] (limits to that of
 //!   tables), `direct_io`, `data_dirs` (the directories of tables).
@@ -70,6 +71,7 @@ mod observers;
 pub(crate) mod obsolete_files;
 pub(crate) mod open;
 pub(crate) mod options_file;
+mod overruling;
 mod pending_outputs;
 pub(crate) mod properties;
 mod read_only;

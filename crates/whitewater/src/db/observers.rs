@@ -94,11 +94,13 @@ impl Observers {
     }
 
     /// Notes the failure that was reported for `source`.
-    pub fn note_failure(&self, source: Source, error: &Error) {
+    /// Listeners were `asked` about it, or not.
+    pub fn note_failure(&self, source: Source, error: &Error, asked: bool) {
         self.note(|| {
             Happened::BackgroundError(BackgroundErrorInfo {
                 reason: source.into(),
                 error: error.clone(),
+                asked,
             })
         });
     }

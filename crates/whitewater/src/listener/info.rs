@@ -268,6 +268,11 @@ pub struct BackgroundErrorInfo {
     /// The error, with its severity: from [`HardError`](crate::Severity::HardError) on, writes are
     /// refused.
     pub error: Error,
+    /// Whether listeners were asked about this failure
+    /// ([`overrules_background_error`](super::EventListener::overrules_background_error)). The
+    /// severity of a failure that one of them has overruled is
+    /// [`SoftError`](crate::Severity::SoftError).
+    pub asked: bool,
 }
 
 /// A recovery from a failure.

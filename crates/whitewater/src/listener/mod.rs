@@ -113,6 +113,20 @@ pub trait EventListener: Send + Sync {
     /// Background work has failed, or a write that had already reserved its place.
     fn on_background_error(&self, _info: &BackgroundErrorInfo) {}
 
+    /// Whether writes go on in spite of this failure, as if it were an I/O error: a background job
+    /// is tried again later, and a caller's compaction fails. RocksDB's listeners reset the status
+    /// in `OnBackgroundError` for that. It is asked about failures of flushes and compactions that
+    /// would stop writes and are not I/O errors, such as damage in a table or a panic of a merge
+    /// operator, once for each; other failures cannot be overruled. One listener that returns true
+    /// is enough. Only listeners of the options are asked.
+    ///
+    /// It is called on the thread that met the failure, before the database acts on it, and may be
+    /// called while writers are kept out: unlike other methods it must not write to the database,
+    /// nor wait for work of it.
+    fn overrules_background_error(&self, _info: &BackgroundErrorInfo) -> bool {
+        false
+    }
+
     /// Whether the database may resume by itself after this failure, which has stopped writes:
     /// RocksDB's `auto_recovery` of `OnErrorRecoveryBegin`. If a listener returns false, it does
     /// not, and [`resume`](crate::DBCommon::resume) can be called. It is asked once for each such

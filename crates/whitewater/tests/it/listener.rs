@@ -1,6 +1,7 @@
 //! Event listeners: which events they get, in which order, and what they may do.
 
-use crate::harness::{Db, set_protocol};
+use crate::harness::{Db, set_protocol, until};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tempfile::TempDir;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
@@ -461,4 +462,95 @@ fn a_sealed_memtable_has_the_numbers_of_its_first_entry_and_of_the_last_before_i
             ("default", 9, 8, 1),
         ]
     );
+}
+
+/// Overrules failures, or not, and counts how often it was asked, and told afterwards.
+struct Judge {
+    overrules: bool,
+    asked: AtomicUsize,
+    told: Mutex<Vec<BackgroundErrorInfo>>,
+    recovered: AtomicUsize,
+}
+
+impl EventListener for Judge {
+    fn overrules_background_error(&self, info: &BackgroundErrorInfo) -> bool {
+        assert_eq!(info.reason, BackgroundErrorReason::Compaction);
+        assert!(info.error.severity() > whitewater::Severity::HardError);
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.overrules
+    }
+    fn on_background_error(&self, info: &BackgroundErrorInfo) {
+        self.told.lock().unwrap().push(info.clone());
+    }
+    fn on_error_recovery_completed(&self, _: &BackgroundErrorRecoveryInfo) {
+        self.recovered.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn judged(overrules: bool) -> (Arc<Judge>, Options) {
+    let judge = Arc::new(Judge {
+        overrules,
+        asked: AtomicUsize::new(0),
+        told: Mutex::default(),
+        recovered: AtomicUsize::new(0),
+    });
+    let mut o = options(judge.clone());
+    o.set_fs(Arc::new(MemFs::new()));
+    o.set_bgerror_resume_retry_interval(1);
+    (judge, o)
+}
+
+/// A merge operator panics, in a compaction on request.
+#[test]
+fn a_listener_can_overrule_the_failure_of_a_compaction() {
+    for overrules in [false, true] {
+        let (judge, mut o) = judged(overrules);
+        o.set_merge_operator_associative("panics", |_, _, operands| {
+            assert!(operands.len() < 2, "expected by the test");
+            operands.iter().next().map(<[u8]>::to_vec)
+        });
+        let db = DB::open(&o, "/db").unwrap();
+        for _ in 0..2 {
+            db.merge(b"k", b"v").unwrap();
+            db.flush().unwrap();
+        }
+        db.put(b"other", b"v").unwrap();
+        db.flush().unwrap();
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        assert_eq!(db.put(b"z", b"v").is_ok(), overrules);
+        assert_eq!(db.flush().is_ok(), overrules);
+        drop(db);
+        assert_eq!(judge.asked.load(Ordering::SeqCst), 1);
+        let told = judge.told.lock().unwrap();
+        assert!(told.len() == 1 && told[0].asked, "{told:?}");
+        let soft = told[0].error.severity() == whitewater::Severity::SoftError;
+        assert_eq!(soft, overrules);
+    }
+}
+
+/// It panics once, in a compaction that begins by itself.
+#[test]
+fn a_compaction_whose_failure_was_overruled_is_tried_again() {
+    let (judge, mut o) = judged(true);
+    o.set_disable_auto_compactions(false);
+    o.set_level_zero_file_num_compaction_trigger(2);
+    let panicked = Arc::new(AtomicBool::new(false));
+    let once = panicked.clone();
+    o.set_compaction_filter("panics", move |_, _, _| {
+        assert!(once.swap(true, Ordering::SeqCst), "expected by the test");
+        whitewater::CompactionDecision::Keep
+    });
+    let db = DB::open(&o, "/db").unwrap();
+    for _ in 0..2 {
+        db.put(b"k", b"v").unwrap();
+        db.flush().unwrap();
+    }
+    until("another try", || {
+        judge.recovered.load(Ordering::SeqCst) == 1
+    });
+    assert_eq!(db.live_files().unwrap().len(), 1);
+    db.put(b"k", b"w").unwrap();
+    drop(db);
+    assert!(panicked.load(Ordering::SeqCst));
+    assert_eq!(judge.asked.load(Ordering::SeqCst), 1);
 }
