@@ -18,6 +18,7 @@
 //! * [`counter`]: statistics that promise no ordering.
 //! * [`key_locks`]: the lock table of transactions: queues of waiters, deadlocks.
 //! * [`heap`]: a global allocator that can count, for benchmarks.
+//! * [`heap_trim`]: freed memory of the heap goes back to the system.
 //! * [`tail`]: the word that hands out reservations.
 //! * [`undecided`]: numbers that are visible by their order, but not decided yet.
 //! * [`validation_latches`]: keeps plain writes away from the keys that a committing
@@ -48,6 +49,7 @@ pub mod dynamic_bloom;
 pub mod group;
 pub mod hash_buckets;
 pub mod heap;
+pub mod heap_trim;
 pub mod key_hash;
 pub mod key_locks;
 mod once;

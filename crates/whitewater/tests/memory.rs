@@ -189,6 +189,61 @@ fn memory_of_flushed_memtables_goes_back_while_the_database_is_open() {
     assert!(told["idle"] <= WRITTEN / 4, "{told:?}");
 }
 
+/// Caches blocks by several threads, and writes all records again, so that a compaction deletes
+/// their tables.
+fn cache_and_compact() {
+    const RECORDS: u64 = 40_000;
+    let dir = tempfile::tempdir().unwrap();
+    let cache = Cache::new_lru_cache(128 << 20);
+    let mut table = BlockBasedOptions::default();
+    table.set_block_cache(&cache);
+    let mut o = Options::default();
+    o.create_if_missing(true);
+    o.set_block_based_table_factory(&table);
+    o.set_write_buffer_size(16 << 20);
+    o.set_compression_type(DBCompressionType::None);
+    let before = resident();
+    let db = DB::open(&o, dir.path()).unwrap();
+    let put = |i: u64| db.put(i.to_be_bytes(), vec![i as u8; 2_000]).unwrap();
+    (0..RECORDS).for_each(put);
+    db.compact_range::<&[u8], &[u8]>(None, None);
+    thread::scope(|scope| {
+        for t in 0..4 {
+            let db = &db;
+            scope.spawn(move || {
+                for i in (t..RECORDS).step_by(4) {
+                    let found = db.get_pinned(i.to_be_bytes()).unwrap();
+                    assert_eq!(found.unwrap()[0], i as u8);
+                }
+            });
+        }
+    });
+    tell("cached", cache.get_usage() as u64);
+    tell("read", resident() - before);
+    (0..RECORDS).for_each(put);
+    db.compact_range::<&[u8], &[u8]>(None, None);
+    let start = Instant::now();
+    while resident() - before > 24 * MIB && start.elapsed() < Duration::from_secs(60) {
+        thread::sleep(Duration::from_millis(100));
+    }
+    tell("still cached", cache.get_usage() as u64);
+    tell("compacted", resident() - before);
+}
+
+/// The C library kept it for as long as the process lived.
+#[test]
+#[cfg(target_env = "gnu")]
+fn memory_of_the_cached_blocks_of_deleted_tables_goes_back() {
+    let test = "memory_of_the_cached_blocks_of_deleted_tables_goes_back";
+    let Some(told) = in_own_process(test, None, cache_and_compact) else {
+        return;
+    };
+    eprintln!("{told:?}");
+    assert!(told["cached"] >= 70 * MIB, "{told:?}");
+    assert!(told["still cached"] <= 4 * MIB, "{told:?}");
+    assert!(told["compacted"] <= 24 * MIB, "{told:?}");
+}
+
 /// Fills a cache, and a memtable partly, and tells what is said to take memory.
 fn fill_and_add_up() {
     let dir = tempfile::tempdir().unwrap();

@@ -51,6 +51,7 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use whitewater_concurrent::heap_trim;
 use whitewater_concurrent::sync::rmw;
 
 /// The block size that is assumed to size the hash tables of the cache, in bytes.
@@ -93,6 +94,15 @@ struct Shared {
     spare: AtomicUsize,
     /// Files whose blocks were cached before the files were opened, and their ids, oldest first.
     expected: Mutex<VecDeque<(FileIdentity, u64)>>,
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let shards = self.shards.iter_mut();
+        let blocks: u64 = shards.map(|shard| shard.get_mut().usage()).sum();
+        // They are freed right after this.
+        heap_trim::freed(blocks as usize);
+    }
 }
 
 /// Identifies a file: the session that wrote it, and its number.
@@ -349,6 +359,7 @@ impl BlockCache {
 
     /// Changes the capacity, and evicts blocks that no longer fit.
     pub fn set_capacity(&self, capacity: usize) {
+        let before = self.usage();
         let mut room = self.0.room.lock();
         room.options.capacity = capacity;
         self.0.spare.store(capacity / SPARE_PART, Ordering::Relaxed);
@@ -356,6 +367,8 @@ impl BlockCache {
         if room.directories > 0 {
             self.spread(&room);
         }
+        drop(room);
+        heap_trim::freed(before.saturating_sub(self.usage()));
     }
 
     /// Changes whether the capacity is a strict limit. Blocks in use count from then on if they

@@ -24,6 +24,13 @@
 //! | statistics, if they are on | counters for each processor, and histograms | [`enable_statistics`](crate::Options::enable_statistics) | |
 //! | threads | what they use of their stacks, and what the allocator keeps for each | [`set_max_background_jobs`](crate::Options::set_max_background_jobs), the program's own threads | |
 //!
+//! What was freed on the heap stays with the allocator at first. The GNU C library would keep most
+//! of it, so a thread has it give the memory back (`malloc_trim`) half a second after 8 MiB or more
+//! of cached blocks were freed at once: those of tables that a compaction has deleted, of a cache
+//! that was made smaller, or of one that was dropped. That concerns all of the process's heap. It
+//! takes some milliseconds, in which other threads may wait for memory, and at most a twentieth
+//! of the time. Other allocators have ways of their own and are left alone.
+//!
 //! # One limit for everything
 //!
 //! Most of this memory can have one limit: share a cache between all column families and

@@ -2,13 +2,16 @@
 //!
 //! No reader needs them again, but the cache cannot know that. Blocks that were read often would
 //! stay, and blocks of the new tables that a compaction made of this one would be evicted instead.
-//! (RocksDB's `uncache_aggressiveness`.)
+//! (RocksDB's `uncache_aggressiveness`.) What they have taken of the heap goes back to the system.
 
 use crate::cache::BlockCache;
 use crate::sst::format::block::Block;
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::read::table::Table;
 use crate::sst::read::table_filter::FilterBlocks;
+use bytes::Bytes;
+use std::cell::Cell;
+use whitewater_concurrent::heap_trim;
 
 impl Table {
     /// Removes the table's blocks from the cache, as far as they can be found without reading the
@@ -22,6 +25,7 @@ impl Table {
             table: self,
             cache,
             id: *id,
+            removed: Cell::new(0),
         };
         let index = if self.index_is_cached {
             blocks.take(self.index_handle)
@@ -38,9 +42,10 @@ impl Table {
                     blocks.remove_all(&top);
                 }
             }
-            FilterBlocks::Cached(filter) => blocks.remove(filter.handle),
+            FilterBlocks::Cached(filter) => drop(blocks.remove(filter.handle)),
             FilterBlocks::None | FilterBlocks::Full(_) => {}
         }
+        heap_trim::freed(blocks.removed.get());
     }
 }
 
@@ -49,17 +54,20 @@ struct Blocks<'a> {
     table: &'a Table,
     cache: &'a BlockCache,
     id: u64,
+    /// Bytes of the blocks that were removed.
+    removed: Cell<usize>,
 }
 
 impl Blocks<'_> {
-    fn remove(&self, handle: BlockHandle) {
-        self.cache.remove(self.id, handle.offset);
+    /// Removes the block at `handle`, and returns it if the cache had it.
+    fn remove(&self, handle: BlockHandle) -> Option<Bytes> {
+        let block = self.cache.remove(self.id, handle.offset)?;
+        self.removed.set(self.removed.get() + block.len());
+        Some(block)
     }
 
-    /// The block at `handle`, if the cache had it.
     fn take(&self, handle: BlockHandle) -> Option<Block> {
-        let bytes = self.cache.remove(self.id, handle.offset)?;
-        Block::new(bytes).ok()
+        Block::new(self.remove(handle)?).ok()
     }
 
     /// Removes the blocks that the index block `top` leads to.
@@ -80,7 +88,7 @@ impl Blocks<'_> {
     }
 
     fn remove_all(&self, index: &Block) {
-        self.each(index, |handle| self.remove(handle));
+        self.each(index, |handle| drop(self.remove(handle)));
     }
 
     /// Calls `visit` for each entry of an index block, up to the first one that cannot be read.
