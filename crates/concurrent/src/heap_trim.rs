@@ -98,7 +98,7 @@ fn work() {
 #[cfg(all(target_os = "linux", target_env = "gnu", not(any(loom, shuttle, miri))))]
 fn trim() {
     // SAFETY: it may be called at any time, by any thread. It changes only memory that is
-    // allocated to nobody. The result says whether there was any.
+    // free. The result says whether there was any.
     let _ = unsafe { libc::malloc_trim(0) };
 }
 
