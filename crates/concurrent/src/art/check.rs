@@ -1,6 +1,7 @@
 //! Consistency checks, for tests.
 
 use super::Art;
+use super::children::{NO_CHILDREN, WINDOWS};
 use super::leaf::Link;
 use super::node::{Kind, Node, Ref};
 use super::versions::Versions;
@@ -32,6 +33,12 @@ impl Art {
             }
             if parts.kind != Kind::N256 && parts.children.iter().any(|(_, c)| c.is_none()) {
                 return Err(format!("a byte without a child under {path:x?}"));
+            }
+            if parts.kind == Kind::N256 {
+                let listed = |window| node.window(window, 0, &mut NO_CHILDREN.clone()).0;
+                if (0..WINDOWS).map(listed).sum::<usize>() != parts.children.len() + terminal {
+                    return Err(format!("a child without its bit under {path:x?}"));
+                }
             }
             self.check_prefix(node, at, path.len())?;
             let mut path = path;

@@ -14,10 +14,9 @@ pub(super) const NO_CHILDREN: Children = [Ref::NONE; 49];
 
 impl Node<'_> {
     /// Fills `into` with the children of a window of a wide node, and with the terminal before
-    /// those of window 0. Place 0 is the terminal's, place
-    /// `b + 1` is that of byte `b`. Returns how many children these are, and how many of them
-    /// are at places before `mark`. (Both numbers come from one pass, since children may be
-    /// added between two.)
+    /// those of window 0. Place 0 is the terminal's, place `b + 1` is that of byte `b`.
+    /// Returns how many children these are, and how many of them are at places before `mark`.
+    /// (Both numbers come from one pass, since children may be added between two.)
     #[inline]
     pub(super) fn window(self, window: usize, mark: usize, into: &mut Children) -> (usize, usize) {
         let Body::N256(n) = self.body(self.state()) else {

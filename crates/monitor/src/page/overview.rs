@@ -13,7 +13,8 @@ pub(crate) fn overview(o: &Overview, points: &[Point], options: &[OptionInForce]
         (facts(o))
         (charts(points, o.statistics))
         @if !o.statistics {
-            p.note { "Statistics are off, so reads and the cache are not counted, and latencies are those of one call in 128: "
+            p.note { "Statistics are off, so reads and the cache are not counted, and latencies are "
+                "those of one call in 128: "
                 code { "Options::enable_statistics" } " turns them on." }
         }
         section { h2 { "Latencies" } (latencies(&o.latencies)) }

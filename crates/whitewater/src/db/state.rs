@@ -3,8 +3,7 @@
 use super::failure::Failure;
 use super::internal_stats::CfStats;
 use super::stalls::{CfStall, DbStall};
-use crate::column_family::ColumnFamilyData;
-use crate::column_family::SharedByReaders;
+use crate::column_family::{ColumnFamilyData, SharedByReaders};
 use crate::compact::pick::{self, CompactCursor, Compaction, LevelState, Moment};
 use crate::empty_ranges::EmptyRanges;
 use crate::listener::FlushReason;

@@ -631,7 +631,8 @@ fn other_faults_are_found() {
     );
     assert_eq!(long_inline_tests(&source("a/src/b.rs", &inline)).len(), 1);
 
-    let clocks = "fn f() { Instant::now(); system::now(); }\n// Instant::now\n#[cfg(test)]\nmod tests {\n    fn f() { t.elapsed(); }\n}\n";
+    let clocks = "fn f() { Instant::now(); system::now(); }\n// Instant::now\n\
+        #[cfg(test)]\nmod tests {\n    fn f() { t.elapsed(); }\n}\n";
     let said = unsimulated(&source("storage/src/x.rs", clocks));
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].starts_with("storage/src/x.rs:1:"), "{said:?}");
