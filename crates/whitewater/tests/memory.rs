@@ -219,11 +219,13 @@ fn cache_and_compact() {
         }
     });
     tell("cached", cache.get_usage() as u64);
-    tell("read", resident() - before);
+    let read = resident() - before;
+    tell("read", read);
     (0..RECORDS).for_each(put);
     db.compact_range::<&[u8], &[u8]>(None, None);
     let start = Instant::now();
-    while resident() - before > 24 * MIB && start.elapsed() < Duration::from_secs(60) {
+    // Memory is given back in pieces of 8 MiB, and what a compaction has used itself only with them.
+    while resident() - before > read / 2 && start.elapsed() < Duration::from_secs(60) {
         thread::sleep(Duration::from_millis(100));
     }
     tell("still cached", cache.get_usage() as u64);
@@ -241,7 +243,7 @@ fn memory_of_the_cached_blocks_of_deleted_tables_goes_back() {
     eprintln!("{told:?}");
     assert!(told["cached"] >= 70 * MIB, "{told:?}");
     assert!(told["still cached"] <= 4 * MIB, "{told:?}");
-    assert!(told["compacted"] <= 24 * MIB, "{told:?}");
+    assert!(told["compacted"] <= told["read"] / 2, "{told:?}");
 }
 
 /// Fills a cache, and a memtable partly, and tells what is said to take memory.

@@ -8,7 +8,9 @@
 
 use crate::harness::points::Trap;
 use crate::harness::script::{Driver, Journal, SharedJournal, reopen_and_check};
-use crate::harness::{DIR, Db, open_all, open_named, parallel_campaign, tiny_on, watched};
+use crate::harness::{
+    DIR, Db, open_all, open_named, parallel_campaign, rounds_divided_by, tiny_on, watched,
+};
 use parking_lot::Mutex;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -141,6 +143,9 @@ fn cut_everywhere(seed: u64, length: usize) -> u64 {
     fs.set_sync_hook(Arc::new(move |at| {
         let salt = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (at.index * 8 + u64::from(at.done));
         for (i, keep) in [0.0, 0.5, 0.5, 0.9, 1.0].into_iter().enumerate() {
+            if !(at.index + i as u64).is_multiple_of(rounds_divided_by()) {
+                continue;
+            }
             counted.fetch_add(1, Ordering::Relaxed);
             let cut = Cut::take(
                 &hooked,

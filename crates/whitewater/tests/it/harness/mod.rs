@@ -39,12 +39,16 @@ fn number(name: &str) -> Option<u64> {
     )
 }
 
-/// The seeds of a campaign of `default_rounds` rounds, or of one in `WHITEWATER_ROUNDS_DIVIDED_BY`
-/// of them.
+/// One in how many rounds of campaigns is run: `WHITEWATER_ROUNDS_DIVIDED_BY`.
+pub fn rounds_divided_by() -> u64 {
+    number("WHITEWATER_ROUNDS_DIVIDED_BY").unwrap_or(1).max(1)
+}
+
+/// The seeds of a campaign of `default_rounds` rounds, or of one in [`rounds_divided_by`] of them.
 pub fn seeds(default_seed: u64, default_rounds: u64) -> Range<u64> {
     let first = number("WHITEWATER_SEED").unwrap_or(default_seed);
-    let by = number("WHITEWATER_ROUNDS_DIVIDED_BY").unwrap_or(1).max(1);
-    first..first + number("WHITEWATER_ROUNDS").unwrap_or(default_rounds.div_ceil(by))
+    let rounds = default_rounds.div_ceil(rounds_divided_by());
+    first..first + number("WHITEWATER_ROUNDS").unwrap_or(rounds)
 }
 
 /// Runs `round` for each seed of the campaign; a failure names its seed.
