@@ -45,11 +45,16 @@ pub trait InternalIterator: Send + Sync {
         None
     }
     /// Lends the block that the cursor stands in, at its position, if the cursor goes forward, and
-    /// its next entries are the rest of this block, all of which come before the internal key
-    /// `limit`. Only while valid. Until the block is [given back](Self::take_back), no other
-    /// function may be called.
-    fn lend(&mut self, _limit: Option<&[u8]>) -> Option<BlockRun> {
+    /// its next entries are the rest of this block. Only while valid. Until the block is
+    /// [given back](Self::take_back), no function may be called but
+    /// [`block_ends_before`](Self::block_ends_before).
+    fn lend(&mut self) -> Option<BlockRun> {
         None
+    }
+    /// Whether all entries of the block that the cursor stands in, or has lent, come before the
+    /// internal key `limit`. `false` if the cursor lends no blocks.
+    fn block_ends_before(&self, _limit: &[u8]) -> bool {
+        false
     }
     /// Takes back the block that it has lent, and stands where that stands. If that has met damage,
     /// the next movement, which must be `advance`, fails.
@@ -124,8 +129,11 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
         (**self).by_key()
     }
-    fn lend(&mut self, limit: Option<&[u8]>) -> Option<BlockRun> {
-        (**self).lend(limit)
+    fn lend(&mut self) -> Option<BlockRun> {
+        (**self).lend()
+    }
+    fn block_ends_before(&self, limit: &[u8]) -> bool {
+        (**self).block_ends_before(limit)
     }
     fn take_back(&mut self, run: BlockRun) {
         (**self).take_back(run);

@@ -16,6 +16,8 @@ use whitewater::{
 const KEYS: u64 = 10_000;
 /// Entries that there are to pop; at most as many operations.
 const QUEUE: u64 = 40_000;
+/// Entries of a scan.
+const SCAN: u64 = 50;
 /// Operations of a batch.
 const BATCH: u64 = 8;
 
@@ -78,6 +80,26 @@ fn next(db: &DB, n: u64) -> Result<(), Error> {
     Ok(())
 }
 
+/// Writes every `nth` key again, so that there are newer versions in another source.
+fn put_every(db: &DB, nth: u64) -> Result<(), Error> {
+    let mut keys = (0..KEYS).step_by(nth as usize);
+    keys.try_for_each(|i| db.put(key(i), [7; 100]))
+}
+
+/// Reads [`SCAN`] entries from each of `n` keys on, through an iterator of its own.
+fn scan(db: &DB, n: u64) -> Result<(), Error> {
+    for i in 0..n {
+        let mut it = db.raw_iterator();
+        it.seek(key(i));
+        for _ in 0..SCAN {
+            black_box(it.item());
+            it.next();
+        }
+        it.status()?;
+    }
+    Ok(())
+}
+
 /// Takes the first entry, as queues do.
 fn pop(db: &DB, n: u64) -> Result<(), Error> {
     for _ in 0..n {
@@ -99,6 +121,10 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         Some(operation) => (operation, true),
         None => (operation, false),
     };
+    if operation == "scan" {
+        // Scans would ask for a compaction, which would end sooner or later.
+        options.set_disable_auto_compactions(true);
+    }
     if with_statistics {
         options.enable_statistics();
     }
@@ -116,6 +142,14 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         return Ok(true);
     }
     put(&db, KEYS, 0)?;
+    if operation == "scan" {
+        // A table of the last level, one of level 0, and the memtable.
+        db.compact_range::<&[u8], &[u8]>(None, None);
+        put_every(&db, 3)?;
+        db.flush()?;
+        put_every(&db, 5)?;
+        get(&db, KEYS)?;
+    }
     if matches!(operation, "get" | "next") {
         db.flush()?;
         get(&db, KEYS)?; // the block cache holds it all
@@ -126,6 +160,7 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         "write" => write(&db, n)?,
         "get" | "get-memtable" => get(&db, n)?,
         "next" => next(&db, n)?,
+        "scan" => scan(&db, n)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -148,7 +183,7 @@ fn main() -> ExitCode {
     }
     eprintln!(
         "usage: instructions OPERATION[-statistics] N, where OPERATION is one of \
-          put, put-protected, write, get, get-memtable, next, pop, transaction-put"
+          put, put-protected, write, get, get-memtable, next, scan, pop, transaction-put"
     );
     ExitCode::from(2)
 }

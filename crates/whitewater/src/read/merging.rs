@@ -2,8 +2,8 @@
 //!
 //! The valid children are in a binary heap of indices, ordered by the key that each child
 //! stands on: smallest on top going forward, largest going backward. The iterator remembers
-//! which of the top's two heap children comes next, and at which key, so as long as one source
-//! supplies a run of keys, a step costs one comparison and looks at that source alone.
+//! which of the top's two heap children comes next, so as long as one source supplies a run of
+//! keys, a step costs one comparison.
 //!
 //! Equal internal keys come in the order of the children going forward, and in the reverse of
 //! it going backward, so both directions see the same sequence.
@@ -12,10 +12,10 @@
 //! * I1: every child not in the heap is past an end; every child in it is valid.
 //! * I2: going forward, each child stands on its first entry after the current one in (key,
 //!   child) order; going backward, on its last entry before it.
-//! * I3: while a runner-up is known, `limit` is the key that it stands on.
-//! * I4: a failed child empties the heap: the iterator is not valid from then on until it is
+//! * I3: a failed child empties the heap: the iterator is not valid from then on until it is
 //!   positioned again.
 
+use super::source::Source;
 use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, MergedCursor};
@@ -45,11 +45,10 @@ pub(crate) fn merging_memtables(
     Box::new(MergingIterator {
         heap: Vec::with_capacity(children.len()),
         comparator,
-        children,
+        children: children.into_iter().map(Source::new).collect(),
         memtables,
         forward: true,
         runner_up: None,
-        limit: Vec::new(),
         error: None,
         switch_key: Vec::new(),
     })
@@ -87,7 +86,7 @@ impl InternalIterator for Nothing {
 
 struct MergingIterator {
     comparator: InternalComparator,
-    children: Vec<BoxedIterator>,
+    children: Vec<Source>,
     /// The number of children, from the first on, that are memtables.
     memtables: usize,
     /// Indices into `children`, as a binary heap ordered by key and index.
@@ -96,8 +95,6 @@ struct MergingIterator {
     /// The heap position (1 or 2) that would be next if the top left, if known. Reset whenever
     /// positions 1 and 2 may have changed.
     runner_up: Option<usize>,
-    /// The key of the runner-up's child.
-    limit: Vec<u8>,
     /// The first failure of a child since the last positioning.
     error: Option<Error>,
     /// The current key while the direction changes; kept to reuse its memory.
@@ -132,7 +129,7 @@ impl MergingIterator {
     }
 
     /// Positions every child with `place`, then rebuilds the heap.
-    fn position(&mut self, forward: bool, mut place: impl FnMut(usize, &mut BoxedIterator)) {
+    fn position(&mut self, forward: bool, mut place: impl FnMut(usize, &mut Source)) {
         self.forward = forward;
         self.error = None;
         for (i, child) in self.children.iter_mut().enumerate() {
@@ -160,7 +157,7 @@ impl MergingIterator {
             }
         }
         if self.error.is_some() {
-            self.heap.clear(); // upholds I4
+            self.heap.clear(); // upholds I3
             return;
         }
         for position in (0..self.heap.len() / 2).rev() {
@@ -199,12 +196,7 @@ impl MergingIterator {
             Some(position) => position,
             None => self.find_runner_up(),
         };
-        let top = self.heap[0];
-        let order = self
-            .comparator
-            .compare(self.children[top].key(), &self.limit)
-            .then(top.cmp(&self.heap[next]));
-        if order.is_lt() != self.forward {
+        if !self.before(self.heap[0], self.heap[next]) {
             self.heap.swap(0, next);
             self.runner_up = None;
             self.sift_down(next);
@@ -216,9 +208,6 @@ impl MergingIterator {
         let second = self.heap.len() > 2 && self.before(self.heap[2], self.heap[1]);
         let position = if second { 2 } else { 1 };
         self.runner_up = Some(position);
-        self.limit.clear();
-        let key = self.children[self.heap[position]].key();
-        self.limit.extend_from_slice(key); // upholds I3
         position
     }
 
@@ -226,7 +215,7 @@ impl MergingIterator {
     fn remove_top(&mut self) {
         let top = self.heap[0];
         if !self.usable(top) && self.error.is_some() {
-            self.heap.clear(); // upholds I4
+            self.heap.clear(); // upholds I3
             return;
         }
         self.runner_up = None;
@@ -245,7 +234,7 @@ impl MergingIterator {
         key.clear();
         key.extend_from_slice(self.children[current].key());
         let comparator = self.comparator.clone();
-        let stands_on_key = |child: &BoxedIterator| {
+        let stands_on_key = |child: &Source| {
             child.valid() && comparator.compare(child.key(), &key) == Ordering::Equal
         };
         // The other children go to their nearest entry beyond the current one in (key, child)
@@ -334,21 +323,27 @@ impl InternalIterator for MergingIterator {
     fn status(&self) -> Result<()> {
         self.error.clone().map_or(Ok(()), Err)
     }
-    fn lend(&mut self, limit: Option<&[u8]>) -> Option<BlockRun> {
+    fn lend(&mut self) -> Option<BlockRun> {
         let top = *self.heap.first().filter(|_| self.forward)?;
         if top < self.memtables {
             return None;
         }
-        if self.heap.len() == 1 {
-            return self.children[top].lend(limit);
+        if self.heap.len() > 1 {
+            let next = match self.runner_up {
+                Some(position) => position,
+                None => self.find_runner_up(),
+            };
+            // What comes before the runner-up keeps the child on top: upholds I2.
+            let limit = self.children[self.heap[next]].key();
+            if !self.children[top].block_ends_before(limit) {
+                return None;
+            }
         }
-        if self.runner_up.is_none() {
-            self.find_runner_up();
-        }
-        let nearer = limit.filter(|limit| self.comparator.compare(limit, &self.limit).is_lt());
-        let limit = nearer.unwrap_or(&self.limit);
-        // What comes before the limit keeps the child on top: upholds I2.
-        self.children[top].lend(Some(limit))
+        self.children[top].lend()
+    }
+    fn block_ends_before(&self, limit: &[u8]) -> bool {
+        let top = self.heap.first();
+        top.is_some_and(|&top| self.children[top].block_ends_before(limit))
     }
     fn take_back(&mut self, run: BlockRun) {
         if let Some(&top) = self.heap.first() {
@@ -369,7 +364,7 @@ impl MergingIterator {
     /// direction.
     fn pass(&mut self, i: usize, target: &[u8]) {
         let (comparator, forward) = (&self.comparator, self.forward);
-        let is_before = |child: &BoxedIterator| {
+        let is_before = |child: &Source| {
             child.valid() && {
                 let order = comparator.compare(child.key(), target);
                 if forward {

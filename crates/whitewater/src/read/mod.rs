@@ -3,7 +3,8 @@
 //! * [`cover`]: what the range tombstones of an iterator's sources delete at its position;
 //!   [`tombstones`]: those of a job's tables.
 //! * [`blob`]: values that are stored in blob files.
-//! * [`merging`]: many sorted sources as one.
+//! * [`source`]: a source of an iterator, and a block that it has lent; [`merging`]: many sorted
+//!   sources as one.
 //! * [`level`]: the tables of a version as sources; [`level_iter`]: one sorted level as one
 //!   source.
 //! * [`all_prefixes`]: a source whose prefixes have changed.
@@ -21,6 +22,7 @@ pub(crate) mod level_iter;
 pub(crate) mod merging;
 pub(crate) mod newest;
 pub(crate) mod sampling;
+mod source;
 pub(crate) mod tombstones;
 
 #[cfg(test)]

@@ -292,18 +292,8 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
         self.keeps_to_prefix = on;
     }
 
-    fn lend(&mut self, limit: Option<&[u8]>) -> Option<BlockRun> {
+    fn lend(&mut self) -> Option<BlockRun> {
         if !self.cursor.valid() || self.table.global_seqno().is_some() {
-            return None;
-        }
-        let ends_before = |limit| {
-            planted!(BlockLentPastLimit => return true);
-            let separator = self.index.key(&self.table);
-            let order = self.table.compare_index(separator, limit);
-            planted!(BlockLentUptoLimit => return order.is_le());
-            order.is_lt()
-        };
-        if !limit.is_none_or(ends_before) {
             return None;
         }
         let (handle, block) = self.block.take()?;
@@ -313,6 +303,14 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
             block,
             cursor: mem::replace(&mut self.cursor, nowhere),
         })
+    }
+
+    fn block_ends_before(&self, limit: &[u8]) -> bool {
+        planted!(BlockLentPastLimit => return true);
+        let separator = self.index.key(&self.table);
+        let order = self.table.compare_index(separator, limit);
+        planted!(BlockLentUptoLimit => return order.is_le());
+        order.is_lt()
     }
 
     fn take_back(&mut self, run: BlockRun) {

@@ -40,23 +40,38 @@ impl DbIter {
         self.find_forward(Run::Older)
     }
 
-    /// Shows the entry that the source has come to from the one shown, if it is a visible value of
-    /// the next key. Otherwise does nothing, and the walk has to look closer. Only if `is_plain`.
+    /// Shows the first entry from the source's position on, behind the one shown, that is not an
+    /// older version of its key, if it is a visible value of the next key. Otherwise the walk has
+    /// to look closer, from where the source stands. Only if `is_plain`.
     #[inline]
     pub(super) fn show_at_once(&mut self) -> bool {
-        let Ok(entry) = parse_internal_key(self.source.key()) else {
-            return false;
-        };
-        let (key, upper) = (entry.user_key, self.upper_bound.as_deref());
-        let shown = entry.ty == ValueType::Value
-            && entry.seq < self.visible_below
-            && self.comparator.compare(key, &self.key).is_gt()
-            && !is_past(&self.comparator, upper, key);
-        if shown {
-            set_key(&mut self.key, key);
-            self.value = ValueAt::Source;
+        for _ in 0..MAX_SEQUENTIAL_SKIP {
+            let Ok(entry) = parse_internal_key(self.source.key()) else {
+                return false;
+            };
+            let key = entry.user_key;
+            match self.comparator.compare(key, &self.key) {
+                Ordering::Greater => {
+                    let upper = self.upper_bound.as_deref();
+                    let shown = entry.ty == ValueType::Value
+                        && entry.seq < self.visible_below
+                        && !is_past(&self.comparator, upper, key);
+                    if shown {
+                        set_key(&mut self.key, key);
+                        self.value = ValueAt::Source;
+                    }
+                    return shown;
+                }
+                Ordering::Equal if !self.skips.is_limited() => {
+                    perf_context::count(PerfMetric::InternalKeySkippedCount, 1);
+                    if !self.source.advance() {
+                        return false;
+                    }
+                }
+                _ => return false,
+            }
         }
-        shown
+        false
     }
 
     // Long: one loop with an arm for each kind of entry.

@@ -1,9 +1,9 @@
 //! Counts and times an iterator's movements, for the thread's perf context and for the
 //! database's statistics.
 
-use super::source::Source;
 use super::{DbIter, Position};
 use crate::perf_context::{self, PerfMetric};
+use crate::read::source::Source;
 use crate::slow_operations::Call;
 use crate::stats::{Activity, Histogram, SampledLatencies, Statistics, Ticker};
 use std::time::Duration;

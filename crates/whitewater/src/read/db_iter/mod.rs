@@ -15,7 +15,7 @@
 //! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside it, and sources
 //!   are asked to keep to the prefix only while the iterator does.
 //!
-//! `source` steps through blocks; `jump` skips what range tombstones delete; `empty` skips what
+//! `jump` skips what range tombstones delete; `empty` skips what
 //! earlier walks have found empty; `versions` handles keys with timestamps; `wide` shows wide
 //! columns; `measure` counts and times what calls do; `beneath` serves iterators that show more
 //! than the database.
@@ -27,7 +27,6 @@ mod jump;
 mod measure;
 mod prefix;
 mod reverse;
-mod source;
 #[cfg(test)]
 mod tests;
 mod versions;
@@ -39,6 +38,7 @@ pub(crate) use prefix::PrefixMode;
 pub(crate) use versions::VersionRange;
 
 use super::cover::{Cover, HeldTombstones};
+use super::source::Source;
 use crate::column_family::SuperVersion;
 use crate::operators::merge::{MergeOperator, Operands};
 use crate::options::prefix::PrefixExtractor;
@@ -51,7 +51,6 @@ use crate::snapshots::{ReadPoint, SnapshotGuard};
 use crate::stats::{Statistics, Ticker};
 use empty::Walked;
 use prefix::PrefixLimit;
-use source::Source;
 use std::ops::Range;
 use std::sync::Arc;
 use versions::Shown;
@@ -674,6 +673,12 @@ struct SkipLimit {
 const KEYS_PER_CLOCK: u64 = 64;
 
 impl SkipLimit {
+    /// Whether there is a limit on the number of keys.
+    #[inline]
+    fn is_limited(&self) -> bool {
+        self.limit > 0
+    }
+
     /// Counts a key.
     #[inline]
     fn count(&mut self) -> Result<()> {

@@ -2,13 +2,13 @@
 //! the key can be shown. This is not needed for sources that go by key.
 
 use super::empty::Pass;
-use super::source::Source;
 use super::versions::Visibility;
 use super::{DbIter, MAX_SEQUENTIAL_SKIP, Position, ValueAt, out_of_order, set_target};
 use crate::entry::blobs::Blobs;
 use crate::entry::payload::{Payload, payload};
 use crate::operators::merge::{Merger, full_merge};
 use crate::perf_context::{self, PerfMetric};
+use crate::read::source::Source;
 use std::cmp::Ordering;
 use std::ops::Range;
 use whitewater_storage::internal_iterator::KeyCursor;

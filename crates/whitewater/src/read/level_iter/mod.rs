@@ -267,8 +267,12 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
             cursor.keep_to_prefix(on);
         }
     }
-    fn lend(&mut self, limit: Option<&[u8]>) -> Option<BlockRun> {
-        self.current.as_mut()?.1.lend(limit)
+    fn lend(&mut self) -> Option<BlockRun> {
+        self.current.as_mut()?.1.lend()
+    }
+    fn block_ends_before(&self, limit: &[u8]) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|(_, cursor)| cursor.block_ends_before(limit))
     }
     fn take_back(&mut self, run: BlockRun) {
         if let Some((_, cursor)) = &mut self.current {

@@ -1,6 +1,6 @@
-//! The merged sources, and a block that they have lent.
+//! A source of an iterator, and a block that it has lent.
 //!
-//! Steps forward within a block need none of what lies between the iterator and the block: the
+//! Steps forward within a block need none of what lies between the reader and the block: the
 //! source lends the block as long as the entries in it come next. Everything else gives it back
 //! first.
 
@@ -13,7 +13,7 @@ use whitewater_storage::sst::BlockRun;
 /// After how many steps a source is asked again that did not lend a block.
 const STEPS: u8 = 8;
 
-/// The source of a `DbIter`.
+/// A source of a [`DbIter`](super::db_iter::DbIter) or of a merging iterator.
 pub(super) struct Source {
     inner: BoxedIterator,
     /// The block lent. It stands on an entry between calls.
@@ -87,10 +87,26 @@ impl Source {
             return false;
         }
         if asks {
-            self.run = self.inner.lend(None);
+            self.run = self.inner.lend();
             self.wait = STEPS;
         }
         true
+    }
+
+    /// Hands on the block that it stands in; see [`InternalIterator::lend`].
+    pub fn lend(&mut self) -> Option<BlockRun> {
+        self.run.take().or_else(|| self.inner.lend())
+    }
+
+    /// See [`InternalIterator::block_ends_before`].
+    pub fn block_ends_before(&self, limit: &[u8]) -> bool {
+        self.inner.block_ends_before(limit)
+    }
+
+    /// Takes back the block that it has handed on.
+    pub fn take_back(&mut self, run: BlockRun) {
+        self.inner.take_back(run);
+        self.wait = 0;
     }
 
     #[inline]
