@@ -185,6 +185,12 @@ public class JniTest {
       equal(Status.Code.NotSupported, refused.getStatus().getCode());
       equal(true, refused.getMessage().contains("read_amp_bytes_per_bit"));
     }
+    for (var mode : RateLimiterMode.values()) {
+      try (var limiter = new RateLimiter(1 << 20, 100_000, 10, mode);
+          var options = new Options().setCreateIfMissing(true).setRateLimiter(limiter)) {
+        RocksDB.open(options, path).close();
+      }
+    }
     try (var limiter = new RateLimiter(1 << 20); var unbuilt = new CompressionOptions();
         var options = new Options().setCreateIfMissing(true).setRateLimiter(limiter)) {
       RocksDB.open(options, path).close();

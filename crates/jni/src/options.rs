@@ -9,7 +9,7 @@ use jni::objects::{JByteArray, JIntArray, JString};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use whitewater::{
     BlockBasedIndexType, BlockBasedOptions, Env, Error, MemtableFactory, MergeOperands, Options,
-    SliceTransform, WriteBufferManager,
+    RateLimiterMode, SliceTransform, WriteBufferManager,
 };
 use whitewater_c_api::options::rocksdb_options_t;
 use whitewater_c_api::options::values::{Form, Number};
@@ -166,13 +166,17 @@ natives! {
         _env, options: i64, limiter: i64,
     ) -> () {
         let Limiter { rate, period_us, fairness, mode, auto_tuned } = *find::<Limiter>(limiter)?;
-        change(options, |options| match (mode, auto_tuned) {
-            (WRITES_ONLY, false) => options.set_ratelimiter(rate, period_us, fairness),
-            (WRITES_ONLY, true) => options.set_auto_tuned_ratelimiter(rate, period_us, fairness),
+        let mode = match mode {
+            0 => RateLimiterMode::KReadsOnly,
+            1 => RateLimiterMode::KWritesOnly,
+            2 => RateLimiterMode::KAllIo,
             _ => {
-                let text = "option rate_limiter: a mode other than WRITES_ONLY";
-                options.refuse_by_name("rate_limiter", Error::not_supported(text));
+                let error = Error::invalid(format_args!("option rate_limiter: mode {mode}"));
+                return change(options, |options| options.refuse_by_name("rate_limiter", error));
             }
+        };
+        change(options, |options| {
+            options.set_ratelimiter_with_mode(rate, period_us, fairness, mode, auto_tuned);
         })
     }
     fn Java_org_rocksdb_RateLimiter_newRateLimiterHandle<'l>(
@@ -291,9 +295,6 @@ struct Limiter {
     mode: i8,
     auto_tuned: bool,
 }
-
-/// The one mode of rate limiters that is built.
-const WRITES_ONLY: i8 = 1;
 
 /// RocksDB's preset for databases of less than 1 GB. Memtables are charged to the cache.
 fn small_database(options: &mut Options, cache: Option<&whitewater::Cache>) {

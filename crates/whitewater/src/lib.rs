@@ -208,11 +208,13 @@ pub use options::commit_protocol::CommitProtocol;
 pub use options::rows as option_tables;
 pub use options::write_policy::WritePolicy;
 pub use perf_context::{PerfContext, PerfMetric, PerfStatsLevel};
+pub use rate_limiter::RateLimiterMode;
 #[cfg(feature = "failpoints")]
 pub use sync_points::Point;
 
 /// File systems a database can live in; see [`Options::set_fs`].
 pub use whitewater_storage::fs;
+pub use whitewater_storage::sst::IoPriority;
 pub use whitewater_storage::{Error, ErrorKind, Severity};
 
 /// The examples of the README, compiled with the documentation's own.

@@ -17,7 +17,7 @@ use crate::options::values::{COMPRESSION, Form};
 use libc::c_char;
 use whitewater::{
     Error, FileChecksum, KeyEncodingType, MemtableFactory, MergeOperands, Options,
-    PlainTableFactoryOptions,
+    PlainTableFactoryOptions, RateLimiterMode,
 };
 
 /// A rate limiter. What it does is the database's.
@@ -29,7 +29,7 @@ pub struct rocksdb_ratelimiter_t {
     mode: i32,
 }
 
-/// RocksDB's `kWritesOnly`, the one mode that is built.
+/// RocksDB's `kWritesOnly`.
 const WRITES_ONLY: i32 = 1;
 
 /// What divides tables by key; there is none to make.
@@ -311,13 +311,18 @@ exports! {
     ) {
         let Some(limiter) = limiter else { return };
         let rocksdb_ratelimiter_t { rate, period_us, fairness, auto_tuned, mode } = *limiter;
-        with(options, |options| match (mode, auto_tuned) {
-            (WRITES_ONLY, false) => options.set_ratelimiter(rate, period_us, fairness),
-            (WRITES_ONLY, true) => options.set_auto_tuned_ratelimiter(rate, period_us, fairness),
+        let mode = match mode {
+            0 => RateLimiterMode::KReadsOnly,
+            WRITES_ONLY => RateLimiterMode::KWritesOnly,
+            2 => RateLimiterMode::KAllIo,
             _ => {
-                let text = "option rate_limiter: a mode other than kWritesOnly";
-                options.refuse_by_name("rate_limiter", Error::not_supported(text));
+                let error = Error::invalid(format_args!("option rate_limiter: mode {mode}"));
+                with(options, |options| options.refuse_by_name("rate_limiter", error));
+                return;
             }
+        };
+        with(options, |options| {
+            options.set_ratelimiter_with_mode(rate, period_us, fairness, mode, auto_tuned);
         });
     }
     fn rocksdb_file_checksum_gen_crc32c_factory_create(

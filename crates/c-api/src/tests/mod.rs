@@ -165,3 +165,20 @@ fn an_option_that_is_not_built_is_refused_at_open_by_its_name() {
     let refusal = "Not implemented: option use_delta_encoding";
     assert_eq!(error.take().as_deref(), Some(refusal));
 }
+
+#[test]
+fn a_rate_limiter_has_any_of_the_three_modes_and_no_other() {
+    for mode in [0, 1, 2, 3, -1] {
+        let dir = tempfile::tempdir().unwrap();
+        let (mut options, mut error) = (creating(), Place::new());
+        let limiter = rocksdb_ratelimiter_create_with_mode(1 << 30, 100_000, 10, mode, mode == 2);
+        rocksdb_options_set_ratelimiter(Some(&mut options), limiter.as_deref());
+        rocksdb_ratelimiter_destroy(limiter);
+        let db = rocksdb_open(Some(&options), path(dir.path()), error.errptr());
+        let refusal = format!("Invalid argument: option rate_limiter: mode {mode}");
+        let expected = (!(0..=2).contains(&mode)).then_some(refusal);
+        assert_eq!(error.take(), expected);
+        assert_eq!(db.is_some(), expected.is_none());
+        rocksdb_close(db.map(|db| &*Box::leak(db)));
+    }
+}

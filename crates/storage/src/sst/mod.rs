@@ -37,6 +37,7 @@ pub use options::caching::{
     MetadataCacheOptions, MetadataPlacement, PinningTier, PrepopulateBlockCache,
 };
 pub use options::index_type::{DataBlockIndexType, IndexType};
+pub use options::io_priority::{Charged, IoPriority};
 pub use options::read_limits::ReadLimits;
 pub use options::read_options::{TableReadOptions, TableReaderOptions};
 pub use options::table_builder_options::TableBuilderOptions;

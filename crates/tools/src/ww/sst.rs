@@ -143,11 +143,7 @@ pub const READ: TableReadOptions = TableReadOptions {
     verify_checksums: true,
     fill_cache: false,
     readahead: 0,
-    limits: ReadLimits {
-        memory_only: false,
-        deadline: 0,
-        timeout: 0,
-    },
+    limits: ReadLimits::NONE,
 };
 
 impl Dump {

@@ -2,13 +2,14 @@
 
 use super::Stop;
 use crate::panics::{Guarded, caught};
-use crate::rate_limiter::{Client, Priority, RateLimiter};
+use crate::rate_limiter::{Client, RateLimiter, RateLimiterMode};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use whitewater_concurrent::system::{self, Mutex};
 use whitewater_storage::file_checksum::Digest;
 use whitewater_storage::fs::{Fs, WritableFile};
+use whitewater_storage::sst::IoPriority;
 use whitewater_storage::{Error, Result};
 
 /// The number of bytes that are copied at a time.
@@ -25,7 +26,10 @@ pub(super) struct Limit(Arc<Client>);
 impl Limit {
     /// No limit for 0 bytes.
     pub fn new(bytes_per_second: u64) -> Option<Self> {
-        let limiter = || RateLimiter::new(bytes_per_second, REFILL, FAIRNESS, false);
+        let limiter = || {
+            let mode = RateLimiterMode::KWritesOnly;
+            RateLimiter::new(bytes_per_second, REFILL, FAIRNESS, false, mode)
+        };
         (bytes_per_second > 0).then(|| Limit(Client::new(limiter(), None)))
     }
 
@@ -130,7 +134,7 @@ impl<'a> Copier<'a> {
             self.stop.map_or(Ok(()), Stop::check)?;
             let n = (len - at).min(CHUNK);
             if let Some(Limit(client)) = self.limit {
-                client.request(n, Priority::Compaction);
+                client.request_write(n, IoPriority::Low);
             }
             let part = &mut chunk[..n as usize];
             source.read_into(at, part)?;

@@ -15,7 +15,6 @@ use crate::options::CfOptions;
 use crate::options::compaction::CompactionStyle;
 use crate::options::compression::Compression;
 use crate::options::read::BlobReads;
-use crate::rate_limiter::Priority;
 use crate::read::blob::{BorrowedBlobs, ReadAhead};
 use crate::read::level::add_iterators;
 use crate::read::merging::merging_iterator;
@@ -34,7 +33,7 @@ use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::planted;
 use whitewater_storage::rangedel::RangeTombstone;
-use whitewater_storage::sst::TableReadOptions;
+use whitewater_storage::sst::{IoPriority, TableReadOptions};
 use whitewater_storage::{Error, Result};
 
 /// The result of a compaction.
@@ -148,7 +147,7 @@ fn rewrite(
     let spec = OutputSpec {
         level: compaction.output_level,
         flush: false,
-        priority: Priority::Compaction,
+        priority: IoPriority::Low,
         bottommost: compaction.bottommost,
         path_id: compaction.path_id,
         compression: compression(compaction, ctx),
@@ -180,7 +179,7 @@ fn rewrite(
         let blobs = BorrowedBlobs {
             version,
             tables,
-            reads: BlobReads::JOB,
+            reads: BlobReads::of_job(ctx.read_limits()),
             ahead: Some(&ahead),
         };
         let input = Input {
@@ -203,7 +202,8 @@ fn rewrite(
     };
     let statistics = ctx.db.statistics.as_deref();
     let setup = time(statistics, Histogram::SubcompactionSetupTime);
-    let cuts = subcompaction::cuts(compaction, ctx, tables)?;
+    let limits = ctx.read_limits();
+    let cuts = limits.run(|| subcompaction::cuts(compaction, ctx, tables))?;
     drop(setup);
     if let Some(statistics) = statistics {
         let parts = cuts.len() as u64 + 1;
@@ -262,12 +262,14 @@ pub(super) fn open_inputs(
     ctx: &OutputContext<'_>,
     tables: &Arc<TableCache>,
 ) -> Result<(BoxedIterator, Vec<RangeTombstone>)> {
+    let limits = ctx.read_limits();
     let options = TableReadOptions {
         fill_cache: false,
         readahead: ctx.db.compaction_readahead_size,
+        limits,
         ..TableReadOptions::default()
     };
-    let tombstones = all_tombstones(source, tables, ctx.comparator)?;
+    let tombstones = limits.run(|| all_tombstones(source, tables, ctx.comparator))?;
     let mut iterators = Vec::new();
     add_iterators(
         source,

@@ -8,7 +8,6 @@ use super::pick::{CompactCursor, Compaction, Moment, level_state, pick_automatic
 use crate::entry::get_context::GetContext;
 use crate::options::compression::Compression;
 use crate::options::{CfOptions, DbOptions};
-use crate::rate_limiter::Priority;
 use crate::read::level;
 use crate::read::testing::{Append, VecIterator};
 use crate::snapshots::Live;
@@ -33,7 +32,7 @@ use whitewater_storage::key::{
 };
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::rangedel::RangeTombstone;
-use whitewater_storage::sst::{CompressionType, TableProperties, TableReadOptions};
+use whitewater_storage::sst::{CompressionType, IoPriority, TableProperties, TableReadOptions};
 use whitewater_storage::{ErrorKind, Result, filename};
 
 const KEYS: u32 = 120;
@@ -217,7 +216,7 @@ impl Small {
         let spec = OutputSpec {
             level: 0,
             flush: false,
-            priority: Priority::Flush,
+            priority: IoPriority::High,
             path_id: 0,
             bottommost: false,
             compression: Compression::default(),

@@ -7,7 +7,6 @@
 use super::job::{check_count, open_inputs};
 use super::score::compression_of;
 use crate::options::read::BlobReads;
-use crate::rate_limiter::Priority;
 use crate::read::blob::{BorrowedBlobs, ReadAhead};
 use crate::table_writer::blob_flow::add_garbage;
 use crate::table_writer::source::Part;
@@ -24,6 +23,7 @@ use whitewater_storage::fs::Fs;
 use whitewater_storage::key::{UserComparator, user_key};
 use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::rangedel::RangeTombstone;
+use whitewater_storage::sst::IoPriority;
 
 /// What trimming a column family makes of its tables.
 #[derive(Debug, Default)]
@@ -166,7 +166,7 @@ impl Job<'_> {
         let blobs = BorrowedBlobs {
             version,
             tables: self.tables,
-            reads: BlobReads::JOB,
+            reads: BlobReads::of_job(ctx.read_limits()),
             ahead: Some(&ahead),
         };
         let input = Input {
@@ -199,7 +199,7 @@ impl Job<'_> {
         OutputSpec {
             level,
             flush: false,
-            priority: Priority::Compaction,
+            priority: IoPriority::Low,
             bottommost: false,
             path_id: run.files.first().map_or(0, |f| f.meta.path_id),
             compression: compression_of(ctx.options, version, level),

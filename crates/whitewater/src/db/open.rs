@@ -22,6 +22,7 @@ use crate::info_log::{InfoLog, dump};
 use crate::memtable::{Home, Memtable};
 use crate::options::paths::DbPath;
 use crate::options::{CfOptions, DbOptions};
+use crate::rate_limiter::Client;
 use crate::session_id::{new_session_id, new_uuid};
 use crate::slow_operations::SlowOperations;
 use crate::snapshots::SnapshotList;
@@ -174,6 +175,7 @@ impl Engine {
             data_dirs,
             dir,
             wal_dir,
+            limiter: options.limiter(),
             options,
             wanted,
             db_id: db_id.clone(),
@@ -295,6 +297,7 @@ pub(super) struct Opening<'a> {
     pub versions: VersionSet,
     pub obsolete: Arc<ObsoleteFiles>,
     pub budget_client: Option<Arc<BudgetClient>>,
+    pub limiter: Option<Arc<Client>>,
     pub logs: Logs,
     /// Whether the last opening may have had its logs in another directory, or its logs are
     /// gone.
@@ -576,7 +579,8 @@ impl Opening<'_> {
             .with_direct_reads(o.use_direct_reads)
             .with_row_cache(o.row_cache.as_ref())
             .in_session(session_id)
-            .counting(o.statistics.as_ref());
+            .counting(o.statistics.as_ref())
+            .limited_by(self.limiter.as_ref());
         Arc::new(tables)
     }
 
@@ -626,7 +630,7 @@ impl Opening<'_> {
             )),
             files,
             commit,
-            background: Background::new(self.options.limiter()),
+            background: Background::new(self.limiter),
             options: self.options,
             info_log,
             observers: Observers::new(stats),

@@ -3,7 +3,7 @@
 use crate::snapshots::SnapshotGuard;
 use std::sync::Arc;
 use whitewater_storage::key::SequenceNumber;
-use whitewater_storage::sst::{ReadLimits, TableReadOptions};
+use whitewater_storage::sst::{IoPriority, ReadLimits, TableReadOptions};
 use whitewater_storage::{Error, Result};
 
 /// How values in blob files are read.
@@ -16,15 +16,13 @@ pub(crate) struct BlobReads {
 }
 
 impl BlobReads {
-    /// The reads of background jobs: without limits, and without filling the cache.
-    pub const JOB: BlobReads = BlobReads {
-        limits: ReadLimits {
-            memory_only: false,
-            deadline: 0,
-            timeout: 0,
-        },
-        fill_cache: false,
-    };
+    /// The reads of a background job, which do not fill the cache.
+    pub const fn of_job(limits: ReadLimits) -> Self {
+        BlobReads {
+            limits,
+            fill_cache: false,
+        }
+    }
 }
 
 /// Options of one read.
@@ -54,6 +52,9 @@ pub(crate) struct ReadSpec {
     pub deadline: u64,
     /// Longest time that one read of a file may take. Microseconds; 0 is no limit.
     pub io_timeout: u64,
+    /// The priority at which reads of files are charged to the rate limiter, if that limits reads.
+    /// `None` reads without asking it.
+    pub io_priority: Option<IoPriority>,
     /// Hide versions with newer timestamps; required if keys have timestamps.
     pub timestamp: Option<Vec<u8>>,
     /// Let an iterator show all versions with timestamps from this one on.
@@ -99,6 +100,7 @@ impl Default for ReadSpec {
             ignore_range_deletions: false,
             deadline: 0,
             io_timeout: 0,
+            io_priority: None,
             timestamp: None,
             iter_start_ts: None,
             tailing: false,
@@ -124,6 +126,7 @@ impl ReadSpec {
             memory_only: self.tier == ReadTier::BlockCache,
             deadline: self.deadline,
             timeout: self.io_timeout,
+            priority: self.io_priority,
         }
     }
 

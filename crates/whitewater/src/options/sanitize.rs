@@ -313,7 +313,7 @@ pub(crate) fn hints_without_effect(options: &impl OptionTable) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rate_limiter::RateLimiter;
+    use crate::rate_limiter::{RateLimiter, RateLimiterMode};
 
     #[test]
     fn defaults_are_their_own_correction() {
@@ -353,7 +353,13 @@ mod tests {
             let db = DbOptions {
                 bytes_per_sync,
                 delayed_write_rate,
-                rate_limiter: Some(RateLimiter::new(5000, 100, 10, tunes_itself)),
+                rate_limiter: Some(RateLimiter::new(
+                    5000,
+                    100,
+                    10,
+                    tunes_itself,
+                    RateLimiterMode::KAllIo,
+                )),
                 ..DbOptions::default()
             }
             .sanitized();

@@ -1,10 +1,12 @@
-//! A budget of bytes per second for the writes of flushes and compactions.
+//! A budget of bytes per second for the writes of flushes and compactions, for reads, or for both.
 //!
 //! RocksDB's generic rate limiter: bytes become available in equal refills, one
 //! per period, and are not saved up for later. Who finds too few queues up by
 //! priority and is served from the refills to come: users first (jobs that
 //! writers wait for), then flushes, then compactions; but every `fairness`-th
 //! refill serves compactions before flushes, so that they are never starved.
+//! Reads of compactions have the priority of compactions, other reads the one
+//! that their options name, if they name one.
 //!
 //! A limiter that tunes itself looks every hundred periods at the share of them
 //! in which somebody had to wait. With much waiting the rate rises by a
@@ -23,6 +25,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 use whitewater_concurrent::system::{self, Condvar, Mutex, MutexGuard};
+use whitewater_storage::sst::IoPriority;
 
 /// Periods between two looks of a limiter that tunes itself.
 const PERIODS_PER_TUNE: u64 = 100;
@@ -34,13 +37,29 @@ const RANGE: u64 = 20;
 const CALM: u64 = 50;
 const BUSY: u64 = 90;
 
-/// Who asks. Earlier ones are served first.
+/// What a rate limiter limits. The numbers are RocksDB's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Priority {
-    /// A job that stalled writers wait for.
-    User,
-    Flush,
-    Compaction,
+#[cfg_attr(feature = "serde1", derive(serde::Serialize, serde::Deserialize))]
+#[repr(i32)]
+pub enum RateLimiterMode {
+    /// Reads of compactions, and reads whose options name a priority.
+    KReadsOnly = 0,
+    /// Writes of flushes and compactions.
+    KWritesOnly = 1,
+    /// Both, by one budget.
+    KAllIo = 2,
+}
+
+impl RateLimiterMode {
+    /// Whether reads are limited.
+    fn limits_reads(self) -> bool {
+        self != RateLimiterMode::KWritesOnly
+    }
+
+    /// Whether writes are limited.
+    fn limits_writes(self) -> bool {
+        self != RateLimiterMode::KReadsOnly
+    }
 }
 
 /// Tells the time to a limiter.
@@ -72,6 +91,7 @@ pub(crate) struct RateLimiter {
     period: u64,
     fairness: u64,
     tunes_itself: bool,
+    mode: RateLimiterMode,
     state: Mutex<State>,
     /// Signals those who wait: they may have been served, or time has passed.
     served: Condvar,
@@ -87,7 +107,7 @@ struct State {
     next_refill: u64,
     refills: u64,
     /// Tickets of those who wait, by priority.
-    queues: [VecDeque<u64>; 3],
+    queues: [VecDeque<u64>; 4],
     /// The bytes they still need.
     wanted: HashMap<u64, u64>,
     next_ticket: u64,
@@ -102,8 +122,15 @@ struct State {
 impl RateLimiter {
     /// A limiter of `rate` bytes per second, refilled every `period`
     /// microseconds; with `tunes_itself`, `rate` is the highest.
-    pub fn new(rate: u64, period: u64, fairness: u64, tunes_itself: bool) -> Arc<Self> {
-        Self::with_time(rate, period, fairness, tunes_itself, Real(system::now()))
+    pub fn new(
+        rate: u64,
+        period: u64,
+        fairness: u64,
+        tunes_itself: bool,
+        mode: RateLimiterMode,
+    ) -> Arc<Self> {
+        let time = Real(system::now());
+        Self::with_time(rate, period, fairness, tunes_itself, mode, time)
     }
 
     fn with_time(
@@ -111,6 +138,7 @@ impl RateLimiter {
         period: u64,
         fairness: u64,
         tunes_itself: bool,
+        mode: RateLimiterMode,
         time: impl Time + 'static,
     ) -> Arc<Self> {
         let now = time.now();
@@ -125,6 +153,7 @@ impl RateLimiter {
             period,
             fairness,
             tunes_itself,
+            mode,
             state: Mutex::new(State {
                 rate,
                 per_period: per_period(rate, period),
@@ -147,9 +176,14 @@ impl RateLimiter {
         self.state.lock().rate
     }
 
-    /// Waits until `bytes` may be written, or `let_through` says so, which is
+    /// The bytes of one period: the most that a read asks for at once.
+    fn burst(&self) -> u64 {
+        self.state.lock().per_period
+    }
+
+    /// Waits until `bytes` may be read or written, or `let_through` says so, which is
     /// asked again after each [`wake`](Self::wake).
-    fn request(&self, bytes: u64, priority: Priority, let_through: &AtomicBool) -> Waited {
+    fn request(&self, bytes: u64, priority: IoPriority, let_through: &AtomicBool) -> Waited {
         let start = self.time.now();
         let mut state = self.state.lock();
         let tune_after = PERIODS_PER_TUNE.saturating_mul(self.period);
@@ -181,7 +215,7 @@ impl RateLimiter {
         &self,
         state: &mut MutexGuard<'_, State>,
         ticket: u64,
-        priority: Priority,
+        priority: IoPriority,
         let_through: &AtomicBool,
     ) -> u64 {
         let mut drains = 0;
@@ -216,13 +250,13 @@ impl RateLimiter {
         state.refills += 1;
         state.available = state.per_period;
         self.served.notify_all();
-        let [user, flush, compaction] = [0, 1, 2];
+        use IoPriority::{High, Low, Mid, User};
         let order = if state.refills.is_multiple_of(self.fairness) {
-            [user, compaction, flush]
+            [User, Low, Mid, High]
         } else {
-            [user, flush, compaction]
+            [User, High, Mid, Low]
         };
-        for queue in order {
+        for queue in order.map(|priority| priority as usize) {
             while let Some(ticket) = state.queues[queue].front()
                 && let Some(wanted) = state.wanted.get_mut(ticket)
             {
@@ -288,6 +322,30 @@ struct Waited {
     drains: u64,
 }
 
+/// Where requests are counted.
+#[derive(Debug, Clone, Copy)]
+struct Tickers {
+    bytes: Ticker,
+    requests: Ticker,
+    /// Requests that waited, and for how long. Microseconds.
+    delayed: Ticker,
+    micros: Ticker,
+}
+
+const READS: Tickers = Tickers {
+    bytes: Ticker::RateLimiterBytesRead,
+    requests: Ticker::RateLimiterRequestsRead,
+    delayed: Ticker::RateLimiterDelayedRequestsRead,
+    micros: Ticker::RateLimiterTotalWaitMicrosRead,
+};
+
+const WRITES: Tickers = Tickers {
+    bytes: Ticker::RateLimiterBytesWrite,
+    requests: Ticker::RateLimiterRequestsWrite,
+    delayed: Ticker::RateLimiterDelayedRequestsWrite,
+    micros: Ticker::RateLimiterTotalWaitMicrosWrite,
+};
+
 /// One database's access to a limiter.
 #[derive(Debug)]
 pub(crate) struct Client {
@@ -309,18 +367,40 @@ impl Client {
         })
     }
 
+    /// Whether reads have to ask.
+    pub fn limits_reads(&self) -> bool {
+        self.limiter.mode.limits_reads()
+    }
+
     /// Waits until `bytes` may be written.
-    pub fn request(&self, bytes: u64, priority: Priority) {
+    pub fn request_write(&self, bytes: u64, priority: IoPriority) {
+        if self.limiter.mode.limits_writes() {
+            self.request(bytes, priority, WRITES);
+        }
+    }
+
+    /// Waits until some of `bytes`, which is not 0, may be read. Returns how many, at least 1: no
+    /// more than come with one refill. The rest has to be asked for again.
+    pub fn request_read(&self, bytes: u64, priority: IoPriority) -> u64 {
+        if !self.limits_reads() || self.closed.load(Relaxed) {
+            return bytes;
+        }
+        let granted = bytes.min(self.limiter.burst());
+        self.request(granted, priority, READS);
+        granted
+    }
+
+    fn request(&self, bytes: u64, priority: IoPriority, tickers: Tickers) {
         if self.closed.load(Relaxed) {
             return;
         }
         let waited = self.limiter.request(bytes, priority, &self.closed);
         let count = |ticker, n| tick(self.statistics.as_deref(), ticker, n);
-        count(Ticker::RateLimiterBytesWrite, bytes);
-        count(Ticker::RateLimiterRequestsWrite, 1);
+        count(tickers.bytes, bytes);
+        count(tickers.requests, 1);
         if let Some(micros) = waited.micros {
-            count(Ticker::RateLimiterDelayedRequestsWrite, 1);
-            count(Ticker::RateLimiterTotalWaitMicrosWrite, micros);
+            count(tickers.delayed, 1);
+            count(tickers.micros, micros);
             count(Ticker::NumberRateLimiterDrains, waited.drains);
         }
     }

@@ -22,7 +22,8 @@ const PERIOD: u64 = 1000;
 fn limiter(fairness: u64, tunes_itself: bool) -> (Arc<RateLimiter>, Manual) {
     let time = Manual::default();
     let rate = if tunes_itself { 200_000 } else { 100_000 };
-    let limiter = RateLimiter::with_time(rate, PERIOD, fairness, tunes_itself, time.clone());
+    let mode = RateLimiterMode::KWritesOnly;
+    let limiter = RateLimiter::with_time(rate, PERIOD, fairness, tunes_itself, mode, time.clone());
     (limiter, time)
 }
 
@@ -47,7 +48,7 @@ fn advance(limiter: &RateLimiter, time: &Manual) {
 #[test]
 fn bytes_come_by_periods_and_are_not_saved_up() {
     let (limiter, time) = limiter(10, false);
-    let ask = |bytes| limiter.request(bytes, Priority::Flush, &NO);
+    let ask = |bytes| limiter.request(bytes, IoPriority::High, &NO);
     assert_eq!(ask(60), Waited::default());
     assert_eq!(ask(40), Waited::default());
     time.0.fetch_add(10 * PERIOD, Relaxed);
@@ -71,16 +72,16 @@ fn bytes_come_by_periods_and_are_not_saved_up() {
 
 #[test]
 fn users_come_before_flushes_and_those_before_compactions() {
-    use Priority::{Compaction, Flush, User};
+    use IoPriority::{High, Low, Mid, User};
     for (fairness, expected) in [
-        (1000, [User, Flush, Flush, Compaction]),
-        (1, [User, Compaction, Flush, Flush]),
+        (1000, [User, High, High, Mid, Low]),
+        (1, [User, Low, Mid, High, High]),
     ] {
         let (limiter, time) = limiter(fairness, false);
-        limiter.request(100, Compaction, &NO);
+        limiter.request(100, Low, &NO);
         let (served, order) = mpsc::channel();
         std::thread::scope(|scope| {
-            for (n, priority) in [Compaction, Flush, User, Flush].into_iter().enumerate() {
+            for (n, priority) in [Low, High, Mid, User, High].into_iter().enumerate() {
                 let (limiter, served) = (&limiter, served.clone());
                 scope.spawn(move || {
                     limiter.request(100, priority, &NO);
@@ -100,10 +101,10 @@ fn users_come_before_flushes_and_those_before_compactions() {
 fn who_closes_is_let_through_and_others_are_not() {
     let (limiter, time) = limiter(10, false);
     let clients = [0, 1].map(|_| Client::new(limiter.clone(), None));
-    clients[0].request(100, Priority::Flush);
+    clients[0].request_write(100, IoPriority::High);
     std::thread::scope(|scope| {
         let [closing, other] = [&clients[0], &clients[1]]
-            .map(|client| scope.spawn(|| client.request(100, Priority::Flush)));
+            .map(|client| scope.spawn(|| client.request_write(100, IoPriority::High)));
         limiter.await_waiting(2);
         clients[0].close();
         closing.join().unwrap();
@@ -112,7 +113,7 @@ fn who_closes_is_let_through_and_others_are_not() {
         advance(&limiter, &time);
         other.join().unwrap();
     });
-    clients[0].request(1 << 40, Priority::Flush);
+    clients[0].request_write(1 << 40, IoPriority::High);
 }
 
 #[test]
@@ -121,7 +122,7 @@ fn a_rate_follows_demand() {
     assert_eq!(limiter.rate(), 100_000);
     // Nobody waits: the least, at once.
     time.0.fetch_add(PERIODS_PER_TUNE * PERIOD, Relaxed);
-    limiter.request(1, Priority::Flush, &NO);
+    limiter.request(1, IoPriority::High, &NO);
     assert_eq!(limiter.rate(), 10_000);
     // Somebody waits in all periods, then in fewer.
     let rounds = |waits: u64| {
@@ -129,7 +130,7 @@ fn a_rate_follows_demand() {
             time.0.fetch_add(PERIOD, Relaxed);
             limiter.state.lock().drains += u64::from(period < waits);
         }
-        limiter.request(1, Priority::Flush, &NO);
+        limiter.request(1, IoPriority::High, &NO);
         limiter.rate()
     };
     assert_eq!(rounds(100), 10_500);
@@ -156,10 +157,56 @@ fn extreme_rates_are_some_rate() {
 #[test]
 fn a_period_without_end_is_one_period() {
     let time = Manual::default();
-    let limiter = RateLimiter::with_time(1000, u64::MAX, 10, true, time.clone());
+    let limiter = RateLimiter::with_time(
+        1000,
+        u64::MAX,
+        10,
+        true,
+        RateLimiterMode::KWritesOnly,
+        time.clone(),
+    );
     for now in [0, 5, u64::MAX] {
         time.0.store(now, Relaxed);
-        let waited = limiter.request(1, Priority::Flush, &NO);
+        let waited = limiter.request(1, IoPriority::High, &NO);
         assert_eq!(waited, Waited::default());
     }
+}
+
+/// A client whose limiter has 100 bytes per period and the mode `mode`.
+fn client_with(mode: RateLimiterMode) -> (Arc<Client>, Arc<Statistics>) {
+    let limiter = RateLimiter::with_time(100_000, PERIOD, 10, false, mode, Manual::default());
+    let statistics = Arc::new(Statistics::default());
+    let client = Client::new(limiter, Some(statistics.clone()));
+    (client, statistics)
+}
+
+#[test]
+fn a_mode_says_whether_reads_or_writes_or_both_ask() {
+    for (mode, reads, writes) in [
+        (RateLimiterMode::KReadsOnly, 30, 0),
+        (RateLimiterMode::KWritesOnly, 0, 40),
+        (RateLimiterMode::KAllIo, 30, 40),
+    ] {
+        let (client, statistics) = client_with(mode);
+        assert_eq!(client.request_read(30, IoPriority::Low), 30);
+        client.request_write(40, IoPriority::High);
+        let left = 100 - reads - writes;
+        assert_eq!(client.limiter.state.lock().available, left, "{mode:?}");
+        let count = |ticker| statistics.ticker(ticker);
+        assert_eq!(count(Ticker::RateLimiterBytesRead), reads, "{mode:?}");
+        assert_eq!(count(Ticker::RateLimiterBytesWrite), writes, "{mode:?}");
+        let requests = |bytes: u64| u64::from(bytes > 0);
+        assert_eq!(count(Ticker::RateLimiterRequestsRead), requests(reads));
+        assert_eq!(count(Ticker::RateLimiterRequestsWrite), requests(writes));
+        assert_eq!(count(Ticker::RateLimiterDelayedRequestsRead), 0);
+    }
+}
+
+#[test]
+fn a_read_gets_no_more_than_one_refill_at_once() {
+    let (client, statistics) = client_with(RateLimiterMode::KReadsOnly);
+    assert_eq!(client.request_read(101, IoPriority::User), 100);
+    assert_eq!(statistics.ticker(Ticker::RateLimiterBytesRead), 100);
+    client.close();
+    assert_eq!(client.request_read(101, IoPriority::User), 101);
 }

@@ -388,9 +388,13 @@ impl Ticker {
                 | Ticker::FilterOperationTotalTime
                 | Ticker::CompactionCpuTotalTime
                 | Ticker::NumberRateLimiterDrains
+                | Ticker::RateLimiterBytesRead
                 | Ticker::RateLimiterBytesWrite
+                | Ticker::RateLimiterRequestsRead
                 | Ticker::RateLimiterRequestsWrite
+                | Ticker::RateLimiterDelayedRequestsRead
                 | Ticker::RateLimiterDelayedRequestsWrite
+                | Ticker::RateLimiterTotalWaitMicrosRead
                 | Ticker::RateLimiterTotalWaitMicrosWrite
                 | Ticker::FilesMarkedTrash
                 | Ticker::FilesDeletedFromTrashQueue

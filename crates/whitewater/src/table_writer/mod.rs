@@ -35,7 +35,7 @@ use crate::entry::range_tombstones::FragmentedTombstones;
 use crate::operators::compaction_filter::ActiveFilter;
 use crate::options::compression::Compression;
 use crate::options::{CfOptions, DbOptions, file_checksum};
-use crate::rate_limiter::{Client, Priority};
+use crate::rate_limiter::Client;
 use crate::snapshots::Live;
 use crate::table_writer::blob_flow::{BlobFlow, add_garbage};
 use crate::table_writer::blob_output::BlobOutput;
@@ -48,7 +48,7 @@ use crate::table_writer::source::{Part, Source, cancelled};
 use crate::version::TableFile;
 use crate::version::paths::DataPaths;
 use crate::version::set::VersionSet;
-use crate::write::stall::StallGate;
+use crate::write::stall::{Pressure, StallGate};
 use std::cmp::Ordering;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -64,7 +64,9 @@ use whitewater_storage::key::{
 use whitewater_storage::manifest::{BlobFileMetaData, BlobGarbage, FileMetaData};
 use whitewater_storage::planted;
 use whitewater_storage::rangedel::RangeTombstone;
-use whitewater_storage::sst::{TableBuilder, TableBuilderOptions, TableFormat, TableProperties};
+use whitewater_storage::sst::{
+    IoPriority, ReadLimits, TableBuilder, TableBuilderOptions, TableFormat, TableProperties,
+};
 use whitewater_storage::{Result, filename};
 
 /// What all table writers of a database share.
@@ -82,7 +84,7 @@ pub(crate) struct OutputContext<'a> {
     pub session_id: &'a str,
     /// What has to be kept.
     pub live: &'a Live,
-    /// The rate limiter to ask before each write.
+    /// The rate limiter of writes and reads.
     pub limiter: Option<&'a Arc<Client>>,
     /// Knows whether writers are stalled.
     pub gate: Option<&'a StallGate>,
@@ -90,6 +92,27 @@ pub(crate) struct OutputContext<'a> {
     pub now: u64,
     /// Set when the database is closing: the job stops with `ShutdownInProgress`.
     pub cancel: &'a AtomicBool,
+}
+
+impl OutputContext<'_> {
+    /// The priority at the rate limiter of a job whose priority is `usual`: that of users while
+    /// writers are stalled.
+    pub fn io_priority(&self, usual: IoPriority) -> IoPriority {
+        match self.gate.map_or(Pressure::None, StallGate::pressure) {
+            Pressure::None => usual,
+            Pressure::Delayed | Pressure::Stopped => IoPriority::User,
+        }
+    }
+
+    /// The limits on the reads of a compaction that begins: it asks the rate limiter if that limits
+    /// reads.
+    pub fn read_limits(&self) -> ReadLimits {
+        let asked = self.limiter.filter(|limiter| limiter.limits_reads());
+        ReadLimits {
+            priority: asked.map(|_| self.io_priority(IoPriority::Low)),
+            ..ReadLimits::NONE
+        }
+    }
 }
 
 /// The size of the index at which tables of compactions end, whatever their target size is.
@@ -102,7 +125,7 @@ pub(crate) struct OutputSpec<'a> {
     /// Whether the source is memtables.
     pub flush: bool,
     /// The priority of writes while no writer is stalled.
-    pub priority: Priority,
+    pub priority: IoPriority,
     /// Whether nothing older exists below. If so, tombstones can go, and sequence numbers become 0
     /// where no snapshot needs them.
     pub bottommost: bool,

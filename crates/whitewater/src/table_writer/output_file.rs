@@ -1,12 +1,13 @@
 //! The file of a table or blob file that is being written. The rate limiter sets its pace, and it
 //! is written back along the way.
 
-use crate::rate_limiter::{Client, Priority};
+use crate::rate_limiter::Client;
 use crate::stats::{Histogram, Statistics, time};
 use std::sync::Arc;
 use whitewater_storage::Result;
 use whitewater_storage::file_checksum::Digest;
 use whitewater_storage::fs::WritableFile;
+use whitewater_storage::sst::IoPriority;
 
 /// The number of bytes at the end of the file that are not written back yet, because they may
 /// still be written to. RocksDB's number.
@@ -19,7 +20,7 @@ const PAGE: u64 = 4096;
 #[derive(Debug)]
 pub(super) struct OutputFile {
     file: Box<dyn WritableFile>,
-    limiter: Option<(Arc<Client>, Priority)>,
+    limiter: Option<(Arc<Client>, IoPriority)>,
     /// The number of bytes between two requests for write-back; 0 is never.
     bytes_per_sync: u64,
     /// Write-back was requested up to this offset.
@@ -42,7 +43,7 @@ impl OutputFile {
     /// A file that writes to `file`.
     pub fn new(
         file: Box<dyn WritableFile>,
-        limiter: Option<(Arc<Client>, Priority)>,
+        limiter: Option<(Arc<Client>, IoPriority)>,
         bytes_per_sync: u64,
         timed: Option<Timed>,
         digest: Option<Arc<Digest>>,
@@ -61,7 +62,7 @@ impl OutputFile {
 impl WritableFile for OutputFile {
     fn append(&mut self, data: &[u8]) -> Result<()> {
         if let Some((limiter, priority)) = &self.limiter {
-            limiter.request(data.len() as u64, *priority);
+            limiter.request_write(data.len() as u64, *priority);
         }
         let timed = self.timed.as_ref();
         let timers = timed.map(|t| {

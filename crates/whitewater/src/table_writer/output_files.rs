@@ -2,13 +2,12 @@
 
 use super::output_file::{OutputFile, Timed};
 use super::{OutputContext, OutputSpec};
-use crate::rate_limiter::Priority;
 use crate::stats::Histogram;
-use crate::write::stall::{Pressure, StallGate};
 use std::path::Path;
 use std::sync::Arc;
 use whitewater_storage::file_checksum::Digest;
 use whitewater_storage::fs::{BufferedWriter, WritableFile};
+use whitewater_storage::sst::IoPriority;
 use whitewater_storage::{Result, filename};
 
 /// The number of bytes collected before they are passed to the file system.
@@ -30,7 +29,7 @@ pub(super) struct OutputFiles<'a> {
     /// The path that tables are put into.
     path_id: u32,
     /// The priority of writes while no writer is stalled.
-    priority: Priority,
+    priority: IoPriority,
 }
 
 impl<'a> OutputFiles<'a> {
@@ -90,11 +89,7 @@ impl<'a> OutputFiles<'a> {
         } else {
             ctx.fs.create(path)?
         };
-        let pressure = ctx.gate.map_or(Pressure::None, StallGate::pressure);
-        let priority = match pressure {
-            Pressure::None => self.priority,
-            Pressure::Delayed | Pressure::Stopped => Priority::User,
-        };
+        let priority = ctx.io_priority(self.priority);
         let limiter = ctx.limiter.map(|limiter| (limiter.clone(), priority));
         let timed = ctx.db.statistics.clone().map(|statistics| Timed {
             statistics,

@@ -7,10 +7,12 @@
 //! * [`set`]: all column families' current versions and the manifest; `replay` reads the
 //!   manifest back; [`tracked`]: the logs that it names.
 //! * [`table_cache`]: open tables by file; [`counted_file`]: table files whose reads are
-//!   counted; [`row_cache`]: what tables hold of single keys.
+//!   counted; [`charged_file`]: files whose reads are limited; [`row_cache`]: what tables hold of
+//!   single keys.
 
 pub(crate) mod blobs;
 pub(crate) mod builder;
+pub(crate) mod charged_file;
 pub(crate) mod counted_file;
 pub(crate) mod paths;
 pub(crate) mod range;

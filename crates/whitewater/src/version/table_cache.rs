@@ -4,12 +4,13 @@
 //! is closed with it, even if the option changes later. Otherwise the least recently used
 //! tables are closed; readers that still hold one keep it alive.
 
+use super::charged_file::ChargedFile;
 use super::counted_file::{Counted, CountedFile};
 use super::row_cache::RowCache;
 use crate::entry::range_tombstones::FragmentedTombstones;
 use crate::options::CfOptions;
 use crate::perf_context::{self, PerfMetric};
-
+use crate::rate_limiter::Client;
 use crate::stats::{
     Activity, Histogram, ReadLatencies, Statistics, Ticker, table_events, tick, time,
 };
@@ -98,6 +99,8 @@ pub(crate) struct TableCache {
     limited_blobs: ByNumber<Arc<BlobFileReader>>,
     /// The statistics that tables report to.
     statistics: Option<Arc<Statistics>>,
+    /// The rate limiter of reads.
+    limiter: Option<Arc<Client>>,
     /// The cache of what tables hold of keys.
     rows: Option<RowCache>,
     /// The session of the database; empty if it has none.
@@ -166,6 +169,7 @@ impl TableCache {
             limited: by_number(most),
             limited_blobs: by_number(most),
             statistics: None,
+            limiter: None,
             rows: None,
             session: String::new(),
         }
@@ -207,6 +211,13 @@ impl TableCache {
     #[must_use]
     pub fn counting(mut self, statistics: Option<&Arc<Statistics>>) -> Self {
         self.statistics = statistics.cloned();
+        self
+    }
+
+    /// The same cache, whose files ask `limiter` before they are read, if it limits reads.
+    #[must_use]
+    pub fn limited_by(mut self, limiter: Option<&Arc<Client>>) -> Self {
+        self.limiter = limiter.filter(|limiter| limiter.limits_reads()).cloned();
         self
     }
 
@@ -288,6 +299,7 @@ impl TableCache {
             } else {
                 self.fs.open_random(&path)?
             };
+            let file = ChargedFile::behind(self.limiter.as_ref(), file);
             BlobFileReader::open(file).map(Arc::new)
         };
         if let Some(open) = file.open.get() {
@@ -343,6 +355,8 @@ impl TableCache {
             };
             file = Arc::new(CountedFile { file, counted });
         }
+        // Outside: the times of reads do not include the waits.
+        let file = ChargedFile::behind(self.limiter.as_ref(), file);
         let options = TableReaderOptions {
             comparator: comparator.clone(),
             block_cache: with.block_cache.clone(),

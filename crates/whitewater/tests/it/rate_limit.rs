@@ -6,7 +6,10 @@ use std::sync::Arc;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
 use whitewater::statistics::Ticker;
-use whitewater::{DB, DBCompressionType, ErrorKind, FlushOptions, IteratorMode, Options};
+use whitewater::{
+    BlockBasedOptions, DB, DBCompressionType, ErrorKind, FlushOptions, IoPriority, IteratorMode,
+    Options, RateLimiterMode, ReadOptions,
+};
 
 fn fill(db: &DB, n: u32) {
     for i in 0..n {
@@ -43,6 +46,160 @@ fn flushes_and_compactions_ask_for_what_they_write() {
         opts.get_ticker_count(Ticker::RateLimiterDelayedRequestsWrite),
         0
     );
+}
+
+/// Options whose limiter lets everything through, and counts it.
+fn counting(mode: RateLimiterMode) -> Options {
+    let mut opts = tiny_on(MemFs::new());
+    opts.set_disable_auto_compactions(true);
+    opts.set_compression_type(DBCompressionType::None);
+    opts.enable_statistics();
+    opts.set_ratelimiter_with_mode(1 << 40, 1000, 10, mode, false);
+    opts
+}
+
+/// What `read` reads of tables and blob files, and what it asks the limiter for. Bytes.
+fn during(opts: &Options, read: impl FnOnce()) -> [u64; 3] {
+    let counts = || {
+        let (tables, charged) = read_and_charged(opts);
+        let blobs = opts.get_ticker_count(Ticker::BlobDbBlobFileBytesRead);
+        [tables, blobs, charged]
+    };
+    let before = counts();
+    read();
+    let after = counts();
+    std::array::from_fn(|i| after[i] - before[i])
+}
+
+/// What was read from tables, and what the limiter was asked for.
+fn read_and_charged(opts: &Options) -> (u64, u64) {
+    let count = |ticker| opts.get_ticker_count(ticker);
+    let read = count(Ticker::LastLevelReadBytes) + count(Ticker::NonLastLevelReadBytes);
+    (read, count(Ticker::RateLimiterBytesRead))
+}
+
+#[test]
+fn compactions_ask_for_what_they_read_if_reads_are_limited() {
+    for mode in [
+        RateLimiterMode::KReadsOnly,
+        RateLimiterMode::KWritesOnly,
+        RateLimiterMode::KAllIo,
+    ] {
+        let opts = counting(mode);
+        let db = DB::open(&opts, DIR).unwrap();
+        for _ in 0..2 {
+            fill(&db, 500);
+            db.flush().unwrap();
+        }
+        let inputs = table_bytes(&db);
+        assert_eq!(
+            read_and_charged(&opts).1,
+            0,
+            "{mode:?}: nothing was compacted"
+        );
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        let (read, charged) = read_and_charged(&opts);
+        let written = opts.get_ticker_count(Ticker::RateLimiterBytesWrite);
+        assert_eq!(
+            written == 0,
+            mode == RateLimiterMode::KReadsOnly,
+            "{mode:?}"
+        );
+        match mode {
+            RateLimiterMode::KWritesOnly => assert_eq!(charged, 0),
+            _ => {
+                // All data blocks; not what the tables' openings read.
+                assert!(
+                    charged >= 2 * 500 * 100 && charged <= read,
+                    "{charged} of {read}"
+                );
+                assert!(charged <= inputs, "{charged} of {inputs}");
+            }
+        }
+    }
+}
+
+#[test]
+fn reads_ask_for_what_they_read_if_their_options_say_so() {
+    let mut opts = counting(RateLimiterMode::KAllIo);
+    let mut table = BlockBasedOptions::default();
+    table.disable_cache();
+    opts.set_block_based_table_factory(&table);
+    let db = DB::open(&opts, DIR).unwrap();
+    fill(&db, 500);
+    db.flush().unwrap();
+    let key = 7u32.to_be_bytes();
+    db.get(key).unwrap(); // opens the table
+    let reads: [(&str, &dyn Fn(ReadOptions)); 3] = [
+        ("get", &|options| {
+            assert!(db.get_opt(key, &options).unwrap().is_some());
+        }),
+        ("multi_get", &|options| {
+            let found = db.multi_get_opt([key], &options);
+            assert!(found[0].as_ref().unwrap().is_some());
+        }),
+        ("iterator", &|options| {
+            assert_eq!(db.iterator_opt(IteratorMode::Start, options).count(), 500);
+        }),
+    ];
+    for (name, read) in reads {
+        let [free, _, charged] = during(&opts, || read(ReadOptions::default()));
+        assert!(free > 0, "{name}");
+        assert_eq!(charged, 0, "{name}");
+        let mut options = ReadOptions::default();
+        options.set_rate_limiter_priority(Some(IoPriority::User));
+        let same = during(&opts, || read(options));
+        assert_eq!(same, [free, 0, free], "{name}");
+    }
+}
+
+#[test]
+fn values_in_blob_files_are_charged_to_who_reads_them() {
+    let mut opts = counting(RateLimiterMode::KReadsOnly);
+    opts.set_enable_blob_files(true);
+    opts.set_enable_blob_gc(true);
+    opts.set_blob_gc_age_cutoff(1.0);
+    let db = DB::open(&opts, DIR).unwrap();
+    for _ in 0..2 {
+        fill(&db, 500);
+        db.flush().unwrap();
+    }
+    let key = 7u32.to_be_bytes();
+    db.get(key).unwrap(); // opens the files
+    let mut options = ReadOptions::default();
+    options.set_rate_limiter_priority(Some(IoPriority::Mid));
+    let [tables, blobs, charged] = during(&opts, || {
+        db.get_opt(key, &options).unwrap();
+    });
+    assert!(blobs > 100, "{blobs}");
+    assert_eq!(charged, tables + blobs);
+    let [_, blobs, charged] = during(&opts, || {
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    });
+    assert!(blobs >= 500 * 100, "{blobs}");
+    assert!(charged > blobs, "{charged} of {blobs}");
+}
+
+#[test]
+fn closing_while_a_compaction_waits_to_read_loses_nothing() {
+    let fs = MemFs::new();
+    let mut opts = tiny_on(fs.clone());
+    opts.set_level_zero_file_num_compaction_trigger(2);
+    opts.enable_statistics();
+    // 1,000 bytes, and then nothing for a quarter of an hour.
+    let mode = RateLimiterMode::KReadsOnly;
+    opts.set_ratelimiter_with_mode(1, 1_000_000_000, 10, mode, false);
+    let db = DB::open(&opts, DIR).unwrap();
+    for _ in 0..2 {
+        fill(&db, 200);
+        db.flush().unwrap();
+    }
+    while opts.get_ticker_count(Ticker::RateLimiterBytesRead) < 1000 {
+        std::thread::yield_now();
+    }
+    watched("closing", 120, move || drop(db));
+    let db = DB::open(&tiny_on(fs), DIR).unwrap();
+    assert_eq!(db.iterator(IteratorMode::Start).count(), 200);
 }
 
 #[test]

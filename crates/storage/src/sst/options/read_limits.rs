@@ -1,6 +1,7 @@
-//! Limits on the file reads of one call: no reads at all, or a deadline.
+//! Limits on the file reads of one call: no reads at all, a deadline, or a rate.
 
 use crate::error::{Error, ErrorKind, Result};
+use crate::sst::options::io_priority::{Charged, IoPriority};
 use std::time::{Duration, UNIX_EPOCH};
 use whitewater_concurrent::system;
 
@@ -15,9 +16,20 @@ pub struct ReadLimits {
     /// The longest time that one read of a file may take, in microseconds. A longer read is not
     /// interrupted, but the call fails with `TimedOut` afterwards. 0 means no limit.
     pub timeout: u64,
+    /// The priority at which files that have a rate limiter charge it for reads. `None` reads
+    /// without asking it.
+    pub priority: Option<IoPriority>,
 }
 
 impl ReadLimits {
+    /// No limits.
+    pub const NONE: ReadLimits = ReadLimits {
+        memory_only: false,
+        deadline: 0,
+        timeout: 0,
+        priority: None,
+    };
+
     /// Runs `read`, which reads a file, within the limits.
     ///
     /// # Errors
@@ -38,6 +50,7 @@ impl ReadLimits {
         }
         self.check_deadline()?;
         let begun = system::now();
+        let _charged = self.priority.map(Charged::at);
         let outcome = read()?;
         if self.timeout > 0 && system::since(begun) > Duration::from_micros(self.timeout) {
             return Err(Error::new(ErrorKind::TimedOut, "IO timeout exceeded"));
@@ -74,6 +87,22 @@ mod tests {
             Ok(())
         };
         limits.run(read).map_err(|e| e.kind())
+    }
+
+    #[test]
+    fn reads_are_charged_at_the_priority_of_their_limits_and_no_longer() {
+        let limits = |priority| ReadLimits {
+            priority,
+            ..ReadLimits::NONE
+        };
+        let charged = || Ok(Charged::priority());
+        let nested = limits(Some(IoPriority::Low)).run(|| {
+            let inner = limits(Some(IoPriority::User)).run(charged)?;
+            Ok((inner, Charged::priority()))
+        });
+        let expected = (Some(IoPriority::User), Some(IoPriority::Low));
+        assert_eq!(nested.unwrap(), expected);
+        assert_eq!(limits(None).run(charged).unwrap(), None);
     }
 
     #[test]

@@ -68,11 +68,7 @@ impl BlockReadOptions {
         verify: true,
         use_cache: false,
         fill_cache: false,
-        limits: ReadLimits {
-            memory_only: false,
-            deadline: 0,
-            timeout: 0,
-        },
+        limits: ReadLimits::NONE,
     };
 }
 

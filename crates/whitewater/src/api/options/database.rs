@@ -9,7 +9,7 @@ use crate::api::env::Env;
 use crate::clock::Clock;
 use crate::options::commit_protocol::CommitProtocol;
 use crate::options::file_checksum::FileChecksum;
-use crate::rate_limiter::RateLimiter;
+use crate::rate_limiter::{RateLimiter, RateLimiterMode};
 use crate::stats::{Histogram, HistogramData, Statistics, StatsLevel, Ticker};
 use std::path::Path;
 use std::sync::Arc;
@@ -368,7 +368,9 @@ impl Options {
         refill_period_us: i64,
         fairness: i32,
     ) {
-        self.limit_rate(rate_bytes_per_sec, refill_period_us, fairness, false);
+        let mode = RateLimiterMode::KWritesOnly;
+        let (rate, period) = (rate_bytes_per_sec, refill_period_us);
+        self.set_ratelimiter_with_mode(rate, period, fairness, mode, false);
     }
 
     /// [`set_ratelimiter`](Self::set_ratelimiter) with a rate that follows
@@ -381,15 +383,46 @@ impl Options {
         refill_period_us: i64,
         fairness: i32,
     ) {
-        self.limit_rate(rate_bytes_per_sec, refill_period_us, fairness, true);
+        let mode = RateLimiterMode::KWritesOnly;
+        let (rate, period) = (rate_bytes_per_sec, refill_period_us);
+        self.set_ratelimiter_with_mode(rate, period, fairness, mode, true);
     }
 
-    fn limit_rate(&mut self, rate: i64, period: i64, fairness: i32, tunes_itself: bool) {
+    /// [`set_ratelimiter`](Self::set_ratelimiter), or with `auto_tuned`
+    /// [`set_auto_tuned_ratelimiter`](Self::set_auto_tuned_ratelimiter), for writes, for reads, or
+    /// for both together.
+    ///
+    /// Compactions read at the priority that they write at. Other reads ask the limiter if their
+    /// options say so ([`ReadOptions::set_rate_limiter_priority`]). A read of more bytes than come
+    /// with one refill is made in parts. What is read to open a database, to verify it or to copy
+    /// it is not limited, and neither are logs and the manifest. By default there is no limit.
+    /// Fixed while the database is open.
+    ///
+    /// [`ReadOptions::set_rate_limiter_priority`]: crate::ReadOptions::set_rate_limiter_priority
+    ///
+    /// # Examples
+    /// ```
+    /// use whitewater::{Options, RateLimiterMode};
+    ///
+    /// let mut options = Options::default();
+    /// let mode = RateLimiterMode::KAllIo;
+    /// options.set_ratelimiter_with_mode(64 << 20, 100_000, 10, mode, false);
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn set_ratelimiter_with_mode(
+        &mut self,
+        rate_bytes_per_sec: i64,
+        refill_period_us: i64,
+        fairness: i32,
+        mode: RateLimiterMode,
+        auto_tuned: bool,
+    ) {
+        let (rate, period) = (rate_bytes_per_sec, refill_period_us);
         let positive = |n: i64| u64::try_from(n).ok().filter(|n| *n > 0);
         match (positive(rate), positive(period), positive(fairness.into())) {
             (Some(rate), Some(period), Some(fairness)) => {
                 let fairness = fairness.min(100);
-                let limiter = RateLimiter::new(rate, period, fairness, tunes_itself);
+                let limiter = RateLimiter::new(rate, period, fairness, auto_tuned, mode);
                 self.db.rate_limiter = Some(limiter);
                 self.accept("rate_limiter");
             }

@@ -9,6 +9,7 @@ use crate::db::compact_files::FilesSpec;
 use crate::db::ingest::IngestSpec;
 use crate::options::read::{ReadSpec, ReadTier, WriteSpec};
 use std::time::Duration;
+use whitewater_storage::sst::IoPriority;
 
 /// Options of reads.
 ///
@@ -260,6 +261,16 @@ impl ReadOptions {
     /// decide.
     pub fn set_readahead_size(&mut self, v: usize) {
         self.spec.readahead_size = v;
+    }
+
+    /// At which priority reads of table and blob files ask the rate limiter, if the database has
+    /// one that limits reads ([`set_ratelimiter_with_mode`]); so do the reads that open such files.
+    /// Waiting for it counts as part of the read ([`set_io_timeout`](Self::set_io_timeout)).
+    /// `None`, the default, reads without asking.
+    ///
+    /// [`set_ratelimiter_with_mode`]: crate::Options::set_ratelimiter_with_mode
+    pub fn set_rate_limiter_priority(&mut self, priority: Option<IoPriority>) {
+        self.spec.io_priority = priority;
     }
 
     /// Lets an iterator read in the background. A hint without effect so far. Default false.

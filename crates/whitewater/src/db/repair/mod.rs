@@ -68,7 +68,6 @@ use super::open::{DEFAULT_CF, check_dir};
 use super::read_only::identity;
 use crate::info_log::{InfoLog, dump};
 use crate::options::{CfOptions, DbOptions};
-use crate::rate_limiter::Priority;
 use crate::read::merging::merging_iterator;
 use crate::session_id::new_session_id;
 use crate::snapshots::Live;
@@ -92,7 +91,7 @@ use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::manifest::{FileMetaData, VersionEdit, read_current, set_current};
 use whitewater_storage::rangedel::RangeTombstone;
-use whitewater_storage::sst::External;
+use whitewater_storage::sst::{External, IoPriority};
 use whitewater_storage::wal::LogWriter;
 use whitewater_storage::{Error, ErrorKind, Result};
 
@@ -493,7 +492,7 @@ impl Repair<'_> {
         let spec = OutputSpec {
             level: 0,
             flush: false,
-            priority: Priority::Compaction,
+            priority: IoPriority::Low,
             bottommost: false,
             path_id: 0,
             compression: self.options.flush_compression(),

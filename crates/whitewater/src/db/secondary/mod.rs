@@ -267,6 +267,7 @@ impl Engine {
             data_dirs: DataDirs::default(),
             dir,
             wal_dir,
+            limiter: options.limiter(),
             options,
             wanted,
             db_id,

@@ -29,7 +29,6 @@ use crate::listener::{FlushJobInfo, FlushReason, TableFileCreationReason};
 use crate::memtable::Memtable;
 use crate::options::text::OptionText;
 use crate::panics::{Guarded, caught};
-use crate::rate_limiter::Priority;
 use crate::read::merging::merging_iterator;
 use crate::snapshots::Live;
 use crate::stats::{Histogram, JobStats, Ticker};
@@ -49,6 +48,7 @@ use whitewater_storage::Result;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::manifest::{BlobFileMetaData, FileMetaData, VersionEdit};
 use whitewater_storage::planted;
+use whitewater_storage::sst::IoPriority;
 
 /// The memtables of one column family that are flushed together.
 pub(crate) struct FlushJob {
@@ -144,7 +144,7 @@ pub(crate) fn write_level0(
     let spec = OutputSpec {
         level: 0,
         flush: true,
-        priority: Priority::Flush,
+        priority: IoPriority::High,
         bottommost: false,
         path_id: 0,
         compression: ctx.options.flush_compression(),

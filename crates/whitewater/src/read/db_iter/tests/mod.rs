@@ -13,6 +13,7 @@ use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use whitewater_storage::key::{InternalComparator, ValueType, internal_key};
 use whitewater_storage::rangedel::RangeTombstone;
+use whitewater_storage::sst::ReadLimits;
 
 /// The tombstones belong to no source, so all entries are looked at.
 fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts {
@@ -26,7 +27,7 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         comparator: UserComparator::Bytewise,
         merge_operator: Some(Arc::new(Append)),
         view: no_view(),
-        blob_reads: BlobReads::JOB,
+        blob_reads: BlobReads::of_job(ReadLimits::NONE),
         point: (u64::MAX >> 8).into(),
         lower_bound: None,
         upper_bound: None,
