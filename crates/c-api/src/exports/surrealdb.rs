@@ -15,13 +15,13 @@ use whitewater::{ColumnFamilyHandle, ErrorKind, WriteOptions};
 type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
 type Options<'a> = Option<&'a rocksdb_writeoptions_t>;
 
-// `open` refuses others than the defaults.
 fields! { rocksdb_block_based_table_options_t {
-    "initial_auto_readahead_size": usize = 8192, |_o, _v| (),
+    "initial_auto_readahead_size": usize = 8192, |o, v| o.set_initial_auto_readahead_size(v),
         set rocksdb_block_based_options_set_initial_auto_readahead_size;
-    "max_auto_readahead_size": usize = 262_144, |_o, _v| (),
+    "max_auto_readahead_size": usize = 262_144, |o, v| o.set_max_auto_readahead_size(v),
         set rocksdb_block_based_options_set_max_auto_readahead_size;
-    "num_file_reads_for_auto_readahead": u64 = 2, |_o, _v| (),
+    "num_file_reads_for_auto_readahead": u64 = 2,
+        |o, v| o.set_num_file_reads_for_auto_readahead(v),
         set rocksdb_block_based_options_set_num_file_reads_for_auto_readahead;
 }}
 

@@ -63,16 +63,13 @@ fn data_block_index_type(number: i32) -> DataBlockIndexType {
 
 /// Options of tables that change nothing here as long as they have RocksDB's defaults: `open`
 /// refuses other values by name.
-pub(super) const FIXED: [(&str, i32); 9] = [
+pub(super) const FIXED: [(&str, i32); 6] = [
     ("block_align", 0),
     ("index_block_search_type", 0),
     ("separate_key_value_in_data_block", 0),
     ("block_size_deviation", 10),
     ("use_delta_encoding", 1),
     ("block_cache_compressed", 0),
-    ("initial_auto_readahead_size", 8 << 10),
-    ("max_auto_readahead_size", 256 << 10),
-    ("num_file_reads_for_auto_readahead", 2),
 ];
 
 fn bytes(size: u64) -> usize {

@@ -33,6 +33,7 @@ pub use filter::{FilterPolicy, PrefixTransform};
 pub use format::block::BlockRun;
 pub use format::plain::PlainEncoding;
 pub use format::properties::{External, TableProperties};
+pub use options::auto_readahead::AutoReadahead;
 pub use options::caching::{
     MetadataCacheOptions, MetadataPlacement, PinningTier, PrepopulateBlockCache,
 };

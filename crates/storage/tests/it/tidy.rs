@@ -23,6 +23,7 @@ const FLOORS: &[&[&str]] = &[
     &["format::properties"],
     &["format::plain", "format::cuckoo"],
     &["compress", "filter"],
+    &["options::io_priority", "options::auto_readahead"],
     &[
         "options::index_type",
         "options::read_limits",

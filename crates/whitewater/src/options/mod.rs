@@ -495,6 +495,9 @@ option_text!(TableOptions {
     pin_top_level_index_and_filter: bool;
     metadata_cache_options: MetadataCacheOptions;
     prepopulate_block_cache: PrepopulateBlockCache, changes live;
+    initial_auto_readahead_size: usize, into 0..=1 << 30;
+    max_auto_readahead_size: usize, into 0..=1 << 30;
+    num_file_reads_for_auto_readahead: u64;
 });
 
 use whitewater_storage::checksum::ChecksumType;

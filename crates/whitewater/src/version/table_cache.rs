@@ -30,7 +30,7 @@ use whitewater_storage::cache::BlockCache;
 use whitewater_storage::fs::{Fs, RandomAccessFile};
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::sst::{
-    MetadataPlacement, PrefixTransform, ReadLimits, Table, TableReaderOptions,
+    AutoReadahead, MetadataPlacement, PrefixTransform, ReadLimits, Table, TableReaderOptions,
 };
 use whitewater_storage::{Error, Result};
 
@@ -117,6 +117,8 @@ pub(crate) struct OpenWith {
     pub blob_cache: Option<BlockCache>,
     /// The extractor of the prefixes that filters are asked for.
     pub prefix_extractor: Option<Arc<dyn PrefixTransform>>,
+    /// How far iterators read ahead that are not told how far.
+    auto_readahead: AutoReadahead,
     /// The histograms of reads of the tables, by level, for when statistics are on.
     pub latencies: Arc<ReadLatencies>,
     pub num_levels: usize,
@@ -137,6 +139,7 @@ impl OpenWith {
             block_cache: options.table.block_cache.clone(),
             blob_cache: options.blob_cache.clone(),
             prefix_extractor: options.prefix_extractor.as_ref().map(|e| e.shared()),
+            auto_readahead: options.table.auto_readahead(),
             latencies: Arc::new(ReadLatencies::new(options.num_levels)),
             num_levels: options.num_levels,
             metadata: [true, false].map(|flushed| options.table.metadata_placement(flushed)),
@@ -359,6 +362,7 @@ impl TableCache {
         let file = ChargedFile::behind(self.limiter.as_ref(), file);
         let options = TableReaderOptions {
             comparator: comparator.clone(),
+            auto_readahead: with.auto_readahead,
             block_cache: with.block_cache.clone(),
             prefix_extractor: with.prefix_extractor.clone(),
             events: table_events(self.statistics.as_ref()),

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use whitewater::fs::mem::MemFs;
 use whitewater::statistics::Ticker;
 use whitewater::{
-    BlockBasedIndexType, BlockBasedOptions, DataBlockIndexType, ErrorKind, IteratorMode, Options,
-    ReadOptions, SliceTransform,
+    BlockBasedIndexType, BlockBasedOptions, DB, DataBlockIndexType, ErrorKind, IteratorMode,
+    Options, ReadOptions, SliceTransform,
 };
 
 const DIR: &str = "/db";
@@ -280,4 +280,51 @@ fn layouts_that_cannot_be_written_are_refused() {
         let e = Db::open(&o, DIR).expect_err("refused");
         assert_eq!(e.kind(), ErrorKind::NotSupported, "{version}");
     }
+}
+
+/// How often the file of a table of about 100 data blocks is read for a walk over it, with these
+/// options of tables, and for the same walk with the size of read-ahead given by its own options.
+fn reads_of_a_walk(table: &str) -> [u64; 2] {
+    let fs = MemFs::new();
+    let text = format!(
+        "write_buffer_size=1000000;block_based_table_factory={{no_block_cache=true;block_size=1000;{table}}}"
+    );
+    let mut o = tiny().get_options_from_string(text).unwrap();
+    o.set_fs(Arc::new(fs));
+    o.set_disable_auto_compactions(true);
+    o.set_compression_type(whitewater::DBCompressionType::None);
+    o.enable_statistics();
+    let db = DB::open(&o, DIR).unwrap();
+    for i in 0..1000u32 {
+        db.put(i.to_be_bytes(), [b'v'; 90]).unwrap();
+    }
+    db.flush().unwrap();
+    db.get(0u32.to_be_bytes()).unwrap(); // opens the table
+    [0, 32 << 10].map(|size| {
+        let mut read = ReadOptions::default();
+        read.set_readahead_size(size);
+        let counts = || {
+            let count = [Ticker::NonLastLevelReadCount, Ticker::LastLevelReadCount];
+            tickers(&o, count).iter().sum::<u64>()
+        };
+        let before = counts();
+        assert_eq!(db.iterator_opt(IteratorMode::Start, read).count(), 1000);
+        counts() - before
+    })
+}
+
+#[test]
+fn iterators_read_ahead_as_far_as_the_tables_options_say() {
+    let [default, own] = reads_of_a_walk("");
+    // Two blocks, then 8, 16, 32 and 64 KiB.
+    assert_eq!(default, 6);
+    let [off, still_own] = reads_of_a_walk("max_auto_readahead_size=0");
+    assert!(off > 80, "each block is read for itself: {off}");
+    assert_eq!(still_own, own);
+    assert_eq!(reads_of_a_walk("initial_auto_readahead_size=0"), [off, own]);
+    let small = "initial_auto_readahead_size=5000;max_auto_readahead_size=5000";
+    let [small, _] = reads_of_a_walk(small);
+    assert!((20..off / 2).contains(&small), "{small}");
+    let at_once = "initial_auto_readahead_size=262144;num_file_reads_for_auto_readahead=0";
+    assert_eq!(reads_of_a_walk(at_once), [1, own]);
 }

@@ -4,6 +4,7 @@ use crate::cache::BlockCache;
 use crate::key::{InternalComparator, SequenceNumber};
 use crate::sst::events::TableEvents;
 use crate::sst::filter::PrefixTransform;
+use crate::sst::options::auto_readahead::AutoReadahead;
 use crate::sst::options::caching::MetadataPlacement;
 use crate::sst::options::read_limits::ReadLimits;
 use std::sync::Arc;
@@ -20,6 +21,8 @@ pub struct TableReaderOptions {
     pub events: Option<Arc<dyn TableEvents>>,
     /// Where index and filter blocks are kept.
     pub metadata: MetadataPlacement,
+    /// How far iterators read ahead that are not told how far.
+    pub auto_readahead: AutoReadahead,
     /// The cache for blocks. Default none.
     pub block_cache: Option<BlockCache>,
     /// The file's largest sequence number in the manifest. Ingested files need it.
@@ -36,7 +39,8 @@ pub struct TableReadOptions {
     /// Whether to insert blocks that were read into the cache, and to count cached blocks as
     /// used. Default true.
     pub fill_cache: bool,
-    /// How many bytes iterators read ahead. 0 lets the table decide, which is the default.
+    /// How many bytes iterators read ahead. 0 leaves it to the table's
+    /// [`AutoReadahead`], which is the default.
     pub readahead: usize,
     /// Limits on file reads. Default none.
     pub limits: ReadLimits,

@@ -3,6 +3,7 @@
 use crate::cache::{BlockCache, Priority};
 use crate::checksum::ChecksumType;
 use crate::sst::filter::FilterPolicy;
+use crate::sst::options::auto_readahead::AutoReadahead;
 use crate::sst::options::caching::{
     MetadataCacheOptions, MetadataPlacement, PinningTier, PrepopulateBlockCache,
 };
@@ -59,6 +60,14 @@ pub struct TableOptions {
     /// Which tables have their blocks inserted into the cache while they are written. Default
     /// none.
     pub prepopulate_block_cache: PrepopulateBlockCache,
+    /// Size of the first read-ahead of an iterator in bytes; each further one is twice as large.
+    /// More than `max_auto_readahead_size` counts as that; 0 reads nothing ahead. Default 8 KiB.
+    pub initial_auto_readahead_size: usize,
+    /// Size of the largest read-ahead of an iterator in bytes; 0 reads nothing ahead. Default 256
+    /// KiB.
+    pub max_auto_readahead_size: usize,
+    /// How many blocks an iterator reads in a row before it reads ahead. Default 2.
+    pub num_file_reads_for_auto_readahead: u64,
     /// Block cache; `None` reads every block from the file.
     pub block_cache: Option<BlockCache>,
 }
@@ -85,12 +94,24 @@ impl Default for TableOptions {
             pin_top_level_index_and_filter: true,
             metadata_cache_options: MetadataCacheOptions::default(),
             prepopulate_block_cache: PrepopulateBlockCache::Disable,
+            initial_auto_readahead_size: AutoReadahead::default().initial,
+            max_auto_readahead_size: AutoReadahead::default().max,
+            num_file_reads_for_auto_readahead: AutoReadahead::default().after,
             block_cache: None,
         }
     }
 }
 
 impl TableOptions {
+    /// How far iterators read ahead that are not told how far.
+    pub fn auto_readahead(&self) -> AutoReadahead {
+        AutoReadahead {
+            initial: self.initial_auto_readahead_size,
+            max: self.max_auto_readahead_size,
+            after: self.num_file_reads_for_auto_readahead,
+        }
+    }
+
     /// Where the index and filter blocks of a table go; `flushed` says whether a flush wrote it.
     pub fn metadata_placement(&self, flushed: bool) -> MetadataPlacement {
         let l0 = if self.pin_l0_filter_and_index_blocks_in_cache {

@@ -3,43 +3,40 @@
 //! Knows no file; `block_file` does the reading.
 
 use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
+use crate::sst::options::auto_readahead::AutoReadahead;
 use bytes::Bytes;
 use std::ops::Range;
 
-/// Size of the first read-ahead, in bytes.
-const FIRST_READAHEAD: usize = 16 << 10;
-
-/// Size of the largest read-ahead, in bytes.
-const MAX_READAHEAD: usize = 256 << 10;
-
-/// How many blocks are read in a row, in either direction, before reading ahead begins.
-const SEQUENTIAL_AFTER: u32 = 2;
+/// The most that is read at once if the system reads ahead itself, in bytes.
+const PIECE: usize = 256 << 10;
 
 /// The part of a file that an iterator has read and may need soon.
 ///
 /// Reads ahead once blocks are requested in file order, or in the reverse order, and doubles
-/// the size of each read up to [`MAX_READAHEAD`].
+/// the size of each read up to a limit ([`AutoReadahead`]), unless the caller has chosen a size.
 #[derive(Debug, Default)]
 pub(crate) struct ReadAhead {
     bytes: Bytes,
     offset: u64,
-    /// Bytes to read next time. 0 stands for [`FIRST_READAHEAD`].
+    /// Bytes that were read ahead last. 0 if nothing was since blocks are requested in order.
     size: usize,
+    auto: AutoReadahead,
     /// The size that the caller chose; 0 if it chose none.
     fixed: usize,
     /// The end of what the system was told to read.
     told: u64,
     last: Option<BlockHandle>,
     /// How many blocks were requested in a row so far.
-    run: u32,
+    run: u64,
     backward: bool,
 }
 
 impl ReadAhead {
-    /// Reads `readahead` bytes at a time, or a size that adapts if that is 0.
-    pub(crate) fn new(readahead: usize) -> Self {
+    /// Reads `readahead` bytes at a time, or what `auto` says if that is 0.
+    pub(crate) fn new(readahead: usize, auto: AutoReadahead) -> Self {
         ReadAhead {
             fixed: readahead,
+            auto,
             ..ReadAhead::default()
         }
     }
@@ -92,10 +89,9 @@ impl ReadAhead {
         let len = handle.size as usize + TRAILER_LEN;
         let ahead = if self.fixed > 0 {
             self.fixed
-        } else if self.run >= SEQUENTIAL_AFTER {
-            let size = self.size.max(FIRST_READAHEAD);
-            self.size = (size * 2).min(MAX_READAHEAD);
-            size
+        } else if self.run >= self.auto.after {
+            self.size = self.auto.next(self.size);
+            self.size
         } else {
             0
         };
@@ -115,10 +111,10 @@ impl ReadAhead {
     /// was told before is left, so that the system is reading while its reader works.
     pub(crate) fn piece(&mut self, range: Range<u64>) -> (Range<u64>, Range<u64>) {
         let whole = range.end - range.start;
-        if whole <= MAX_READAHEAD as u64 || (self.backward && self.run > 0) {
+        if whole <= PIECE as u64 || (self.backward && self.run > 0) {
             return (range, 0..0);
         }
-        let end = range.start + MAX_READAHEAD as u64;
+        let end = range.start + PIECE as u64;
         let from = self.told.clamp(end, range.end);
         if self.told > end + whole / 2 {
             return (range.start..end, 0..0);
@@ -142,7 +138,7 @@ mod tests {
 
     #[test]
     fn who_reads_much_ahead_reads_pieces_and_tells_of_the_rest_in_time() {
-        let mut ahead = ReadAhead::new(2 << 20);
+        let mut ahead = ReadAhead::new(2 << 20, AutoReadahead::default());
         let size = 5 << 20;
         let mut told = 256 * KIB;
         let mut at = 0;
@@ -165,10 +161,83 @@ mod tests {
         assert_eq!(told, size);
     }
 
+    /// What is read for each of the blocks at `offsets`, which are 1,000 bytes with their trailers.
+    fn reads(auto: AutoReadahead, offsets: &[u64]) -> Vec<u64> {
+        let mut ahead = ReadAhead::new(0, auto);
+        let mut read = Vec::new();
+        for &offset in offsets {
+            let size = 1000 - TRAILER_LEN as u64;
+            let block = BlockHandle { offset, size };
+            ahead.note(block);
+            if ahead.get(block).is_some() {
+                continue;
+            }
+            match ahead.next_read(block, 1 << 20) {
+                None => read.push(0),
+                Some(range) => {
+                    let len = range.end - range.start;
+                    read.push(len);
+                    ahead.fill(vec![0; len as usize].into(), range.start);
+                }
+            }
+        }
+        read
+    }
+
+    #[test]
+    fn read_ahead_begins_after_blocks_in_order_and_doubles_up_to_its_limit() {
+        let forward: Vec<u64> = (0..40).map(|n| n * 1000).collect();
+        let backward: Vec<u64> = (100..140).rev().map(|n| n * 1000).collect();
+        for (initial, max, after, expected) in [
+            (4000, 16_000, 2, &[0, 0, 4000, 8000, 16_000, 16_000][..]),
+            (4000, 9000, 2, &[0, 0, 4000, 8000, 9000, 9000, 9000]),
+            // No less than the limit.
+            (9000, 8000, 0, &[8000; 5]),
+            (4000, 16_000, 0, &[4000, 8000, 16_000, 16_000]),
+            (
+                4000,
+                16_000,
+                5,
+                &[0, 0, 0, 0, 0, 4000, 8000, 16_000, 16_000],
+            ),
+        ] {
+            let auto = AutoReadahead {
+                initial,
+                max,
+                after,
+            };
+            assert_eq!(reads(auto, &forward), expected, "{auto:?}");
+            // The first block of all is read before there is a direction.
+            if after > 0 {
+                assert_eq!(reads(auto, &backward), expected, "{auto:?} backward");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_ahead_if_a_size_is_0_or_the_blocks_are_not_in_order() {
+        let forward: Vec<u64> = (0..10).map(|n| n * 1000).collect();
+        let auto = AutoReadahead::default();
+        for off in [
+            AutoReadahead { initial: 0, ..auto },
+            AutoReadahead { max: 0, ..auto },
+            AutoReadahead {
+                after: u64::MAX,
+                ..auto
+            },
+        ] {
+            assert_eq!(reads(off, &forward), [0; 10], "{off:?}");
+        }
+        assert_eq!(reads(auto, &[0, 3000, 1000, 9000, 7000]), [0; 5]);
+        // Each of them may be the first of a run.
+        let at_once = AutoReadahead { after: 0, ..auto };
+        assert_eq!(reads(at_once, &[0, 30_000, 100_000]), [8192; 3]);
+    }
+
     #[test]
     fn little_is_read_at_once() {
-        for fixed in [0, 64 << 10, MAX_READAHEAD] {
-            let mut ahead = ReadAhead::new(fixed);
+        for fixed in [0, 64 << 10, PIECE] {
+            let mut ahead = ReadAhead::new(fixed, AutoReadahead::default());
             let range = 4_096..4_096 + 64 * KIB;
             assert_eq!(ahead.piece(range.clone()), (range, 0..0));
         }

@@ -18,6 +18,7 @@ use crate::sst::format::block::{Block, Cursor};
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::format::index_format::IndexFormat;
 use crate::sst::format::properties::TableProperties;
+use crate::sst::options::auto_readahead::AutoReadahead;
 use crate::sst::options::read_options::BlockReadOptions;
 use crate::sst::read::block_file::BlockFile;
 use crate::sst::read::cuckoo_data::CuckooData;
@@ -39,6 +40,8 @@ pub struct Table {
     /// How data blocks are read.
     pub(crate) data: TableData,
     pub(crate) comparator: InternalComparator,
+    /// How far iterators read ahead that are not told how far.
+    pub(crate) auto_readahead: AutoReadahead,
     /// The cache, and the table's id in it.
     pub(crate) cache: Option<(BlockCache, u64)>,
     pub(crate) properties: TableProperties,

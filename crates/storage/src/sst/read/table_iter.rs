@@ -53,11 +53,11 @@ impl<T: Deref<Target = Table>> TableIter<T> {
     pub(crate) fn new(table: T, read_options: BlockReadOptions, readahead: usize) -> Self {
         TableIter {
             index: IndexCursor::new(&table, read_options, Vec::new()),
+            readahead: ReadAhead::new(readahead, table.auto_readahead),
             table,
             block: None,
             cursor: Cursor::new(EntryLayout::Values, TAG_SIZE),
             read_options,
-            readahead: ReadAhead::new(readahead),
             keeps_to_prefix: false,
             resolved: Vec::new(),
             failure: None,

@@ -184,11 +184,14 @@ const TABLE_CHOICES: Choices = &[
     ("index_block_restart_interval", Values(&["4"])),
     // A hash index needs a prefix extractor.
     ("index_type", Values(&["kTwoLevelIndexSearch", "kBinarySearchWithFirstKey"])),
+    ("initial_auto_readahead_size", Values(&["0", "300", "1000000"])),
+    ("max_auto_readahead_size", Values(&["0", "1000"])),
     ("metadata_block_size", Values(&["100"])),
     ("metadata_cache_options", Values(&[
         "{top_level_index_pinning=kAll;partition_pinning=kNone}",
         "{unpartitioned_pinning=kFlushedAndSimilar}",
     ])),
+    ("num_file_reads_for_auto_readahead", Values(&["0", "1", "10"])),
     ("prepopulate_block_cache", Values(&["kFlushOnly", "kFlushAndCompaction"])),
 ];
 

@@ -47,7 +47,12 @@ pub(super) const WITHOUT_SETTER: &[&str] = &[
 ];
 
 /// Options of tables whose unit is bytes. (Rows of other tables name their unit.)
-const TABLE_BYTES: &[&str] = &["block_size", "metadata_block_size"];
+const TABLE_BYTES: &[&str] = &[
+    "block_size",
+    "metadata_block_size",
+    "initial_auto_readahead_size",
+    "max_auto_readahead_size",
+];
 
 /// Units as rows name them, and as the paragraph does.
 const UNITS: &[(&str, &str)] = &[

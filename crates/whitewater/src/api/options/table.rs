@@ -247,6 +247,37 @@ impl BlockBasedOptions {
         self.table.prepopulate_block_cache = v;
     }
 
+    /// Bytes that an iterator reads ahead at first, when it has found blocks in a row that are not
+    /// in the cache ([`set_num_file_reads_for_auto_readahead`]). Each further time it is twice as
+    /// much, up to [`set_max_auto_readahead_size`]; more than that counts as that. 0: iterators
+    /// read ahead only if their options say how much
+    /// ([`ReadOptions::set_readahead_size`](crate::ReadOptions::set_readahead_size)).
+    ///
+    /// **Option `initial_auto_readahead_size`**: bytes, 0 to 1 GiB (others are moved inside),
+    /// default 8 KiB; fixed while the database is open.
+    ///
+    /// [`set_num_file_reads_for_auto_readahead`]: Self::set_num_file_reads_for_auto_readahead
+    /// [`set_max_auto_readahead_size`]: Self::set_max_auto_readahead_size
+    pub fn set_initial_auto_readahead_size(&mut self, size: usize) {
+        self.table.initial_auto_readahead_size = size;
+    }
+
+    /// The most bytes that an iterator reads ahead by itself. 0: it does not.
+    ///
+    /// **Option `max_auto_readahead_size`**: bytes, 0 to 1 GiB (others are moved inside), default
+    /// 256 KiB; fixed while the database is open.
+    pub fn set_max_auto_readahead_size(&mut self, size: usize) {
+        self.table.max_auto_readahead_size = size;
+    }
+
+    /// How many blocks an iterator reads in a row, forward or backward, before it reads ahead. 0:
+    /// it does from the first block on, wherever it is sent.
+    ///
+    /// **Option `num_file_reads_for_auto_readahead`**: default 2; fixed while the database is open.
+    pub fn set_num_file_reads_for_auto_readahead(&mut self, num_reads: u64) {
+        self.table.num_file_reads_for_auto_readahead = num_reads;
+    }
+
     /// How a key is found in a data block.
     ///
     /// **Option `data_block_index_type`**: default `kDataBlockBinarySearch`; can be changed while

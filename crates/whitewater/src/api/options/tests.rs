@@ -504,6 +504,7 @@ fn setters_set_their_own_option_and_no_other() {
 }
 
 #[test]
+// Long: a line for each setter.
 fn table_setters_set_their_own_option() {
     let mut table = BlockBasedOptions::default();
     table.set_block_size(1);
@@ -527,6 +528,9 @@ fn table_setters_set_their_own_option() {
     table.set_partition_pinning_tier(BlockBasedTablePinningTier::None);
     table.set_unpartitioned_pinning_tier(BlockBasedTablePinningTier::FlushAndSimilar);
     table.set_prepopulate_block_cache(PrepopulateBlockCache::FlushOnly);
+    table.set_initial_auto_readahead_size(7);
+    table.set_max_auto_readahead_size(8);
+    table.set_num_file_reads_for_auto_readahead(9);
     let mut opts = Options::default();
     opts.set_block_based_table_factory(&table);
     let values = |opts: &Options| -> Vec<String> {
@@ -556,6 +560,9 @@ fn table_setters_set_their_own_option() {
             "{top_level_index_pinning=kAll;partition_pinning=kNone;\
              unpartitioned_pinning=kFlushedAndSimilar}",
             "kFlushOnly",
+            "7",
+            "8",
+            "9",
         ]
     );
     for (set, text) in [

@@ -78,6 +78,7 @@ pub(super) fn open(file: BlockFile, found: Found, options: &TableReaderOptions) 
         index_prefix_array: None,
         pinned: PinnedMetadata::default(),
         metadata_priority: options.metadata.priority,
+        auto_readahead: options.auto_readahead,
         dictionary: None,
         tombstones: Vec::new(),
         global_seqno: found.global_seqno,

@@ -171,6 +171,7 @@ fn open_blocks(mut opener: Opener<'_>, found: Found, options: TableReaderOptions
         filter,
         pinned: PinnedMetadata::default(),
         metadata_priority: options.metadata.priority,
+        auto_readahead: options.auto_readahead,
         dictionary,
         tombstones,
         global_seqno,
