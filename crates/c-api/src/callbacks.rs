@@ -10,8 +10,8 @@ use std::sync::Arc;
 use whitewater::compaction_filter::{CompactionFilter, OwnedDecision};
 use whitewater::compaction_filter_factory::{CompactionFilterContext, CompactionFilterFactory};
 use whitewater::{
-    CompactionDecision, MergeOperands, Options, SliceTransform, WriteBatchIterator,
-    WriteBatchIteratorCf,
+    CompactionDecision, Error, MergeOperands, Options, SliceTransform, WriteBatchHandler,
+    WriteBatchIterator, WriteBatchIteratorCf,
 };
 
 pub(crate) type Destructor = Option<extern "C" fn(State)>;
@@ -547,6 +547,58 @@ impl WriteBatchIterator for Visit {
     }
 }
 
+/// The same, and with data for the log. What RocksDB's handler has no function for ends it, as in
+/// RocksDB.
+pub(crate) struct VisitLogged {
+    pub visit: Visit,
+    pub log_data: Option<Deleted>,
+}
+
+fn log_data(state: State, log_data: Option<Deleted>, blob: &[u8]) {
+    if let Some(log_data) = log_data {
+        log_data(state, Bytes::to_c(blob), blob.len());
+    }
+}
+
+/// The error that ends an iteration, which C is not told of.
+fn not_visited() -> Error {
+    Error::invalid("the batch has an operation that is not handled")
+}
+
+/// Ends an iteration unless the column family is the default one.
+fn in_default(family: u32) -> Result<(), Error> {
+    if family == 0 {
+        Ok(())
+    } else {
+        Err(not_visited())
+    }
+}
+
+impl WriteBatchHandler for VisitLogged {
+    fn put_cf(&mut self, family: u32, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        in_default(family)?;
+        self.visit.put(key, value);
+        Ok(())
+    }
+    fn delete_cf(&mut self, family: u32, key: &[u8]) -> Result<(), Error> {
+        in_default(family)?;
+        self.visit.delete(key);
+        Ok(())
+    }
+    fn single_delete_cf(&mut self, family: u32, _key: &[u8]) -> Result<(), Error> {
+        in_default(family)
+    }
+    fn merge_cf(&mut self, family: u32, _key: &[u8], _value: &[u8]) -> Result<(), Error> {
+        in_default(family)
+    }
+    fn log_data(&mut self, blob: &[u8]) {
+        log_data(self.visit.state, self.log_data, blob);
+    }
+}
+
+/// Returns the size of a column family's timestamps.
+pub(crate) type TimestampSize = extern "C" fn(State, u32) -> usize;
+
 pub(crate) type PutCf = extern "C" fn(State, u32, *const c_char, usize, *const c_char, usize);
 pub(crate) type DeletedCf = extern "C" fn(State, u32, *const c_char, usize);
 
@@ -569,6 +621,33 @@ impl WriteBatchIteratorCf for VisitCf {
     fn merge_cf(&mut self, family: u32, key: &[u8], value: &[u8]) {
         let (text, value_text) = (Bytes::to_c(key), Bytes::to_c(value));
         (self.merge)(self.state, family, text, key.len(), value_text, value.len());
+    }
+}
+
+/// The same with column families, and with data for the log.
+pub(crate) struct VisitLoggedCf {
+    pub visit: VisitCf,
+    pub log_data: Option<Deleted>,
+}
+
+impl WriteBatchHandler for VisitLoggedCf {
+    fn put_cf(&mut self, family: u32, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        self.visit.put_cf(family, key, value);
+        Ok(())
+    }
+    fn delete_cf(&mut self, family: u32, key: &[u8]) -> Result<(), Error> {
+        self.visit.delete_cf(family, key);
+        Ok(())
+    }
+    fn single_delete_cf(&mut self, family: u32, _key: &[u8]) -> Result<(), Error> {
+        in_default(family)
+    }
+    fn merge_cf(&mut self, family: u32, key: &[u8], value: &[u8]) -> Result<(), Error> {
+        self.visit.merge_cf(family, key, value);
+        Ok(())
+    }
+    fn log_data(&mut self, blob: &[u8]) {
+        log_data(self.visit.state, self.log_data, blob);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Write batches.
 
 use crate::border::{Bytes, ErrPtr, List, Out, Result, error, exports, given, joined, lent};
-use crate::callbacks::{Deleted, Put, Visit};
+use crate::callbacks::{Deleted, Put, State, Visit, VisitLogged};
 use crate::families::rocksdb_column_family_handle_t;
 use libc::c_char;
 use whitewater::{ErrorKind, WriteBatch};
@@ -269,11 +269,20 @@ exports! {
         }
     }
     fn rocksdb_writebatch_iterate(
-        batch: Option<&rocksdb_writebatch_t>, state: crate::callbacks::State, put: Put,
-        deleted: Deleted,
+        batch: Option<&rocksdb_writebatch_t>, state: State, put: Put, deleted: Deleted,
     ) {
         if let Some(batch) = batch {
             batch.0.iterate(&mut Visit { state, put, deleted });
+        }
+    }
+    // C is not told of errors.
+    fn rocksdb_writebatch_iterate_ld(
+        batch: Option<&rocksdb_writebatch_t>, state: State, put: Put, deleted: Deleted,
+        log_data: Option<Deleted>,
+    ) {
+        if let Some(batch) = batch {
+            let visit = Visit { state, put, deleted };
+            let _ = batch.0.iterate_all(&mut VisitLogged { visit, log_data });
         }
     }
     // Timestamps are given with their keys, so that no size is needed.

@@ -5,15 +5,17 @@ use super::iterator;
 use super::reads::{read_options, rocksdb_pinnableslice_t};
 use super::refused::refuse_aloud;
 use super::writes::write_options;
-use crate::border::{Bytes, ErrPtr, List, Out, Result, exports, given, joined, lent, optional};
-use crate::callbacks::{Deleted, Put, State, Visit, rocksdb_comparator_t};
+use crate::border::{
+    Bytes, ErrPtr, List, Out, Result, error, exports, given, joined, lent, optional,
+};
+use crate::callbacks::{Deleted, Put, State, TimestampSize, Visit, rocksdb_comparator_t};
 use crate::db::{on_db, open, rocksdb_t};
 use crate::families::{family, rocksdb_column_family_handle_t};
 use crate::iterator::rocksdb_iterator_t;
 use crate::options::{rocksdb_options_t, rocksdb_readoptions_t, rocksdb_writeoptions_t};
 use crate::transaction::{lent_batch, rocksdb_transaction_t};
 use libc::c_char;
-use whitewater::WriteBatchWithIndex;
+use whitewater::{ErrorKind, WriteBatchWithIndex};
 
 /// Writes that happen together, and can be read before.
 pub struct rocksdb_writebatch_wi_t(Kind);
@@ -99,6 +101,23 @@ exports! {
                 batch.to_write_batch().iterate(&mut Visit { state, put, deleted });
             });
         }
+    }
+    // The batch knows the sizes that C is asked for. It refuses others.
+    fn rocksdb_writebatch_wi_update_timestamps(
+        batch: Batch<'_>, ts: Bytes, tslen: usize, state: State, size_of: TimestampSize,
+        errptr: ErrPtr,
+    ) {
+        errptr.run(|| {
+            let batch = given(given(batch)?.writes())?;
+            let other = batch.timestamp_sizes().find(|(id, size)| size_of(state, *id) != *size);
+            match other {
+                Some((id, size)) => {
+                    let text = format!("column family {id} has timestamps of {size} bytes");
+                    Err(error(ErrorKind::InvalidArgument, &text))
+                }
+                None => batch.update_timestamps(ts.of(tslen)),
+            }
+        });
     }
     fn rocksdb_writebatch_wi_get_from_batch(
         batch: Option<&rocksdb_writebatch_wi_t>, _options: Option<&rocksdb_options_t>, key: Bytes,

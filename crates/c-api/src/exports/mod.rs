@@ -45,6 +45,7 @@ pub(crate) use open::{family_list, put_handles};
 #[cfg(test)]
 pub(crate) mod testing {
     pub(crate) use super::allocators::*;
+    pub(crate) use super::batches::*;
     pub(crate) use super::control::*;
     pub(crate) use super::families::*;
     pub(crate) use super::indexed_batches::*;

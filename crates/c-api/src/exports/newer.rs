@@ -7,7 +7,7 @@ use crate::border::{
     Bytes, ErrPtr, List, Nothing, Out, OwnedList, Text, array, count, exports, given, lent,
     optional,
 };
-use crate::callbacks::{DeletedCf, PutCf, State, VisitCf};
+use crate::callbacks::{Deleted, DeletedCf, PutCf, State, VisitCf, VisitLoggedCf};
 use crate::db::{on_db, open, rocksdb_t};
 use crate::families::{named, rocksdb_column_family_handle_t};
 use crate::iterator::rocksdb_iterator_t;
@@ -152,6 +152,16 @@ exports! {
     ) {
         if let Some(batch) = batch {
             batch.0.iterate_cf(&mut VisitCf { state, put, deleted, merge });
+        }
+    }
+    // C is not told of errors.
+    fn rocksdb_writebatch_iterate_cf_ld(
+        batch: Option<&rocksdb_writebatch_t>, state: State, put: PutCf, deleted: DeletedCf,
+        merge: PutCf, log_data: Option<Deleted>,
+    ) {
+        if let Some(batch) = batch {
+            let visit = VisitCf { state, put, deleted, merge };
+            let _ = batch.0.iterate_all(&mut VisitLoggedCf { visit, log_data });
         }
     }
     fn rocksdb_batched_multi_get_cf_slice(

@@ -4,12 +4,10 @@
 use super::batches::rocksdb_writebatch_t;
 use super::indexed_batches::rocksdb_writebatch_wi_t;
 use crate::border::{Bytes, ErrPtr, List, Nothing, error, exports};
-use crate::callbacks::{Deleted, DeletedCf, Put, PutCf, State};
+use crate::callbacks::{State, TimestampSize};
 use crate::families::rocksdb_column_family_handle_t;
-use crate::options::rocksdb_cache_t;
 use whitewater::{Error, ErrorKind};
 
-type TimestampSize = extern "C" fn(State, u32) -> usize;
 type Handle<'a> = Option<&'a rocksdb_column_family_handle_t>;
 
 fn refusal(function: &str) -> Error {
@@ -38,31 +36,12 @@ macro_rules! refused {
 }
 pub(super) use refused;
 
-refused! {
-    rocksdb_cache_get_occupancy_count(_cache: Option<&rocksdb_cache_t>) -> usize;
-    rocksdb_cache_get_table_address_count(_cache: Option<&rocksdb_cache_t>) -> usize;
-    rocksdb_writebatch_iterate_ld(
-        _batch: Option<&rocksdb_writebatch_t>, _state: State, _put: Put, _deleted: Deleted,
-        _log_data: Deleted
-    );
-    rocksdb_writebatch_iterate_cf_ld(
-        _batch: Option<&rocksdb_writebatch_t>, _state: State, _put: PutCf, _deleted: DeletedCf,
-        _merge: PutCf, _log_data: Deleted
-    );
-}
-
 exports! {
     fn rocksdb_writebatch_update_timestamps(
         _batch: Option<&rocksdb_writebatch_t>, _ts: Bytes, _tslen: usize, _state: State,
         _size_of: TimestampSize, errptr: ErrPtr,
     ) {
         refuse("rocksdb_writebatch_update_timestamps", errptr)
-    }
-    fn rocksdb_writebatch_wi_update_timestamps(
-        _batch: Option<&rocksdb_writebatch_wi_t>, _ts: Bytes, _tslen: usize, _state: State,
-        _size_of: TimestampSize, errptr: ErrPtr,
-    ) {
-        refuse("rocksdb_writebatch_wi_update_timestamps", errptr)
     }
     fn rocksdb_writebatch_wi_create_from(
         _data: Bytes, _len: usize,

@@ -264,6 +264,14 @@ exports! {
     fn rocksdb_cache_get_usage(cache: Option<&rocksdb_cache_t>) -> usize {
         cache.map_or(0, |cache| cache.options.get_usage())
     }
+    fn rocksdb_cache_get_occupancy_count(cache: Option<&rocksdb_cache_t>) -> usize {
+        cache.map_or(0, |cache| cache.options.get_occupancy_count())
+    }
+    // RocksDB's number for caches that do not say: its own hash tables say how many places they
+    // have.
+    fn rocksdb_cache_get_table_address_count(_cache: Option<&rocksdb_cache_t>) -> usize {
+        0
+    }
     fn rocksdb_cache_get_pinned_usage(cache: Option<&rocksdb_cache_t>) -> usize {
         cache.map_or(0, |cache| cache.options.get_pinned_usage())
     }

@@ -120,3 +120,26 @@ fn a_write_buffer_manager_says_what_is_in_use_and_charged() {
         0
     );
 }
+
+#[test]
+fn a_cache_says_how_many_blocks_it_holds() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = rocksdb_cache_create_lru(1 << 20);
+    let mut table = rocksdb_block_based_options_create().unwrap();
+    rocksdb_block_based_options_set_block_cache(Some(&mut table), cache.as_deref());
+    let mut options = creating();
+    rocksdb_options_set_block_based_table_factory(Some(&mut options), Some(&table));
+    let db = open(&options, dir.path());
+    assert_eq!(put(db, "river", "white"), None);
+    let (flush, mut error) = (rocksdb_flushoptions_create(), Place::new());
+    rocksdb_flush(Some(db), flush.as_deref(), error.errptr());
+    assert_eq!(error.take(), None);
+    assert_eq!(rocksdb_cache_get_occupancy_count(cache.as_deref()), 0);
+    let (reads, (key, keylen), mut len) = (rocksdb_readoptions_create(), bytes("river"), 0);
+    let len = Out::testing(&mut len);
+    rocksdb_get(Some(db), reads.as_deref(), key, keylen, len, error.errptr());
+    assert_eq!(rocksdb_cache_get_occupancy_count(cache.as_deref()), 1);
+    // RocksDB's number for a cache that does not say.
+    assert_eq!(rocksdb_cache_get_table_address_count(cache.as_deref()), 0);
+    rocksdb_close(Some(db));
+}

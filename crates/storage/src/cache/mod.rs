@@ -282,6 +282,16 @@ impl BlockCache {
         shards.map(|shard| shard.read().usage()).sum::<u64>() as usize
     }
 
+    /// How many blocks are cached.
+    pub fn len(&self) -> usize {
+        self.0.shards.iter().map(|shard| shard.read().len()).sum()
+    }
+
+    /// Whether no block is cached.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Bytes of the memory of evicted blocks that is kept for new ones, which [`BlockCache::usage`]
     /// does not have: at most 1/64 of the capacity.
     pub fn spare_usage(&self) -> usize {

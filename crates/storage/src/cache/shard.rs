@@ -358,6 +358,12 @@ impl Shard {
         self.entries.weight()
     }
 
+    /// How many blocks there are.
+    pub fn len(&self) -> usize {
+        let charge = usize::from(self.entries.peek(&CHARGE).is_some());
+        self.entries.len() - charge
+    }
+
     /// Bytes of the blocks in use, and of charges. Visits every block.
     pub fn pinned_usage(&self) -> u64 {
         let entries = self.entries.iter().map(|(_, entry)| entry);

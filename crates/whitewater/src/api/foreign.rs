@@ -10,7 +10,6 @@ use super::slice_transform::SliceTransform;
 use super::snapshot::SnapshotHandle;
 use super::write_batch::WriteBatchWithTransaction;
 use super::write_batch_with_index::WriteBatchWithIndex;
-use crate::db::timestamps::Stamped;
 use crate::options::prefix::{CountedPrefix, PrefixExtractor};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -88,9 +87,9 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
         batch: &WriteBatchWithIndex,
         writeopts: &WriteOptions,
     ) -> Result<(), Error> {
-        let (batch, _) = batch.to_write_batch().into_batch()?;
-        let engine = self.engine();
-        engine.write(batch, &Stamped::default(), &writeopts.spec)
+        batch.check()?;
+        let (batch, stamped) = batch.to_write_batch().into_batch()?;
+        self.engine().write(batch, &stamped, &writeopts.spec)
     }
 }
 

@@ -319,6 +319,12 @@ impl WriteBatchWithIndex {
         Ok(())
     }
 
+    /// The ids of the column families with timestamps that the batch has keys of, and the sizes of
+    /// these timestamps in bytes.
+    pub fn timestamp_sizes(&self) -> impl Iterator<Item = (u32, usize)> {
+        self.inner.stamped_families()
+    }
+
     /// Forgets all operations and savepoints.
     pub fn clear(&mut self) {
         self.timestamp = None;

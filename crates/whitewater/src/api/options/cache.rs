@@ -96,6 +96,12 @@ impl Cache {
         self.inner.usage()
     }
 
+    /// How many entries are cached: blocks, values of blob files and rows, of all databases that
+    /// share it. Not in the `rocksdb` crate; RocksDB's name.
+    pub fn get_occupancy_count(&self) -> usize {
+        self.inner.len()
+    }
+
     /// Whether it is the same cache as `other`.
     pub(crate) fn shares_with(&self, other: &Cache) -> bool {
         self.inner.is_same(&other.inner)
