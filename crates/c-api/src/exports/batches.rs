@@ -1,7 +1,7 @@
 //! Write batches.
 
 use crate::border::{Bytes, ErrPtr, List, Out, Result, error, exports, given, joined, lent};
-use crate::callbacks::{Deleted, Put, State, Visit, VisitLogged};
+use crate::callbacks::{Deleted, Put, State, TimestampSize, Visit, VisitLogged};
 use crate::families::rocksdb_column_family_handle_t;
 use libc::c_char;
 use whitewater::{ErrorKind, WriteBatch};
@@ -285,7 +285,16 @@ exports! {
             let _ = batch.0.iterate_all(&mut VisitLogged { visit, log_data });
         }
     }
-    // Timestamps are given with their keys, so that no size is needed.
+    fn rocksdb_writebatch_update_timestamps(
+        batch: Batch<'_>, ts: Bytes, tslen: usize, state: State, size_of: TimestampSize,
+        errptr: ErrPtr,
+    ) {
+        errptr.run(|| {
+            let batch = &mut given(batch)?.0;
+            batch.update_timestamps(ts.of(tslen), |family| size_of(state, family))
+        });
+    }
+    // Keys have no place for a timestamp before they have one, so that no size is needed.
     fn rocksdb_writebatch_create_with_params(
         reserved: usize, max_bytes: usize, protected: usize, _ts_size: usize,
     ) -> Option<Box<rocksdb_writebatch_t>> {

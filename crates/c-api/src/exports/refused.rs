@@ -1,10 +1,8 @@
 //! Functions that are there to be linked, and refuse by their own names. docs/c-api-absent.tsv says
 //! why.
 
-use super::batches::rocksdb_writebatch_t;
 use super::indexed_batches::rocksdb_writebatch_wi_t;
 use crate::border::{Bytes, ErrPtr, List, Nothing, error, exports};
-use crate::callbacks::{State, TimestampSize};
 use crate::families::rocksdb_column_family_handle_t;
 use whitewater::{Error, ErrorKind};
 
@@ -37,12 +35,6 @@ macro_rules! refused {
 pub(super) use refused;
 
 exports! {
-    fn rocksdb_writebatch_update_timestamps(
-        _batch: Option<&rocksdb_writebatch_t>, _ts: Bytes, _tslen: usize, _state: State,
-        _size_of: TimestampSize, errptr: ErrPtr,
-    ) {
-        refuse("rocksdb_writebatch_update_timestamps", errptr)
-    }
     fn rocksdb_writebatch_wi_create_from(
         _data: Bytes, _len: usize,
     ) -> Option<Box<rocksdb_writebatch_wi_t>> {

@@ -206,6 +206,48 @@ fn an_indexed_batch_is_given_a_timestamp_before_it_is_written() {
 }
 
 #[test]
+fn the_keys_of_a_batch_are_given_a_timestamp_by_the_size_that_c_tells() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut options, mut error) = (creating(), Place::new());
+    options.options.set_u64_timestamp_comparator();
+    let db = open(&options, dir.path());
+    let mut batch = rocksdb_writebatch_create();
+    let ((key, keylen), (value, len)) = (bytes("river"), bytes("white"));
+    rocksdb_writebatch_put(batch.as_deref_mut(), key, keylen, value, len);
+    let mut update = |size_of| {
+        let (ts, tslen) = bytes("\u{7}\0\0\0\0\0\0\0");
+        let (batch, state) = (batch.as_deref_mut(), State::testing());
+        rocksdb_writebatch_update_timestamps(batch, ts, tslen, state, size_of, error.errptr());
+        error.take()
+    };
+    assert!(update(four).unwrap().contains("timestamp of 8 bytes"));
+    assert_eq!(update(eight), None);
+    let writes = rocksdb_writeoptions_create();
+    rocksdb_write(
+        Some(db),
+        writes.as_deref(),
+        batch.as_deref(),
+        error.errptr(),
+    );
+    assert_eq!(error.take(), None);
+    let mut reads = rocksdb_readoptions_create();
+    let (ts, tslen) = bytes("\u{7}\0\0\0\0\0\0\0");
+    rocksdb_readoptions_set_timestamp(reads.as_deref_mut(), ts, tslen);
+    let mut len = 0;
+    let place = Out::testing(&mut len);
+    let value = rocksdb_get(
+        Some(db),
+        reads.as_deref(),
+        key,
+        keylen,
+        place,
+        error.errptr(),
+    );
+    assert!(!value.is_null());
+    assert_eq!(len, 5);
+}
+
+#[test]
 fn an_indexed_batch_that_has_refused_an_operation_is_not_written_without_it() {
     let dir = tempfile::tempdir().unwrap();
     let (mut options, mut error) = (creating(), Place::new());

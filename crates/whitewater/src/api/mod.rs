@@ -7,8 +7,8 @@
 //! * `db`: the handle, [`options`]: what it is opened with, `env`: threads it shares;
 //!   `column_family`, `snapshot`, `iterator`, `iterator_handle`, `iter_range`,
 //!   `multi_cf_iterator`, `wal_iterator`, `pinnable`, `wide_columns`, `merge_operands`,
-//!   `write_batch`, `batch_handler`, `write_batch_with_index`, `sst_file_writer`, [`checkpoint`],
-//!   [`backup`]: what one gets from it or gives it.
+//!   `write_batch`, `batch_handler`, `batch_timestamps`, `write_batch_with_index`,
+//!   `sst_file_writer`, [`checkpoint`], [`backup`]: what one gets from it or gives it.
 //! * [`compaction_filter`], [`compaction_filter_factory`], [`merge_operator`],
 //!   `slice_transform`: user code.
 //! * `transactions`: transactions, and databases with them.
@@ -19,6 +19,7 @@
 
 pub mod backup;
 pub(crate) mod batch_handler;
+mod batch_timestamps;
 pub(crate) mod c_str;
 pub mod checkpoint;
 pub(crate) mod column_family;

@@ -1,6 +1,7 @@
 //! Batches of writes.
 
 use super::column_family::AsColumnFamilyRef;
+use crate::api::batch_timestamps::{StampedAt, restamped};
 use crate::db::timestamps::Stamped;
 use crate::entry::check_lengths;
 use crate::entry::columns::{WideColumn, encode_columns};
@@ -29,6 +30,7 @@ pub type WriteBatch = WriteBatchWithTransaction<false>;
 pub struct WriteBatchWithTransaction<const TRANSACTION: bool> {
     batch: Batch,
     stamped: Stamped,
+    stamped_at: StampedAt,
     /// Bytes given to `from_data` that are not a batch, and why.
     damaged: Option<Box<(Vec<u8>, Error)>>,
     savepoints: Vec<Savepoint>,
@@ -110,11 +112,13 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         match Batch::from_bytes(data.to_vec()) {
             Ok(batch) => WriteBatchWithTransaction {
                 stamped: Stamped::unknown(),
+                stamped_at: StampedAt::first(batch.count()),
                 ..Self::of(batch)
             },
             Err(error) => WriteBatchWithTransaction {
                 batch: Batch::default(),
                 stamped: Stamped::default(),
+                stamped_at: StampedAt::default(),
                 damaged: Some(Box::new((data.to_vec(), error))),
                 savepoints: Vec::new(),
             },
@@ -128,6 +132,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     /// A batch of which `stamped` says what has a timestamp.
     pub(crate) fn stamped(batch: Batch, stamped: Stamped) -> Self {
         WriteBatchWithTransaction {
+            stamped_at: StampedAt::first(if stamped.is_empty() { 0 } else { batch.count() }),
             batch,
             stamped,
             damaged: None,
@@ -402,7 +407,60 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
 
     fn push_version(&mut self, cf: u32, ty: ValueType, key: &[u8], ts: &[u8], value: &[u8]) {
         self.stamped.note(cf, ts.len());
+        self.stamped_at.note(self.batch.count());
         self.push(cf, ty, &[key, ts].concat(), value);
+    }
+
+    /// Gives the timestamp `ts` to all keys of column families with timestamps, as RocksDB's
+    /// `WriteBatch::UpdateTimestamps`: to those that were added without one, and instead of their
+    /// own to others. Of a batch made of bytes all such keys must have one. `size_of` returns the
+    /// size of a column family's timestamps in bytes, by its id; 0 leaves its keys as they are.
+    ///
+    /// # Errors
+    /// `InvalidArgument`, and the batch stays as it is, if a column family of the batch has
+    /// timestamps of another size, or a key is too short for its timestamp or too long with it.
+    ///
+    /// # Examples
+    /// ```
+    /// # let dir = tempfile::tempdir().unwrap();
+    /// use whitewater::{DB, Options, ReadOptions, WriteBatch};
+    ///
+    /// let mut options = Options::default();
+    /// options.create_if_missing(true);
+    /// options.set_u64_timestamp_comparator();
+    /// let db = DB::open(&options, dir.path())?;
+    /// let mut batch = WriteBatch::default();
+    /// batch.put("river", "blue");
+    /// batch.update_timestamps(7u64.to_le_bytes(), |_| 8)?;
+    /// db.write(batch)?;
+    /// let mut readopts = ReadOptions::default();
+    /// readopts.set_timestamp(7u64.to_le_bytes());
+    /// assert_eq!(db.get_opt("river", &readopts)?.as_deref(), Some(&b"blue"[..]));
+    /// # Ok::<(), whitewater::Error>(())
+    /// ```
+    pub fn update_timestamps<S: AsRef<[u8]>>(
+        &mut self,
+        ts: S,
+        size_of: impl FnMut(u32) -> usize,
+    ) -> Result<()> {
+        let ts = ts.as_ref();
+        let marks: Vec<_> = self
+            .savepoints
+            .iter()
+            .map(|savepoint| savepoint.end)
+            .collect();
+        let again = restamped(self.checked()?, &self.stamped_at, &marks, ts, size_of)?;
+        if again.marks.len() < marks.len() {
+            return Err(Error::invalid("a savepoint of the batch is not found"));
+        }
+        self.batch = again.batch;
+        self.stamped_at = again.at;
+        self.stamped.restamp(&again.counts, ts.len());
+        for (savepoint, (end, counts)) in self.savepoints.iter_mut().zip(again.marks) {
+            savepoint.end = end;
+            savepoint.stamped.restamp(&counts, ts.len());
+        }
+        Ok(())
     }
 
     /// Merges `value` into `key`.
@@ -506,6 +564,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     pub fn clear(&mut self) {
         self.batch.clear();
         self.stamped.clear();
+        self.stamped_at = StampedAt::default();
         self.damaged = None;
         self.savepoints.clear();
     }
@@ -543,6 +602,7 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
         let savepoint = self.savepoints.pop().ok_or_else(no_savepoint)?;
         self.batch.take_back(savepoint.end);
         self.stamped = savepoint.stamped;
+        self.stamped_at.truncate(self.batch.count());
         if !savepoint.is_damaged {
             self.damaged = None;
         }

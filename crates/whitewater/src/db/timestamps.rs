@@ -43,8 +43,17 @@ impl Stamped {
         }
     }
 
+    /// Notes that of some column families as many operations as `counts` says have a timestamp of
+    /// `size` bytes, and no others.
+    pub fn restamp(&mut self, counts: &[(u32, u32)], size: usize) {
+        let known = |cf| counts.iter().any(|(id, _)| *id == cf);
+        self.families.retain(|(cf, ..)| !known(*cf));
+        let counts = counts.iter().map(|(cf, count)| (*cf, *count, size));
+        self.families.extend(counts);
+    }
+
     /// Whether no operation is known to have a timestamp.
-    fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.families.is_empty()
     }
 

@@ -888,3 +888,78 @@ fn merges_keep_their_history_down_to_its_limit() {
     assert_eq!(entries(&db), 3);
     assert_eq!([read(4), read(5)], ["1,2,3,4", "1,2,3,4,5"]);
 }
+
+/// The value of `key` at `time`.
+fn value_at(db: &Db, key: &str, time: u64) -> Option<Vec<u8>> {
+    db.get_opt(key, &at(le(time))).unwrap()
+}
+
+#[test]
+fn a_batch_is_given_a_timestamp_whatever_its_keys_had() {
+    let db = open(&options(&MemFs::new()));
+    db.put_with_ts("gone", le(1), "old").unwrap();
+    let cf = db.cf_handle("default").unwrap();
+    let mut batch = WriteBatch::default();
+    batch.put("bare", "1");
+    batch.put_log_data("data");
+    batch.put_cf_with_ts(&cf, "stamped", le(3), "2");
+    batch.delete_range_cf_with_ts(&cf, "g", "h", le(3));
+    batch.set_savepoint();
+    batch.put("later", "3");
+
+    // The wrong size changes nothing.
+    let before = batch.data().to_vec();
+    let e = batch.update_timestamps(b"abcd", |_| 8).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+    let e = batch.update_timestamps(le(5), |_| 4).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+    assert_eq!(batch.data(), before);
+
+    batch.update_timestamps(le(9), |_| 8).unwrap();
+    // Once more, with a key that has none yet.
+    batch.put("last", "4");
+    batch.update_timestamps(le(5), |_| 8).unwrap();
+    let whole = batch.clone();
+    let of_bytes = {
+        let mut batch = WriteBatch::from_data(batch.data());
+        batch.update_timestamps(le(7), |_| 8).unwrap();
+        batch
+    };
+    batch.rollback_to_savepoint().unwrap();
+    db.write(batch).unwrap();
+    assert_eq!(value_at(&db, "bare", 5).as_deref(), Some(&b"1"[..]));
+    assert_eq!(value_at(&db, "bare", 4), None);
+    assert_eq!(value_at(&db, "stamped", 5).as_deref(), Some(&b"2"[..]));
+    assert_eq!(value_at(&db, "stamped", 4), None);
+    assert_eq!(value_at(&db, "gone", 4).as_deref(), Some(&b"old"[..]));
+    assert_eq!(value_at(&db, "gone", 5), None);
+    assert_eq!(value_at(&db, "later", 9), None, "taken back");
+
+    db.write(whole).unwrap();
+    for (key, value) in [("later", "3"), ("last", "4")] {
+        assert_eq!(value_at(&db, key, 5).as_deref(), Some(value.as_bytes()));
+        assert_eq!(value_at(&db, key, 4), None);
+    }
+    db.delete_with_ts("last", le(6)).unwrap();
+    db.write(of_bytes).unwrap();
+    assert_eq!(value_at(&db, "last", 6), None);
+    assert_eq!(value_at(&db, "last", 7).as_deref(), Some(&b"4"[..]));
+}
+
+#[test]
+fn keys_that_are_added_after_the_timestamp_have_none() {
+    let db = open(&options(&MemFs::new()));
+    let mut batch = WriteBatch::default();
+    batch.put("a", "1");
+    batch.update_timestamps(le(5), |_| 8).unwrap();
+    batch.put("a key of more than eight bytes", "2");
+    let e = db.write(batch.clone()).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+    // A family whose size is said to be 0 keeps its keys as they are.
+    batch.update_timestamps(le(5), |_| 0).unwrap();
+    let e = db.write(batch.clone()).unwrap_err();
+    assert_eq!(e.kind(), ErrorKind::InvalidArgument);
+    batch.update_timestamps(le(5), |_| 8).unwrap();
+    db.write(batch).unwrap();
+    assert_eq!(value_at(&db, "a", 5).as_deref(), Some(&b"1"[..]));
+}
