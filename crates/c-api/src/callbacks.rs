@@ -602,7 +602,7 @@ pub(crate) type TimestampSize = extern "C" fn(State, u32) -> usize;
 pub(crate) type PutCf = extern "C" fn(State, u32, *const c_char, usize, *const c_char, usize);
 pub(crate) type DeletedCf = extern "C" fn(State, u32, *const c_char, usize);
 
-/// The same with column families.
+/// [`Visit`] with column families.
 pub(crate) struct VisitCf {
     pub state: State,
     pub put: PutCf,
@@ -624,7 +624,7 @@ impl WriteBatchIteratorCf for VisitCf {
     }
 }
 
-/// The same with column families, and with data for the log.
+/// [`VisitLogged`] with column families.
 pub(crate) struct VisitLoggedCf {
     pub visit: VisitCf,
     pub log_data: Option<Deleted>,
