@@ -413,6 +413,10 @@ pub(crate) mod testing {
         pub(crate) fn testing(list: &'static [T]) -> Self {
             List(list.as_ptr())
         }
+
+        pub(crate) fn null() -> Self {
+            List(ptr::null())
+        }
     }
 
     impl<T> Out<T> {

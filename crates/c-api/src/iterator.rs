@@ -2,7 +2,7 @@
 
 use crate::border::Result;
 use crate::held::Held;
-use whitewater::{DBAccess, DBRawIteratorWithThreadMode, WriteBatchWithIndex};
+use whitewater::{DBAccess, DBRawIteratorWithThreadMode, WideColumn, WriteBatchWithIndex};
 
 /// An iterator over a database or a transaction of any kind.
 pub trait Cursor {
@@ -17,6 +17,7 @@ pub trait Cursor {
     fn prev(&mut self);
     fn key(&self) -> Option<&[u8]>;
     fn value(&self) -> Option<&[u8]>;
+    fn columns(&self) -> Option<Vec<WideColumn<'_>>>;
     fn timestamp(&self) -> Option<&[u8]>;
     fn with_batch(self: Box<Self>, batch: &WriteBatchWithIndex) -> Box<dyn Cursor>;
 }
@@ -54,6 +55,9 @@ impl<D: DBAccess> Cursor for DBRawIteratorWithThreadMode<'static, D> {
     }
     fn value(&self) -> Option<&[u8]> {
         self.value()
+    }
+    fn columns(&self) -> Option<Vec<WideColumn<'_>>> {
+        self.columns()
     }
     fn timestamp(&self) -> Option<&[u8]> {
         self.timestamp()

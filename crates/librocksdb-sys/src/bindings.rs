@@ -418,6 +418,11 @@ pub struct rocksdb_pinnableslice_t {
 }
 #[repr(C)]
 #[derive(Copy, Clone)]
+pub struct rocksdb_pinnablewidecolumns_t {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
 pub struct rocksdb_ratelimiter_t {
     _unused: [u8; 0],
 }
@@ -524,6 +529,11 @@ pub struct rocksdb_wal_iterator_t {
 #[repr(C)]
 #[derive(Copy, Clone)]
 pub struct rocksdb_wal_readoptions_t {
+    _unused: [u8; 0],
+}
+#[repr(C)]
+#[derive(Copy, Clone)]
+pub struct rocksdb_widecolumns_t {
     _unused: [u8; 0],
 }
 #[repr(C)]
@@ -1770,6 +1780,14 @@ unsafe extern "C" {
     pub fn rocksdb_get_default_column_family_handle(
         db: *mut rocksdb_t,
     ) -> *mut rocksdb_column_family_handle_t;
+    pub fn rocksdb_get_entity_cf(
+        db: *mut rocksdb_t,
+        options: *const rocksdb_readoptions_t,
+        handle: *mut rocksdb_column_family_handle_t,
+        key: *const c_char,
+        keylen: usize,
+        errptr: *mut *mut c_char,
+    ) -> *mut rocksdb_pinnablewidecolumns_t;
     pub fn rocksdb_get_full_history_ts_low(
         db: *mut rocksdb_t,
         handle: *mut rocksdb_column_family_handle_t,
@@ -1937,6 +1955,9 @@ unsafe extern "C" {
         options: *mut rocksdb_ingestexternalfileoptions_t,
         value: c_uchar,
     );
+    pub fn rocksdb_iter_columns(
+        iter: *const rocksdb_iterator_t,
+    ) -> *mut rocksdb_widecolumns_t;
     pub fn rocksdb_iter_destroy(
         iter: *mut rocksdb_iterator_t,
     );
@@ -3502,6 +3523,22 @@ unsafe extern "C" {
         value: *const rocksdb_pinnableslice_t,
         len: *mut usize,
     ) -> *const c_char;
+    pub fn rocksdb_pinnablewidecolumns_destroy(
+        columns: *mut rocksdb_pinnablewidecolumns_t,
+    );
+    pub fn rocksdb_pinnablewidecolumns_name(
+        columns: *const rocksdb_pinnablewidecolumns_t,
+        n: usize,
+        len: *mut usize,
+    ) -> *const c_char;
+    pub fn rocksdb_pinnablewidecolumns_size(
+        columns: *const rocksdb_pinnablewidecolumns_t,
+    ) -> usize;
+    pub fn rocksdb_pinnablewidecolumns_value(
+        columns: *const rocksdb_pinnablewidecolumns_t,
+        n: usize,
+        len: *mut usize,
+    ) -> *const c_char;
     pub fn rocksdb_property_int(
         db: *mut rocksdb_t,
         name: *const c_char,
@@ -3551,6 +3588,19 @@ unsafe extern "C" {
         tslen: usize,
         value: *const c_char,
         len: usize,
+        errptr: *mut *mut c_char,
+    );
+    pub fn rocksdb_put_entity_cf(
+        db: *mut rocksdb_t,
+        options: *const rocksdb_writeoptions_t,
+        handle: *mut rocksdb_column_family_handle_t,
+        key: *const c_char,
+        keylen: usize,
+        num_columns: usize,
+        names: *const *const c_char,
+        name_lengths: *const usize,
+        values: *const *const c_char,
+        value_lengths: *const usize,
         errptr: *mut *mut c_char,
     );
     pub fn rocksdb_put_with_ts(
@@ -4613,6 +4663,22 @@ unsafe extern "C" {
     pub fn rocksdb_wal_iter_valid(
         iter: *const rocksdb_wal_iterator_t,
     ) -> c_uchar;
+    pub fn rocksdb_widecolumns_destroy(
+        columns: *mut rocksdb_widecolumns_t,
+    );
+    pub fn rocksdb_widecolumns_name(
+        columns: *const rocksdb_widecolumns_t,
+        n: usize,
+        len: *mut usize,
+    ) -> *const c_char;
+    pub fn rocksdb_widecolumns_size(
+        columns: *const rocksdb_widecolumns_t,
+    ) -> usize;
+    pub fn rocksdb_widecolumns_value(
+        columns: *const rocksdb_widecolumns_t,
+        n: usize,
+        len: *mut usize,
+    ) -> *const c_char;
     pub fn rocksdb_write(
         db: *mut rocksdb_t,
         options: *const rocksdb_writeoptions_t,
@@ -4842,6 +4908,18 @@ unsafe extern "C" {
         tslen: usize,
         value: *const c_char,
         len: usize,
+    );
+    pub fn rocksdb_writebatch_put_entity_cf(
+        batch: *mut rocksdb_writebatch_t,
+        handle: *mut rocksdb_column_family_handle_t,
+        key: *const c_char,
+        keylen: usize,
+        num_columns: usize,
+        names: *const *const c_char,
+        name_lengths: *const usize,
+        values: *const *const c_char,
+        value_lengths: *const usize,
+        errptr: *mut *mut c_char,
     );
     pub fn rocksdb_writebatch_put_log_data(
         batch: *mut rocksdb_writebatch_t,

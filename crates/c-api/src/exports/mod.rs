@@ -5,7 +5,7 @@
 //!   properties and files; `live_files`; `logs`: the write-ahead log.
 //! * `backups`, `checkpoints`, `exported`, `sst_files`.
 //! * `transactions`, `optimistic`, `transaction_db`: transactions and databases with them.
-//! * `newer`: other forms of functions above.
+//! * `newer`: other forms of functions above; `entities`: wide columns.
 //! * `allocators`; `memory`, `perf`: what is used and measured; `refused`: what is not built;
 //!   `remote`: compactions in other processes, refused too; `surrealdb`: what a fork adds.
 
@@ -14,6 +14,7 @@ mod backups;
 mod batches;
 mod checkpoints;
 mod control;
+mod entities;
 mod exported;
 mod families;
 mod indexed_batches;
@@ -47,6 +48,7 @@ pub(crate) mod testing {
     pub(crate) use super::allocators::*;
     pub(crate) use super::batches::*;
     pub(crate) use super::control::*;
+    pub(crate) use super::entities::*;
     pub(crate) use super::families::*;
     pub(crate) use super::indexed_batches::*;
     pub(crate) use super::iterators::*;

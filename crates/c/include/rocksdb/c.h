@@ -71,6 +71,7 @@ typedef struct rocksdb_options_t rocksdb_options_t;
 typedef struct rocksdb_perfcontext_t rocksdb_perfcontext_t;
 typedef struct rocksdb_pinnable_handle_t rocksdb_pinnable_handle_t;
 typedef struct rocksdb_pinnableslice_t rocksdb_pinnableslice_t;
+typedef struct rocksdb_pinnablewidecolumns_t rocksdb_pinnablewidecolumns_t;
 typedef struct rocksdb_ratelimiter_t rocksdb_ratelimiter_t;
 typedef struct rocksdb_readoptions_t rocksdb_readoptions_t;
 typedef struct rocksdb_restore_options_t rocksdb_restore_options_t;
@@ -93,6 +94,7 @@ typedef struct rocksdb_universal_compaction_options_t rocksdb_universal_compacti
 typedef struct rocksdb_wait_for_compact_options_t rocksdb_wait_for_compact_options_t;
 typedef struct rocksdb_wal_iterator_t rocksdb_wal_iterator_t;
 typedef struct rocksdb_wal_readoptions_t rocksdb_wal_readoptions_t;
+typedef struct rocksdb_widecolumns_t rocksdb_widecolumns_t;
 typedef struct rocksdb_write_buffer_manager_t rocksdb_write_buffer_manager_t;
 typedef struct rocksdb_writebatch_t rocksdb_writebatch_t;
 typedef struct rocksdb_writebatch_wi_t rocksdb_writebatch_wi_t;
@@ -970,6 +972,9 @@ extern ROCKSDB_LIBRARY_API rocksdb_column_family_metadata_t*
 extern ROCKSDB_LIBRARY_API char* rocksdb_get_db_identity(rocksdb_t* db, size_t* len);
 extern ROCKSDB_LIBRARY_API rocksdb_column_family_handle_t*
     rocksdb_get_default_column_family_handle(rocksdb_t* db);
+extern ROCKSDB_LIBRARY_API rocksdb_pinnablewidecolumns_t* rocksdb_get_entity_cf(rocksdb_t* db, const
+    rocksdb_readoptions_t* options, rocksdb_column_family_handle_t* handle, const char* key, size_t
+    keylen, char** errptr);
 extern ROCKSDB_LIBRARY_API char* rocksdb_get_full_history_ts_low(rocksdb_t* db,
     rocksdb_column_family_handle_t* handle, size_t* len, char** errptr);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_get_into_buffer(rocksdb_t* db, const
@@ -1047,6 +1052,8 @@ extern ROCKSDB_LIBRARY_API void
 extern ROCKSDB_LIBRARY_API void
     rocksdb_ingestexternalfileoptions_set_snapshot_consistency(rocksdb_ingestexternalfileoptions_t*
     options, unsigned char value);
+extern ROCKSDB_LIBRARY_API rocksdb_widecolumns_t* rocksdb_iter_columns(const rocksdb_iterator_t*
+    iter);
 extern ROCKSDB_LIBRARY_API void rocksdb_iter_destroy(rocksdb_iterator_t* iter);
 extern ROCKSDB_LIBRARY_API void rocksdb_iter_get_error(const rocksdb_iterator_t* iter, char**
     errptr);
@@ -1832,6 +1839,14 @@ extern ROCKSDB_LIBRARY_API const char* rocksdb_pinnable_handle_get_value(const
 extern ROCKSDB_LIBRARY_API void rocksdb_pinnableslice_destroy(rocksdb_pinnableslice_t* value);
 extern ROCKSDB_LIBRARY_API const char* rocksdb_pinnableslice_value(const rocksdb_pinnableslice_t*
     value, size_t* len);
+extern ROCKSDB_LIBRARY_API void rocksdb_pinnablewidecolumns_destroy(rocksdb_pinnablewidecolumns_t*
+    columns);
+extern ROCKSDB_LIBRARY_API const char* rocksdb_pinnablewidecolumns_name(const
+    rocksdb_pinnablewidecolumns_t* columns, size_t n, size_t* len);
+extern ROCKSDB_LIBRARY_API size_t rocksdb_pinnablewidecolumns_size(const
+    rocksdb_pinnablewidecolumns_t* columns);
+extern ROCKSDB_LIBRARY_API const char* rocksdb_pinnablewidecolumns_value(const
+    rocksdb_pinnablewidecolumns_t* columns, size_t n, size_t* len);
 extern ROCKSDB_LIBRARY_API int rocksdb_property_int(rocksdb_t* db, const char* name, uint64_t* out);
 extern ROCKSDB_LIBRARY_API int rocksdb_property_int_cf(rocksdb_t* db,
     rocksdb_column_family_handle_t* handle, const char* name, uint64_t* out);
@@ -1846,6 +1861,10 @@ extern ROCKSDB_LIBRARY_API void rocksdb_put_cf(rocksdb_t* db, const rocksdb_writ
 extern ROCKSDB_LIBRARY_API void rocksdb_put_cf_with_ts(rocksdb_t* db, const rocksdb_writeoptions_t*
     options, rocksdb_column_family_handle_t* handle, const char* key, size_t keylen, const char* ts,
     size_t tslen, const char* value, size_t len, char** errptr);
+extern ROCKSDB_LIBRARY_API void rocksdb_put_entity_cf(rocksdb_t* db, const rocksdb_writeoptions_t*
+    options, rocksdb_column_family_handle_t* handle, const char* key, size_t keylen, size_t
+    num_columns, const char* const* names, const size_t* name_lengths, const char* const* values,
+    const size_t* value_lengths, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_put_with_ts(rocksdb_t* db, const rocksdb_writeoptions_t*
     options, const char* key, size_t keylen, const char* ts, size_t tslen, const char* value, size_t
     len, char** errptr);
@@ -2359,6 +2378,12 @@ extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_next(rocksdb_wal_iterator_t* it
 extern ROCKSDB_LIBRARY_API void rocksdb_wal_iter_status(const rocksdb_wal_iterator_t* iter, char**
     errptr);
 extern ROCKSDB_LIBRARY_API unsigned char rocksdb_wal_iter_valid(const rocksdb_wal_iterator_t* iter);
+extern ROCKSDB_LIBRARY_API void rocksdb_widecolumns_destroy(rocksdb_widecolumns_t* columns);
+extern ROCKSDB_LIBRARY_API const char* rocksdb_widecolumns_name(const rocksdb_widecolumns_t*
+    columns, size_t n, size_t* len);
+extern ROCKSDB_LIBRARY_API size_t rocksdb_widecolumns_size(const rocksdb_widecolumns_t* columns);
+extern ROCKSDB_LIBRARY_API const char* rocksdb_widecolumns_value(const rocksdb_widecolumns_t*
+    columns, size_t n, size_t* len);
 extern ROCKSDB_LIBRARY_API void rocksdb_write(rocksdb_t* db, const rocksdb_writeoptions_t* options,
     rocksdb_writebatch_t* batch, char** errptr);
 extern ROCKSDB_LIBRARY_API size_t
@@ -2458,6 +2483,10 @@ extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_put_cf(rocksdb_writebatch_t* 
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_put_cf_with_ts(rocksdb_writebatch_t* batch,
     rocksdb_column_family_handle_t* handle, const char* key, size_t keylen, const char* ts, size_t
     tslen, const char* value, size_t len);
+extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_put_entity_cf(rocksdb_writebatch_t* batch,
+    rocksdb_column_family_handle_t* handle, const char* key, size_t keylen, size_t num_columns,
+    const char* const* names, const size_t* name_lengths, const char* const* values, const size_t*
+    value_lengths, char** errptr);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_put_log_data(rocksdb_writebatch_t* batch, const
     char* data, size_t len);
 extern ROCKSDB_LIBRARY_API void rocksdb_writebatch_putv(rocksdb_writebatch_t* batch, int num_keys,
