@@ -18,6 +18,7 @@
 //!   one whose transaction was destroyed fail.
 //! * The batch that a transaction lends is as it was when it was lent last, and only read.
 //! * A single deletion with a timestamp is a deletion.
+//! * The columns of an iterator are a copy, and stay when it moves.
 //! * As in RocksDB, nothing but a database may be used after it was destroyed, and functions in C
 //!   may be called until their destructor was.
 //! * A comparator's destructor runs when nothing uses the comparator any longer, which may be after

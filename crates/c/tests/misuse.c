@@ -202,6 +202,50 @@ static void values(void) {
   is_free("value");
 }
 
+static void entities(void) {
+  part("columns of a value and of an iterator after their database");
+  const char *names[2] = {"name", ""}, *values[2] = {"ada", "a"};
+  size_t name_lengths[2] = {4, 0}, value_lengths[2] = {3, 1}, len;
+  rocksdb_t *db = open_db("entity");
+  rocksdb_column_family_handle_t *family = rocksdb_get_default_column_family_handle(db);
+  rocksdb_writebatch_t *batch = rocksdb_writebatch_create();
+  OK(rocksdb_put_entity_cf(db, writes, family, TEXT("b"), 2, names, name_lengths, values,
+                           value_lengths, &err));
+  rocksdb_pinnablewidecolumns_t *found = NULL;
+  OK(found = rocksdb_get_entity_cf(db, reads, family, TEXT("b"), &err));
+  FAILS("NotFound", CHECK(rocksdb_get_entity_cf(db, reads, family, TEXT("d"), &err) == NULL));
+  rocksdb_iterator_t *iter = rocksdb_create_iterator(db, reads);
+  CHECK(rocksdb_iter_columns(iter) == NULL);
+  rocksdb_iter_seek(iter, TEXT("b"));
+  rocksdb_widecolumns_t *columns = rocksdb_iter_columns(iter);
+  rocksdb_iter_destroy(iter);
+  rocksdb_close(db);
+  CHECK(rocksdb_pinnablewidecolumns_size(found) == 2 && rocksdb_widecolumns_size(columns) == 2);
+  const char *name = rocksdb_pinnablewidecolumns_name(found, 1, &len);
+  CHECK(len == 4 && memcmp(name, "name", 4) == 0);
+  const char *value = rocksdb_widecolumns_value(columns, 1, &len);
+  CHECK(len == 3 && memcmp(value, "ada", 3) == 0);
+  CHECK(rocksdb_pinnablewidecolumns_value(found, 2, &len) == NULL && len == 0);
+  CHECK(rocksdb_widecolumns_name(columns, 2, &len) == NULL && len == 0);
+  FAILS("lock", rocksdb_open(options, "entity", &err));
+  rocksdb_pinnablewidecolumns_destroy(found);
+  rocksdb_widecolumns_destroy(columns);
+
+  part("columns that are no columns");
+  FAILS(CLOSED, rocksdb_put_entity_cf(db, writes, family, TEXT("b"), 0, NULL, NULL, NULL, NULL,
+                                      &err));
+  FAILS(CLOSED, CHECK(rocksdb_get_entity_cf(db, reads, family, TEXT("b"), &err) == NULL));
+  FAILS("null", rocksdb_writebatch_put_entity_cf(batch, family, TEXT("b"), 2, names, name_lengths,
+                                                 values, NULL, &err));
+  names[1] = "name", name_lengths[1] = 4;
+  FAILS("order", rocksdb_writebatch_put_entity_cf(batch, family, TEXT("b"), 2, names, name_lengths,
+                                                  values, value_lengths, &err));
+  CHECK(rocksdb_writebatch_count(batch) == 0);
+  rocksdb_writebatch_destroy(batch);
+  rocksdb_column_family_handle_destroy(family);
+  is_free("entity");
+}
+
 static void families(void) {
   part("a column family after it was dropped, of another database, after its database");
   rocksdb_t *db = open_db("family"), *other = open_db("other");
@@ -557,6 +601,8 @@ static void null_arguments(void) {
   rocksdb_iter_destroy(NULL);
   rocksdb_release_snapshot(NULL, NULL);
   rocksdb_pinnableslice_destroy(NULL);
+  rocksdb_pinnablewidecolumns_destroy(NULL);
+  rocksdb_widecolumns_destroy(NULL);
   rocksdb_column_family_handle_destroy(NULL);
   rocksdb_transaction_destroy(NULL);
   rocksdb_transactiondb_close(NULL);
@@ -586,6 +632,7 @@ int main(void) {
   iterators();
   snapshots();
   values();
+  entities();
   families();
   transactions();
   optimistic();
