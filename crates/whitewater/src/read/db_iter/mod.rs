@@ -15,10 +15,9 @@
 //! * I4: an iterator that keeps to a prefix ([`prefix`]) shows nothing outside it, and sources
 //!   are asked to keep to the prefix only while the iterator does.
 //!
-//! `jump` skips what range tombstones delete; `empty` skips what
-//! earlier walks have found empty; `versions` handles keys with timestamps; `wide` shows wide
-//! columns; `measure` counts and times what calls do; `beneath` serves iterators that show more
-//! than the database.
+//! `jump` skips what range tombstones delete; `empty` skips what earlier walks have found empty;
+//! `versions` handles keys with timestamps; `wide` shows wide columns; `measure` counts and times
+//! what calls do; `beneath` serves iterators that show more than the database.
 
 mod beneath;
 mod empty;
