@@ -10,12 +10,16 @@ pub struct Mark {
 }
 
 impl Batch {
-    /// An empty batch, protected if this one is.
+    /// An empty batch with the same sequence number, protected if this one is.
     pub fn empty_like(&self) -> Batch {
-        Batch {
+        let mut empty = Batch {
             sums: self.sums.as_ref().map(|_| Vec::new()),
             ..Batch::default()
+        };
+        if let Some(sequence) = self.rep.first_chunk::<8>() {
+            empty.rep[..8].copy_from_slice(sequence);
         }
+        empty
     }
 
     /// The present end of the batch.

@@ -68,7 +68,7 @@ impl Restamped {
 ///
 /// # Errors
 /// `InvalidArgument` if `ts` has another size, for a key that is shorter than its timestamp, and
-/// for a key and value that are too long with it; `Corruption`.
+/// for a key and value that are too long with it; `Corruption` if the batch is damaged.
 pub(super) fn restamped(
     batch: &Batch,
     at: &StampedAt,
@@ -76,6 +76,7 @@ pub(super) fn restamped(
     ts: &[u8],
     mut size_of: impl FnMut(u32) -> usize,
 ) -> Result<Restamped> {
+    batch.verify()?;
     let mut again = Restamped {
         batch: batch.empty_like(),
         at: StampedAt::first(at.below),

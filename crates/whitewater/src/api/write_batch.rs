@@ -418,7 +418,9 @@ impl<const TRANSACTION: bool> WriteBatchWithTransaction<TRANSACTION> {
     ///
     /// # Errors
     /// `InvalidArgument`, and the batch stays as it is, if a column family of the batch has
-    /// timestamps of another size, or a key is too short for its timestamp or too long with it.
+    /// timestamps of another size, a key is too short for its timestamp or too long with it, or the
+    /// batch has a savepoint and operations that are not written as this crate does. `Corruption`
+    /// if the batch is damaged.
     ///
     /// # Examples
     /// ```

@@ -921,8 +921,11 @@ fn a_batch_is_given_a_timestamp_whatever_its_keys_had() {
     batch.update_timestamps(le(5), |_| 8).unwrap();
     let whole = batch.clone();
     let of_bytes = {
-        let mut batch = WriteBatch::from_data(batch.data());
+        let mut bytes = batch.data().to_vec();
+        bytes[..8].copy_from_slice(&le(11)); // a sequence number
+        let mut batch = WriteBatch::from_data(&bytes);
         batch.update_timestamps(le(7), |_| 8).unwrap();
+        assert_eq!(batch.data()[..8], le(11));
         batch
     };
     batch.rollback_to_savepoint().unwrap();
