@@ -166,14 +166,9 @@ natives! {
         _env, options: i64, limiter: i64,
     ) -> () {
         let Limiter { rate, period_us, fairness, mode, auto_tuned } = *find::<Limiter>(limiter)?;
-        let mode = match mode {
-            0 => RateLimiterMode::KReadsOnly,
-            1 => RateLimiterMode::KWritesOnly,
-            2 => RateLimiterMode::KAllIo,
-            _ => {
-                let error = Error::invalid(format_args!("option rate_limiter: mode {mode}"));
-                return change(options, |options| options.refuse_by_name("rate_limiter", error));
-            }
+        let Some(mode) = RateLimiterMode::from_number(mode.into()) else {
+            let error = Error::invalid(format_args!("option rate_limiter: mode {mode}"));
+            return change(options, |options| options.refuse_by_name("rate_limiter", error));
         };
         change(options, |options| {
             options.set_ratelimiter_with_mode(rate, period_us, fairness, mode, auto_tuned);

@@ -29,8 +29,7 @@ pub struct rocksdb_ratelimiter_t {
     mode: i32,
 }
 
-/// RocksDB's `kWritesOnly`.
-const WRITES_ONLY: i32 = 1;
+const WRITES: i32 = RateLimiterMode::KWritesOnly as i32;
 
 /// What divides tables by key; there is none to make.
 pub struct rocksdb_sst_partitioner_factory_t(());
@@ -292,12 +291,12 @@ exports! {
     fn rocksdb_ratelimiter_create(
         rate: i64, period_us: i64, fairness: i32,
     ) -> Option<Box<rocksdb_ratelimiter_t>> {
-        rocksdb_ratelimiter_create_with_mode(rate, period_us, fairness, WRITES_ONLY, false)
+        rocksdb_ratelimiter_create_with_mode(rate, period_us, fairness, WRITES, false)
     }
     fn rocksdb_ratelimiter_create_auto_tuned(
         rate: i64, period_us: i64, fairness: i32,
     ) -> Option<Box<rocksdb_ratelimiter_t>> {
-        rocksdb_ratelimiter_create_with_mode(rate, period_us, fairness, WRITES_ONLY, true)
+        rocksdb_ratelimiter_create_with_mode(rate, period_us, fairness, WRITES, true)
     }
     fn rocksdb_ratelimiter_create_with_mode(
         rate: i64, period_us: i64, fairness: i32, mode: i32, auto_tuned: bool,
@@ -311,15 +310,10 @@ exports! {
     ) {
         let Some(limiter) = limiter else { return };
         let rocksdb_ratelimiter_t { rate, period_us, fairness, auto_tuned, mode } = *limiter;
-        let mode = match mode {
-            0 => RateLimiterMode::KReadsOnly,
-            WRITES_ONLY => RateLimiterMode::KWritesOnly,
-            2 => RateLimiterMode::KAllIo,
-            _ => {
-                let error = Error::invalid(format_args!("option rate_limiter: mode {mode}"));
-                with(options, |options| options.refuse_by_name("rate_limiter", error));
-                return;
-            }
+        let Some(mode) = RateLimiterMode::from_number(mode) else {
+            let error = Error::invalid(format_args!("option rate_limiter: mode {mode}"));
+            with(options, |options| options.refuse_by_name("rate_limiter", error));
+            return;
         };
         with(options, |options| {
             options.set_ratelimiter_with_mode(rate, period_us, fairness, mode, auto_tuned);

@@ -1,12 +1,13 @@
 //! A budget of bytes per second for the writes of flushes and compactions, for reads, or for both.
 //!
 //! RocksDB's generic rate limiter: bytes become available in equal refills, one
-//! per period, and are not saved up for later. Who finds too few queues up by
-//! priority and is served from the refills to come: users first (jobs that
-//! writers wait for), then flushes, then compactions; but every `fairness`-th
-//! refill serves compactions before flushes, so that they are never starved.
-//! Reads of compactions have the priority of compactions, other reads the one
-//! that their options name, if they name one.
+//! per period, and are not saved up for later. A request that finds too few
+//! queues up by priority ([`IoPriority`]) and is served from the refills to
+//! come: `User` first (jobs that writers wait for), then `High` (flushes), `Mid`
+//! and `Low` (compactions); but every `fairness`-th refill serves the last three
+//! in the reverse order, so that none is starved. Reads of compactions have the
+//! priority of compactions, other reads the one that their options name, if they
+//! name one.
 //!
 //! A limiter that tunes itself looks every hundred periods at the share of them
 //! in which somebody had to wait. With much waiting the rate rises by a
@@ -51,6 +52,14 @@ pub enum RateLimiterMode {
 }
 
 impl RateLimiterMode {
+    /// The mode of RocksDB's number.
+    #[doc(hidden)]
+    pub fn from_number(number: i32) -> Option<Self> {
+        use RateLimiterMode::{KAllIo, KReadsOnly, KWritesOnly};
+        let modes = [KReadsOnly, KWritesOnly, KAllIo];
+        modes.into_iter().find(|mode| *mode as i32 == number)
+    }
+
     /// Whether reads are limited.
     fn limits_reads(self) -> bool {
         self != RateLimiterMode::KWritesOnly

@@ -30,7 +30,8 @@ use whitewater_storage::cache::BlockCache;
 use whitewater_storage::fs::{Fs, RandomAccessFile};
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
 use whitewater_storage::sst::{
-    AutoReadahead, MetadataPlacement, PrefixTransform, ReadLimits, Table, TableReaderOptions,
+    AutoReadahead, Charged, MetadataPlacement, PrefixTransform, ReadLimits, Table,
+    TableReaderOptions,
 };
 use whitewater_storage::{Error, Result};
 
@@ -117,7 +118,7 @@ pub(crate) struct OpenWith {
     pub blob_cache: Option<BlockCache>,
     /// The extractor of the prefixes that filters are asked for.
     pub prefix_extractor: Option<Arc<dyn PrefixTransform>>,
-    /// How far iterators read ahead that are not told how far.
+    /// The read-ahead of iterators whose caller has chosen no size.
     auto_readahead: AutoReadahead,
     /// The histograms of reads of the tables, by level, for when statistics are on.
     pub latencies: Arc<ReadLatencies>,
@@ -249,7 +250,8 @@ impl TableCache {
             .map(Opened::share)
     }
 
-    /// The same as [`TableCache::open`], within limits.
+    /// The same as [`TableCache::open`], within limits. Opening is not charged to the rate limiter:
+    /// readers that nothing limits may wait for it.
     ///
     /// # Errors
     /// The same as [`TableCache::open`], and those of [`ReadLimits::run`] if the table is not open
@@ -262,7 +264,12 @@ impl TableCache {
         limits: ReadLimits,
     ) -> Result<Opened<'a>> {
         let _timer = perf_context::timer(PerfMetric::FindTableNanos);
-        let read = || limits.run(|| self.read(file, comparator, with));
+        let read = || {
+            limits.run(|| {
+                let _free = Charged::none();
+                self.read(file, comparator, with)
+            })
+        };
         if let Some(open) = file.open.get() {
             return Ok(Opened::InFile(open));
         }
@@ -290,12 +297,14 @@ impl TableCache {
         self.rows.as_ref().map(RowCache::cache)
     }
 
-    /// The open blob file `file`; otherwise the same as [`TableCache::open`].
+    /// The open blob file `file`; otherwise the same as [`TableCache::open`]. Opening is not
+    /// charged, as in [`TableCache::open_within`].
     ///
     /// # Errors
     /// Errors of opening the file: a missing, short or damaged file by name.
     pub fn open_blob(&self, file: &BlobFile) -> Result<Arc<BlobFileReader>> {
         let read = || {
+            let _free = Charged::none();
             let path = file.path();
             let file = if self.direct {
                 self.fs.open_random_direct(&path)?
@@ -358,7 +367,7 @@ impl TableCache {
             };
             file = Arc::new(CountedFile { file, counted });
         }
-        // Outside: the times of reads do not include the waits.
+        // Outside: `Histogram::SstReadMicros` does not include the waits.
         let file = ChargedFile::behind(self.limiter.as_ref(), file);
         let options = TableReaderOptions {
             comparator: comparator.clone(),

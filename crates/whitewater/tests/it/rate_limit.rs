@@ -153,6 +153,30 @@ fn reads_ask_for_what_they_read_if_their_options_say_so() {
     }
 }
 
+/// Other readers wait for the one that opens a table, whatever their options say.
+#[test]
+fn opening_a_table_is_not_charged_to_who_reads_it_first() {
+    let mut opts = counting(RateLimiterMode::KReadsOnly);
+    let mut table = BlockBasedOptions::default();
+    table.disable_cache();
+    opts.set_block_based_table_factory(&table);
+    opts.set_max_open_files(10);
+    let db = DB::open(&opts, DIR).unwrap();
+    fill(&db, 500);
+    db.flush().unwrap();
+    drop(db);
+    let db = DB::open(&opts, DIR).unwrap();
+    let mut options = ReadOptions::default();
+    options.set_rate_limiter_priority(Some(IoPriority::Low));
+    let read = || {
+        db.get_opt(7u32.to_be_bytes(), &options).unwrap();
+    };
+    let [opening, _, first] = during(&opts, read);
+    let [block, _, second] = during(&opts, read);
+    assert!(opening > block, "{opening} bytes, then {block}");
+    assert_eq!((first, second), (block, block));
+}
+
 #[test]
 fn values_in_blob_files_are_charged_to_who_reads_them() {
     let mut opts = counting(RateLimiterMode::KReadsOnly);
@@ -194,7 +218,8 @@ fn closing_while_a_compaction_waits_to_read_loses_nothing() {
         fill(&db, 200);
         db.flush().unwrap();
     }
-    while opts.get_ticker_count(Ticker::RateLimiterBytesRead) < 1000 {
+    // Its first read has been let through. The next one waits.
+    while opts.get_ticker_count(Ticker::RateLimiterBytesRead) == 0 {
         std::thread::yield_now();
     }
     watched("closing", 120, move || drop(db));

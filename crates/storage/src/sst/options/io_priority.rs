@@ -1,19 +1,21 @@
 //! At which priority the calling thread's reads of files are charged to a rate limiter.
 
 use std::cell::Cell;
+use std::marker::PhantomData;
 
-/// The priority of reads or writes of files at a rate limiter. Higher ones are served first. The
-/// numbers are RocksDB's.
+/// The priority of reads or writes of files at a rate limiter. Refills serve higher ones first; one
+/// in some refills serves those below `User` in the reverse order, so that none of them starves.
+/// The numbers are RocksDB's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum IoPriority {
-    /// Compactions have it.
+    /// That of compactions.
     Low = 0,
-    /// Between compactions and flushes.
+    /// Only for reads whose options name it.
     Mid = 1,
-    /// Flushes have it.
+    /// That of flushes.
     High = 2,
-    /// Flushes and compactions have it while writers are stalled.
+    /// That of flushes and compactions while writers are stalled.
     User = 3,
 }
 
@@ -21,15 +23,31 @@ thread_local! {
     static CHARGED: Cell<Option<IoPriority>> = const { Cell::new(None) };
 }
 
-/// The calling thread's reads are charged until this is dropped.
+/// Sets at which priority the calling thread's reads are charged until this is dropped. Such guards
+/// nest, and are dropped by the thread that made them.
 #[derive(Debug)]
-#[must_use = "reads are charged until this is dropped"]
-pub struct Charged(Option<IoPriority>);
+#[must_use = "what it sets ends when this is dropped"]
+pub struct Charged {
+    before: Option<IoPriority>,
+    _of_this_thread: PhantomData<*const ()>,
+}
 
 impl Charged {
     /// Charges reads at `priority`.
     pub fn at(priority: IoPriority) -> Self {
-        Charged(CHARGED.replace(Some(priority)))
+        Self::set(Some(priority))
+    }
+
+    /// Charges no reads.
+    pub fn none() -> Self {
+        Self::set(None)
+    }
+
+    fn set(priority: Option<IoPriority>) -> Self {
+        Charged {
+            before: CHARGED.replace(priority),
+            _of_this_thread: PhantomData,
+        }
     }
 
     /// The priority at which the calling thread's reads are charged. `None` if they are free.
@@ -40,6 +58,6 @@ impl Charged {
 
 impl Drop for Charged {
     fn drop(&mut self) {
-        CHARGED.set(self.0);
+        CHARGED.set(self.before);
     }
 }

@@ -392,11 +392,11 @@ impl Options {
     /// [`set_auto_tuned_ratelimiter`](Self::set_auto_tuned_ratelimiter), for writes, for reads, or
     /// for both together.
     ///
-    /// Compactions read at the priority that they write at. Other reads ask the limiter if their
-    /// options say so ([`ReadOptions::set_rate_limiter_priority`]). A read of more bytes than come
-    /// with one refill is made in parts. What is read to open a database, to verify it or to copy
-    /// it is not limited, and neither are logs and the manifest. By default there is no limit.
-    /// Fixed while the database is open.
+    /// Compactions read at the priority that they have when they begin. Other reads ask the limiter
+    /// if their options say so ([`ReadOptions::set_rate_limiter_priority`]). A read of more bytes
+    /// than come with one refill is made in parts. What is read to open a database or a file, to
+    /// verify it or to copy it is not limited, and neither are logs, the manifest, and what the
+    /// system reads ahead. By default there is no limit. Fixed while the database is open.
     ///
     /// [`ReadOptions::set_rate_limiter_priority`]: crate::ReadOptions::set_rate_limiter_priority
     ///

@@ -264,9 +264,9 @@ impl ReadOptions {
     }
 
     /// At which priority reads of table and blob files ask the rate limiter, if the database has
-    /// one that limits reads ([`set_ratelimiter_with_mode`]); so do the reads that open such files.
-    /// Waiting for it counts as part of the read ([`set_io_timeout`](Self::set_io_timeout)).
-    /// `None`, the default, reads without asking.
+    /// one that limits reads ([`set_ratelimiter_with_mode`]). Reads that open such files do not.
+    /// Waiting for it counts as part of the read ([`set_io_timeout`](Self::set_io_timeout)), and
+    /// neither that nor a deadline cuts the wait short. `None`, the default, does not ask.
     ///
     /// [`set_ratelimiter_with_mode`]: crate::Options::set_ratelimiter_with_mode
     pub fn set_rate_limiter_priority(&mut self, priority: Option<IoPriority>) {
