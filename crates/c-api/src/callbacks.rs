@@ -547,7 +547,7 @@ impl WriteBatchIterator for Visit {
     }
 }
 
-/// The same, and with data for the log. What RocksDB's handler has no function for ends it, as in
+/// [`Visit`], with data for the log, too. What RocksDB's handler has no function for ends it, as in
 /// RocksDB.
 pub(crate) struct VisitLogged {
     pub visit: Visit,

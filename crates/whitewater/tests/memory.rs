@@ -224,7 +224,7 @@ fn cache_and_compact() {
     (0..RECORDS).for_each(put);
     db.compact_range::<&[u8], &[u8]>(None, None);
     let start = Instant::now();
-    // Memory is given back in pieces of 8 MiB, and what a compaction has used itself only with them.
+    // Memory goes back in pieces of 8 MiB, and what a compaction has used itself only with them.
     while resident() - before > read / 2 && start.elapsed() < Duration::from_secs(60) {
         thread::sleep(Duration::from_millis(100));
     }

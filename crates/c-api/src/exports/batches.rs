@@ -275,7 +275,7 @@ exports! {
             batch.0.iterate(&mut Visit { state, put, deleted });
         }
     }
-    // C is not told of errors.
+    // As in RocksDB, an operation without a function, or damage, ends the visit without a word.
     fn rocksdb_writebatch_iterate_ld(
         batch: Option<&rocksdb_writebatch_t>, state: State, put: Put, deleted: Deleted,
         log_data: Option<Deleted>,

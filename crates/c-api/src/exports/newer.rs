@@ -154,7 +154,7 @@ exports! {
             batch.0.iterate_cf(&mut VisitCf { state, put, deleted, merge });
         }
     }
-    // C is not told of errors.
+    // As in RocksDB, an operation without a function, or damage, ends the visit without a word.
     fn rocksdb_writebatch_iterate_cf_ld(
         batch: Option<&rocksdb_writebatch_t>, state: State, put: PutCf, deleted: DeletedCf,
         merge: PutCf, log_data: Option<Deleted>,

@@ -9,7 +9,7 @@ use crate::exports::testing::*;
 use crate::options::testing::*;
 use crate::transaction::rocksdb_transaction_t;
 use libc::c_char;
-use std::sync::Mutex;
+use std::cell::RefCell;
 
 fn put(txn: &rocksdb_transaction_t, key: &'static str) {
     let (mut error, (key, keylen), (value, len)) = (Place::new(), bytes(key), bytes("white"));
@@ -62,11 +62,13 @@ fn a_batch_of_a_transaction_is_as_it_was_when_it_was_lent_last() {
 /// Calls of a visitor: what for, the column family, and lengths.
 type Calls = Vec<(&'static str, u32, usize, usize)>;
 
-/// The calls of visitors, one test at a time.
-static CALLS: Mutex<Calls> = Mutex::new(Vec::new());
+thread_local! {
+    /// The calls of visitors: a batch is visited by the thread that asks.
+    static CALLS: RefCell<Calls> = const { RefCell::new(Vec::new()) };
+}
 
 fn note(what: &'static str, family: u32, key: usize, value: usize) {
-    CALLS.lock().unwrap().push((what, family, key, value));
+    CALLS.with_borrow_mut(|calls| calls.push((what, family, key, value)));
 }
 
 extern "C" fn seen_put(_: State, _: *const c_char, key: usize, _: *const c_char, value: usize) {
@@ -123,7 +125,7 @@ fn visitors_of_batches_are_called_with_data_for_the_log_in_its_place() {
     rocksdb_writebatch_put(batch.as_deref_mut(), sea, three, sea, three);
 
     let state = State::testing();
-    let taken = || std::mem::take(&mut *CALLS.lock().unwrap());
+    let taken = || CALLS.take();
     let visit = |log_data| {
         let batch = batch.as_deref();
         rocksdb_writebatch_iterate_ld(batch, state, seen_put, seen_deletion, log_data);

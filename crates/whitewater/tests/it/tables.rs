@@ -287,7 +287,8 @@ fn layouts_that_cannot_be_written_are_refused() {
 fn reads_of_a_walk(table: &str) -> [u64; 2] {
     let fs = MemFs::new();
     let text = format!(
-        "write_buffer_size=1000000;block_based_table_factory={{no_block_cache=true;block_size=1000;{table}}}"
+        "write_buffer_size=1000000;block_based_table_factory={{no_block_cache=true;\
+         block_size=1000;{table}}}"
     );
     let mut o = tiny().get_options_from_string(text).unwrap();
     o.set_fs(Arc::new(fs));

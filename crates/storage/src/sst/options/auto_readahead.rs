@@ -1,4 +1,4 @@
-//! How far iterators read ahead that were not told how far.
+//! The read-ahead of iterators whose caller has chosen no size.
 
 /// How iterators read ahead that find blocks in order, if their caller has chosen no size
 /// ([`TableReadOptions::readahead`](super::read_options::TableReadOptions::readahead)).

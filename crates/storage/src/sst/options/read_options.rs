@@ -21,7 +21,7 @@ pub struct TableReaderOptions {
     pub events: Option<Arc<dyn TableEvents>>,
     /// Where index and filter blocks are kept.
     pub metadata: MetadataPlacement,
-    /// How far iterators read ahead that are not told how far.
+    /// The read-ahead of iterators whose caller has chosen no size.
     pub auto_readahead: AutoReadahead,
     /// The cache for blocks. Default none.
     pub block_cache: Option<BlockCache>,

@@ -103,7 +103,7 @@ impl Default for TableOptions {
 }
 
 impl TableOptions {
-    /// How far iterators read ahead that are not told how far.
+    /// The read-ahead of iterators whose caller has chosen no size.
     pub fn auto_readahead(&self) -> AutoReadahead {
         AutoReadahead {
             initial: self.initial_auto_readahead_size,

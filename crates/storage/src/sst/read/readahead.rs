@@ -18,7 +18,7 @@ const PIECE: usize = 256 << 10;
 pub(crate) struct ReadAhead {
     bytes: Bytes,
     offset: u64,
-    /// Bytes that were read ahead last. 0 if nothing was since blocks are requested in order.
+    /// Bytes that were read ahead last. 0 before the first read-ahead of a run of blocks.
     size: usize,
     auto: AutoReadahead,
     /// The size that the caller chose; 0 if it chose none.
@@ -191,7 +191,7 @@ mod tests {
         for (initial, max, after, expected) in [
             (4000, 16_000, 2, &[0, 0, 4000, 8000, 16_000, 16_000][..]),
             (4000, 9000, 2, &[0, 0, 4000, 8000, 9000, 9000, 9000]),
-            // No less than the limit.
+            // The first size is above the limit.
             (9000, 8000, 0, &[8000; 5]),
             (4000, 16_000, 0, &[4000, 8000, 16_000, 16_000]),
             (

@@ -40,7 +40,7 @@ pub struct Table {
     /// How data blocks are read.
     pub(crate) data: TableData,
     pub(crate) comparator: InternalComparator,
-    /// How far iterators read ahead that are not told how far.
+    /// The read-ahead of iterators whose caller has chosen no size.
     pub(crate) auto_readahead: AutoReadahead,
     /// The cache, and the table's id in it.
     pub(crate) cache: Option<(BlockCache, u64)>,

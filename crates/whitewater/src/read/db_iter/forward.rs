@@ -40,9 +40,9 @@ impl DbIter {
         self.find_forward(Run::Older)
     }
 
-    /// Shows the first entry from the source's position on, behind the one shown, that is not an
-    /// older version of its key, if it is a visible value of the next key. Otherwise the walk has
-    /// to look closer, from where the source stands. Only if `is_plain`.
+    /// Passes older versions of the key shown, at most [`MAX_SEQUENTIAL_SKIP`], from the source's
+    /// position on. Shows what comes then if it is a visible value of the next key. Otherwise the
+    /// walk has to look closer, from where the source stands. Only if `is_plain`.
     #[inline]
     pub(super) fn show_at_once(&mut self) -> bool {
         for _ in 0..MAX_SEQUENTIAL_SKIP {

@@ -672,7 +672,8 @@ struct SkipLimit {
 const KEYS_PER_CLOCK: u64 = 64;
 
 impl SkipLimit {
-    /// Whether there is a limit on the number of keys.
+    /// Whether there is a limit on the number of keys. Without one, a few may be passed uncounted:
+    /// they are counted only to look at the clock now and then.
     #[inline]
     fn is_limited(&self) -> bool {
         self.limit > 0
