@@ -748,7 +748,6 @@ impl CfOptions {
         self.check()?;
         self.check_paths()?;
         memtable::check_fit(self)?;
-        table_format::check_fit(self)?;
         if self.table.index_type == IndexType::HashSearch && self.prefix_extractor.is_none() {
             return Err(Error::invalid(
                 "option index_type = kHashSearch needs a prefix_extractor",

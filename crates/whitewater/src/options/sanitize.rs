@@ -17,7 +17,7 @@
 
 use super::compaction::CompactionStyle;
 use super::table::OptionTable;
-use super::{BY_STYLE, CfOptions, DbOptions};
+use super::{BY_STYLE, CfOptions, DbOptions, table_format};
 use crate::options::memtable_kind::MemtableKind;
 use whitewater_storage::sst::{CompressionOptions, CompressionType, IndexType, TableOptions};
 use whitewater_storage::wal::RecoveryMode;
@@ -94,6 +94,7 @@ impl CfOptions {
         if self.memtable.groups_by_prefix() && self.prefix_extractor.is_none() {
             self.memtable = MemtableKind::SkipList;
         }
+        table_format::correct(&mut self);
         self.min_write_buffer_number_to_merge = self
             .min_write_buffer_number_to_merge
             .clamp(1, self.max_write_buffer_number - 1);
@@ -397,6 +398,7 @@ mod tests {
         assert_eq!(cf.soft_pending_compaction_bytes_limit, 256 << 30);
         cf.validate().unwrap();
     }
+
     #[test]
     fn a_style_has_its_own_corrections() {
         let of = |compaction_style| CfOptions {

@@ -389,25 +389,28 @@ fn a_database_with_cuckoo_tables_is_used_before_it_has_any() {
 }
 
 #[test]
+fn plain_tables_without_prefixes_get_no_hashes_although_asked_for() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let db = DB::open(&options("table_factory=PlainTable"), dir.path()).expect("opens");
+    for key in ["lake", "pond", "river"] {
+        db.put(key, key).unwrap();
+    }
+    db.flush().expect("a table is written and opened");
+    assert_eq!(magics(dir.path()), [PLAIN_MAGIC]);
+    assert_eq!(db.get("pond").unwrap().as_deref(), Some(&b"pond"[..]));
+    let keys = db.iterator(IteratorMode::End).map(|pair| pair.unwrap().0);
+    assert!(keys.eq([&b"river"[..], b"pond", b"lake"].map(Box::from)));
+    drop(db);
+    let log = std::fs::read_to_string(dir.path().join("LOG")).unwrap();
+    let corrected =
+        |line: &str| line.contains("is corrected") && line.contains("hash_table_ratio=0;");
+    assert!(log.lines().any(corrected), "{log}");
+}
+
+#[test]
 fn what_does_not_go_together_is_refused_by_name() {
     let dir = tempfile::tempdir().expect("a directory");
-    let mut options = Options::default();
-    options.create_if_missing(true);
-    let plain = PlainTableFactoryOptions {
-        user_key_length: 0,
-        bloom_bits_per_key: 10,
-        hash_table_ratio: 0.75,
-        index_sparseness: 16,
-        huge_page_tlb_size: 0,
-        encoding_type: KeyEncodingType::Prefix,
-        full_scan_mode: false,
-        store_index_in_file: true,
-    };
-    options.set_plain_table_factory(&plain);
-    let e = DB::open(&options, dir.path()).expect_err("no prefix extractor");
-    assert!(e.to_string().contains("prefix_extractor"), "{e}");
-    options.set_prefix_extractor(SliceTransform::create_fixed_prefix(4));
-    DB::open(&options, dir.path()).expect("opens");
+    let mut options = options("create_if_missing=true");
     let mut cuckoo = whitewater::CuckooTableOptions::default();
     cuckoo.set_hash_ratio(1.5);
     options.set_cuckoo_table_factory(&cuckoo);
