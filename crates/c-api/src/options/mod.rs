@@ -15,7 +15,7 @@ mod numbers;
 mod per_call;
 mod presets;
 mod statistics;
-mod table;
+pub mod table;
 mod tables;
 pub mod values;
 

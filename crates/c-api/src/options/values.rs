@@ -139,10 +139,13 @@ impl Form {
     }
 }
 
-/// Declares setters and getters of options by name.
+/// Declares setters and getters of options by name, and lists the names.
 macro_rules! options {
     ($($name:literal: $form:expr
         $(, set $set:ident($set_ty:ty))? $(, get $get:ident -> $get_ty:ty)?;)*) => {
+        #[cfg(test)]
+        pub(crate) const NAMES: &[(&str, $crate::options::values::Form)] = &[$(($name, $form)),*];
+
         $crate::border::exports! {$(
             $(fn $set(options: Option<&mut $crate::options::rocksdb_options_t>, value: $set_ty) {
                 if let Some(options) = options {

@@ -1,12 +1,13 @@
 //! What must hold however C calls. `after_close`: what is used after its database was closed;
-//! `batches`: those of transactions; `entities`: wide columns; `listeners`; `snapshots`: of
-//! transactions; `trim_history`: opening as of a time; `wrapped`: functions that clients wrap and
-//! none of their tests calls.
+//! `batches`: those of transactions; `entities`: wide columns; `listeners`; `options`: set by name;
+//! `snapshots`: of transactions; `trim_history`: opening as of a time; `wrapped`: functions that
+//! clients wrap and none of their tests calls.
 
 mod after_close;
 mod batches;
 mod entities;
 mod listeners;
+mod options;
 mod snapshots;
 mod trim_history;
 mod wrapped;

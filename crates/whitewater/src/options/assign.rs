@@ -7,7 +7,7 @@
 
 use super::cache::BLOCK_CACHE;
 use super::file::names::{CHANGE_LIVE, DB_ANYWAY, FAMILY_ANYWAY};
-use super::file::read::{is_accepted_anyway, set_table};
+use super::file::read::{check_anyway, set_table};
 use super::table::OptionTable;
 use super::text::split_assignments;
 use super::{CfOptions, DbOptions};
@@ -111,11 +111,13 @@ fn assign<T: OptionTable>(
 ) -> Result<()> {
     let (option, part) = whole(name);
     match (T::changes_live(option), part) {
-        (None, _) if is_accepted_anyway(anyway, name, value) => match may {
-            May::Change if !CHANGE_LIVE.contains(&name) => Err(fixed(name)),
-            _ => Ok(()),
-        },
-        (None, _) => Err(unknown(name)),
+        (None, _) => {
+            check_anyway(anyway, name, value)?;
+            if may == May::Change && !CHANGE_LIVE.contains(&name) {
+                return Err(fixed(name));
+            }
+            Ok(())
+        }
         (Some(false), _) if may == May::Change => Err(fixed(name)),
         (Some(_), None) => options.set(name, value),
         (Some(_), Some(part)) => options.set(option, &format!("{{{part}={value}}}")),

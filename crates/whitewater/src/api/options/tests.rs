@@ -592,6 +592,22 @@ fn unknown_names_and_bad_values_are_refused() {
 }
 
 #[test]
+fn an_option_that_is_known_and_not_built_is_not_called_unknown() {
+    let refused = |text| {
+        Options::default()
+            .get_options_from_string(text)
+            .unwrap_err()
+    };
+    let e = refused("best_efforts_recovery=true");
+    assert_eq!(e.kind(), ErrorKind::NotSupported);
+    let text = "option best_efforts_recovery=true cannot be honoured";
+    assert!(e.to_string().ends_with(text), "{e}");
+    // Sizes are checked whatever it says.
+    let hint = "skip_checking_sst_file_sizes_on_db_open=true";
+    Options::default().get_options_from_string(hint).unwrap();
+}
+
+#[test]
 fn what_a_setter_cannot_take_is_refused_later_by_name() {
     let mut opts = Options::default();
     opts.set_merge_operator_associative("a\0b", |_, _, _| None);

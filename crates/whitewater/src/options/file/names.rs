@@ -136,7 +136,7 @@ pub(crate) const DB_ANYWAY: &[(&str, &str)] = &[
     ("persist_stats_to_disk", ANY),
     ("prefix_seek_opt_in_only", ANY),
     ("random_access_max_buffer_size", ANY),
-    ("skip_checking_sst_file_sizes_on_db_open", "false"),
+    ("skip_checking_sst_file_sizes_on_db_open", ANY),
     ("stats_history_buffer_size", ANY),
     ("strict_bytes_per_sync", ANY),
     ("track_and_verify_wals", "false"),

@@ -248,19 +248,20 @@ fn set<T: OptionTable + Clone>(
         *options = changed;
         return Ok(());
     }
-    let Some((_, accepted)) = anyway.iter().find(|(known, _)| *known == name) else {
-        return Err(Error::invalid(format_args!("unknown option {name}")));
-    };
-    if is_accepted(value, accepted) {
-        return Ok(());
-    }
-    Err(not_built(name, value))
+    check_anyway(anyway, name, value)
 }
 
-/// Whether `anyway` accepts `value` for the option `name`.
-pub(crate) fn is_accepted_anyway(anyway: &[(&str, &str)], name: &str, value: &str) -> bool {
-    let known = anyway.iter().find(|(known, _)| *known == name);
-    known.is_some_and(|(_, accepted)| is_accepted(value, accepted))
+/// Checks that `anyway` accepts `value` for the option `name`, which has no row.
+///
+/// # Errors
+/// `InvalidArgument` if the option is unknown, `NotSupported` if its value cannot be honoured; both
+/// name the option.
+pub(crate) fn check_anyway(anyway: &[(&str, &str)], name: &str, value: &str) -> Result<()> {
+    match anyway.iter().find(|(known, _)| *known == name) {
+        None => Err(Error::invalid(format_args!("unknown option {name}"))),
+        Some((_, accepted)) if is_accepted(value, accepted) => Ok(()),
+        Some(_) => Err(not_built(name, value)),
+    }
 }
 
 fn is_accepted(value: &str, accepted: &str) -> bool {
