@@ -11,6 +11,7 @@ const OPTIONS: [&str; 3] = ["Options", "DBOptions", "ColumnFamilyOptions"];
 
 /// Options that Java does not call by RocksDB's name in another spelling.
 const NAMES: &[(&str, &str)] = &[
+    ("allow2pc", "allow_2pc"),
     ("allow_f_allocate", "allow_fallocate"),
     (
         "avoid_unnecessary_blocking_i_o",

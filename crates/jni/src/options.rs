@@ -495,3 +495,23 @@ natives! {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    /// An option that a setter names and the engine does not know makes every open fail.
+    #[test]
+    fn options_are_set_by_names_that_the_engine_knows() {
+        let natives = include_str!(concat!(env!("OUT_DIR"), "/natives.rs"));
+        let calls = natives.split("options::set(a0, \"").skip(1);
+        let names: BTreeSet<_> = calls.filter_map(|call| call.split('"').next()).collect();
+        assert!(names.len() > 100, "{names:?}");
+        for name in names {
+            let set = Options::default().get_options_from_string(format!("{name}=1"));
+            let unknown = set.is_err_and(|e| e.to_string().contains("unknown option"));
+            assert!(!unknown, "{name}");
+        }
+    }
+}
