@@ -57,6 +57,26 @@ fn value(seen: &Seen, name: &str) -> f64 {
 }
 
 #[test]
+fn a_sample_of_calls_is_published_while_statistics_are_off() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut opts = Options::default();
+    opts.create_if_missing(true);
+    opts.set_metrics_label("orders");
+    let db = DB::open(&opts, dir.path()).unwrap();
+    // One in 128 is timed, at random.
+    (0..20_000).for_each(|_| db.put("river", "blue").unwrap());
+    let seen = published(&db);
+    let counts = db.observer().sampled_latency(Histogram::DbWrite).unwrap();
+    let (data, name) = (counts.data(), "whitewater_db_write_micros");
+    assert!(data.count() > 0);
+    let count = format!("counter {name}_sampled_count{{db=orders}}");
+    assert_eq!(value(&seen, &count), data.count() as f64);
+    let quantile = format!("gauge {name}_sampled{{db=orders,quantile=0.99}}");
+    assert_eq!(value(&seen, &quantile), data.p99());
+    assert!(!seen.contains_key(&format!("counter {name}_count{{db=orders}}")));
+}
+
+#[test]
 fn tickers_are_counters_and_histograms_summaries() {
     let dir = tempfile::tempdir().unwrap();
     let mut opts = options();

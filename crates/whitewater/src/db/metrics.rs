@@ -45,8 +45,8 @@ const OF_DATABASE: [&str; 7] = [
 ];
 
 impl Engine {
-    /// Passes tickers and histograms, if statistics are on, and the properties above to the
-    /// recorder of the calling thread.
+    /// Passes tickers and histograms, or the sampled histograms while statistics are off, and the
+    /// properties above to the recorder of the calling thread.
     pub(crate) fn publish_metrics(&self) {
         let label = self.options.metrics.label.clone();
         let db = label.unwrap_or_else(|| self.files.dir.display().to_string());
@@ -55,11 +55,21 @@ impl Engine {
                 recorder,
                 db: Label::new("db", db),
             };
-            if let Some(statistics) = self.statistics() {
-                publisher.statistics(statistics);
+            match self.statistics() {
+                Some(statistics) => publisher.statistics(statistics),
+                None => self.publish_sampled(&publisher),
             }
             self.publish_properties(&publisher);
         });
+    }
+
+    fn publish_sampled(&self, publisher: &Publisher<'_>) {
+        for histogram in Histogram::iter() {
+            if let Some(counts) = self.sampled_latency(*histogram) {
+                let name = format!("{}.sampled", histogram.name());
+                publisher.histogram(*histogram, &name, &counts.data());
+            }
+        }
     }
 
     fn publish_properties(&self, publisher: &Publisher<'_>) {
@@ -112,16 +122,17 @@ impl Publisher<'_> {
         }
         for histogram in Histogram::iter().filter(|h| h.is_collected()) {
             let data = statistics.histogram(*histogram);
-            if data.count() > 0 {
-                self.histogram(*histogram, &data);
-            }
+            self.histogram(*histogram, histogram.name(), &data);
         }
     }
 
-    /// Publishes a histogram as a summary: quantiles and the maximum are gauges, sum and
-    /// count are counters.
-    fn histogram(&self, histogram: Histogram, data: &HistogramData) {
-        let (name, text) = (name_of(histogram.name()), histogram.name());
+    /// Publishes a histogram that holds something as a summary, under the name `text`: quantiles and
+    /// the maximum are gauges, sum and count are counters.
+    fn histogram(&self, histogram: Histogram, text: &str, data: &HistogramData) {
+        if data.count() == 0 {
+            return;
+        }
+        let name = name_of(text);
         let unit = match histogram {
             Histogram::WriteStall => Unit::Microseconds,
             _ => unit_of(text),
