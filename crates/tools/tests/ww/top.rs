@@ -7,14 +7,20 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use whitewater::{DB, Options};
-use whitewater_monitor::Monitor;
+use whitewater::properties::PropName;
+use whitewater::statistics::{Histogram, Ticker};
+use whitewater::{DB, Options, properties};
+use whitewater_monitor::{Monitor, units};
 
 fn watched() -> (TempDir, DB, Monitor) {
-    let dir = made();
     let mut options = Options::default();
     options.enable_statistics();
-    let db = DB::open_cf(&options, dir.path(), ["default", "orders"]).expect("opens");
+    watched_with(&options)
+}
+
+fn watched_with(options: &Options) -> (TempDir, DB, Monitor) {
+    let dir = made();
+    let db = DB::open_cf(options, dir.path(), ["default", "orders"]).expect("opens");
     let monitor = Monitor::builder()
         .add(&db)
         .interval(Duration::from_millis(20))
@@ -54,6 +60,118 @@ fn a_monitor_is_shown() {
         }
         assert!(has(&text, &db.path().display().to_string()), "{text}");
     }
+}
+
+#[test]
+fn the_numbers_are_those_of_properties_at_rest() {
+    let mut options = Options::default();
+    options.enable_statistics();
+    let (dir, db, monitor) = watched_with(&options);
+    db.flush().expect("flushed");
+    for n in 0..30 {
+        let value = vec![b'v'; 100];
+        db.put(format!("more{n:03}"), value).expect("written");
+        db.get(format!("key{n:03}")).expect("read");
+    }
+    let url = format!("http://{}/", monitor.address());
+    let begin = Instant::now();
+    let text = loop {
+        let text = prints(dir.path(), &format!("top {url} --once --interval 0.1"));
+        // The reads above are no longer in the last interval.
+        if has(&text, "keys read/s 0") && has(&text, "get 0") {
+            break text;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(120), "{text}");
+    };
+    let by_properties = [memory(&db, &options), levels(&db), calls(&db, &options)].concat();
+    for words in by_properties {
+        assert!(has(&text, &words), "{words}: {text}");
+    }
+}
+
+fn int(db: &DB, name: &PropName) -> u64 {
+    let value = db.property_int_value(name);
+    value.expect("read").expect("known")
+}
+
+fn of_bytes(db: &DB, name: &PropName) -> String {
+    units::bytes(int(db, name) as f64)
+}
+
+fn of_count(db: &DB, name: &PropName) -> String {
+    units::count(int(db, name) as f64)
+}
+
+/// What is shown of memtables and of the block cache.
+fn memory(db: &DB, options: &Options) -> Vec<String> {
+    let memtable = db.property_value(properties::MEMTABLE).expect("read");
+    let hits = options.get_ticker_count(Ticker::BlockCacheHit);
+    let misses = options.get_ticker_count(Ticker::BlockCacheMiss);
+    assert!(hits > 0 && int(db, properties::NUM_ENTRIES_ACTIVE_MEM_TABLE) > 0);
+    vec![
+        format!(
+            "default {} {} {} {} {} {}",
+            memtable.expect("known"),
+            of_bytes(db, properties::CUR_SIZE_ACTIVE_MEM_TABLE),
+            of_count(db, properties::NUM_ENTRIES_ACTIVE_MEM_TABLE),
+            of_count(db, properties::NUM_IMMUTABLE_MEM_TABLE),
+            of_bytes(db, properties::SIZE_ALL_MEM_TABLES),
+            of_bytes(db, properties::ESTIMATE_TABLE_READERS_MEM),
+        ),
+        format!(
+            "block cache: {} of {}, {} in use; found - now, {} since the beginning",
+            of_bytes(db, properties::BLOCK_CACHE_USAGE),
+            of_bytes(db, properties::BLOCK_CACHE_CAPACITY),
+            of_bytes(db, properties::BLOCK_CACHE_PINNED_USAGE),
+            units::percent(hits as f64 / (hits + misses) as f64),
+        ),
+    ]
+}
+
+/// What is shown of levels, of the column family, and of what holds writers back.
+fn levels(db: &DB) -> Vec<String> {
+    let cfstats = db.property_map_value("rocksdb.cfstats").expect("read");
+    let cfstats = cfstats.expect("known");
+    let cfstat = |name: &str| units::factor(cfstats[name].parse().expect("a number"));
+    let tables = of_bytes(db, properties::LIVE_SST_FILES_SIZE);
+    let live = int(db, properties::ESTIMATE_LIVE_DATA_SIZE);
+    let space = int(db, properties::LIVE_SST_FILES_SIZE) as f64 / live as f64;
+    let files = of_count(db, &properties::num_files_at_level(0));
+    assert_eq!(files, "2");
+    vec![
+        format!(
+            "default 0 {files} 0 {tables} {}",
+            cfstat("compaction.L0.Score")
+        ),
+        format!(
+            "default - {} {tables} {} {} 0 B {} {}",
+            of_count(db, properties::ESTIMATE_NUM_KEYS),
+            units::bytes(live as f64),
+            of_bytes(db, properties::ESTIMATE_PENDING_COMPACTION_BYTES),
+            cfstat("compaction.Sum.WriteAmp"),
+            units::factor(space),
+        ),
+        // The defaults of the options.
+        format!("default level0-files {files} 20 36"),
+        "default memtables 0 never 2".to_owned(),
+        "default pending-bytes 0 B 64 GiB 256 GiB".to_owned(),
+    ]
+}
+
+/// What is shown of calls and jobs.
+fn calls(db: &DB, options: &Options) -> Vec<String> {
+    let gets = options.get_histogram_data(Histogram::DbGet);
+    assert_eq!(gets.count(), 30);
+    vec![
+        format!("get 0 - - - - 30 {}", units::micros(gets.p99())),
+        format!(
+            "Jobs: {} flushes and {} compactions run",
+            int(db, properties::NUM_RUNNING_FLUSHES),
+            int(db, properties::NUM_RUNNING_COMPACTIONS)
+        ),
+        "entries written/s 0".to_owned(),
+        "log syncs/s 0".to_owned(),
+    ]
 }
 
 #[test]

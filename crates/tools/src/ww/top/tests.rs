@@ -250,14 +250,21 @@ fn bars_show_the_intervals_before_the_last() {
     assert_eq!(bars.last(), Some(&'\u{2588}'));
 }
 
+/// The screen as one text without the ends of its lines.
+fn flowing(state: &State, width: u16, height: u16) -> String {
+    let screen = drawn(state, width, height);
+    screen.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[test]
-fn a_stall_is_shown_with_its_cause() {
-    let screen = drawn(&state(news("delayed")), 110, 60);
-    has(
-        &screen,
-        "Writes are delayed (to 2 MiB per second); orders: we have 12 level-0 files \
-         (l0-file-count-limit).",
-    );
+fn a_stall_is_shown_with_its_cause_and_limits() {
+    let stalled = state(news("delayed"));
+    for (width, height) in [(110, 60), (80, 24), (60, 15)] {
+        let text = flowing(&stalled, width, height);
+        let words = "Writes are delayed (to 2 MiB per second); orders: we have 12 level-0 files \
+                     (l0-file-count-limit: delays from 8, stops from 36).";
+        assert!(text.contains(words), "{width}: {text}");
+    }
     let stopped = state(news("stopped"));
     let terminal = drawn_on(&stopped, 110, 60);
     has(
@@ -265,6 +272,62 @@ fn a_stall_is_shown_with_its_cause() {
         "Writes are stopped; orders: we have",
     );
     assert_eq!(terminal.backend().buffer()[(1, 2)].fg, Color::Red);
+}
+
+#[test]
+fn the_limits_of_a_stall_are_those_of_its_cause() {
+    let mut stalled = news("stopped");
+    let family = &mut stalled.overview.stall.families[0];
+    let limit = |name: &str, value, delay, stop| Limit {
+        name: name.to_owned(),
+        value,
+        delay,
+        stop,
+    };
+    family.limits.push(limit("memtables", 2, 0, 2));
+    family
+        .limits
+        .push(limit("pending-bytes", 3 << 30, 1 << 30, 2 << 30));
+    for (cause, words) in [
+        ("memtable-limit", "delays from never, stops from 2)"),
+        ("l0-file-count-limit", "delays from 8, stops from 36)"),
+        (
+            "pending-compaction-bytes",
+            "delays from 1 GiB, stops from 2 GiB)",
+        ),
+        ("a-cause-of-later-versions", "(a-cause-of-later-versions)."),
+    ] {
+        stalled.overview.stall.families[0].cause = cause.to_owned();
+        let text = flowing(&state(stalled.clone()), 110, 60);
+        assert!(text.contains(words), "{cause}: {text}");
+    }
+}
+
+#[test]
+fn the_error_for_which_writes_are_refused_is_not_cut() {
+    let mut failed = news("normal");
+    let error = "IO error: While Sync: /data/of/the/orders/of/all/shops/000007.log: Input/output \
+                 error (os error 5)";
+    failed.overview.error = error.to_owned();
+    failed.events.push(event(3, error));
+    let mut state = state(failed);
+    for view in View::ALL {
+        state.view = view;
+        for (width, height) in [(110, 40), (80, 24), (60, 15)] {
+            let text = flowing(&state, width, height);
+            assert!(text.contains(error), "{view:?}, {width}: {text}");
+        }
+    }
+    // The event has it, too.
+    let text = flowing(&state, 80, 24);
+    assert_eq!(text.matches(error).count(), 2, "{text}");
+    // A very long one leaves room for the view, and what is left out is told.
+    let figures = state.figures.as_mut().expect("figures");
+    figures.0.error = "x".repeat(10_000);
+    state.view = View::Overview;
+    let screen = drawn(&state, 60, 15);
+    has(&screen, "x ...");
+    has(&screen, "entries written/s 9 k");
 }
 
 #[test]
@@ -320,7 +383,7 @@ fn each_view_has_its_figures() {
     let screen = drawn(&state, 110, 60);
     has(&screen, "orders 0 12 4 48 MiB 3.50");
     has(&screen, "orders compaction");
-    has(&screen, "block cache: all 75.0 %");
+    has(&screen, "found in the block cache: all 75.0 %");
     state.view = View::Events;
     let screen = drawn(&state, 110, 60);
     let at = |text| screen.lines().position(|line| line.contains(text));
@@ -350,6 +413,49 @@ fn every_size_can_be_drawn() {
             }
         }
     }
+}
+
+#[test]
+fn no_number_is_cut_by_a_narrow_terminal() {
+    let mut busy = news("delayed");
+    busy.overview.families[0].levels[0].read_gib = 1.5;
+    let mut state = state(busy);
+    for view in View::ALL {
+        state.view = view;
+        let whole = drawn(&state, 400, 100);
+        let known: Vec<_> = whole.split_whitespace().collect();
+        for width in (40..200).step_by(7) {
+            let screen = drawn(&state, width, 100);
+            for word in screen.split_whitespace() {
+                let is_number = word.contains(|c: char| c.is_ascii_digit());
+                assert!(
+                    !is_number || known.contains(&word),
+                    "{view:?}, {width}: {word} in\n{screen}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn a_small_terminal_has_what_matters_most() {
+    let mut state = state(news("normal"));
+    state.paused = true;
+    for (width, height) in [(80, 24), (60, 15)] {
+        let screen = drawn(&state, width, height);
+        has(&screen, "ww top PAUSED http://127.0.0.1:1/");
+        has(&screen, "1 Overview 2 Write path 3 Levels 4 Events");
+        has(&screen, "Writes are not held back.");
+        has(&screen, "entries written/s 9 k");
+        has(&screen, "q quits p pauses Tab: views up, down: scroll (");
+        has(&screen, " more)");
+    }
+    // Columns that do not fit are told of.
+    state.view = View::Levels;
+    let screen = drawn(&state, 60, 15);
+    has(&screen, "family level files compacting size score >");
+    let screen = drawn(&state, 110, 15);
+    has(&screen, "score write amp. read written");
 }
 
 #[test]
@@ -408,7 +514,7 @@ fn what_does_not_fit_can_be_scrolled_to() {
     }
     let screen = drawn(&state, 110, 20);
     has(&screen, "event 60.");
-    has(&screen, "(45 more lines)");
+    has(&screen, "up, down: scroll (45 more)");
     for _ in 0..3 {
         press(&mut state, KeyCode::PageDown);
     }

@@ -5,34 +5,33 @@ use ratatui::text::Line;
 use whitewater_monitor::api::{Family, Overview};
 use whitewater_monitor::units::{bytes, count, factor, micros, percent};
 
-use super::parts::{Cell, WARNING, heading, known, table};
+use super::parts::{Cell, WARNING, heading, known, table, text};
 
 const GIB: f64 = 1_073_741_824.0;
 
 /// The view.
-pub(super) fn lines(overview: &Overview) -> Vec<Line<'static>> {
+pub(super) fn lines(overview: &Overview, width: u16) -> Vec<Line<'static>> {
     let mut lines = heading("Levels").to_vec();
-    lines.extend(table_of_levels(&overview.families));
-    lines.extend(jobs(overview));
+    lines.extend(table_of_levels(&overview.families, width));
+    lines.extend(jobs(overview, width));
     lines.extend(heading("Column families"));
-    lines.extend(families(&overview.families));
+    lines.extend(families(&overview.families, width));
     lines.extend(heading("What a byte or a read costs"));
     let cost = &overview.amplification;
-    lines.push(Line::from(format!(
-        " write amplification {}, space amplification {}, blocks per read {}",
+    let costs = format!(
+        "write amplification {}, space amplification {}, blocks per read {}",
         factor(cost.write),
         factor(cost.space),
         known(cost.read, factor)
-    )));
-    lines.push(Line::from(format!(
-        " block cache: {}",
-        found(overview).join(", ")
-    )));
+    );
+    lines.extend(text(&costs, Style::new(), width));
+    let found = format!("found in the block cache: {}", found(overview).join(", "));
+    lines.extend(text(&found, Style::new(), width));
     lines
 }
 
 /// The levels of all families.
-pub(super) fn table_of_levels(families: &[Family]) -> Vec<Line<'static>> {
+pub(super) fn table_of_levels(families: &[Family], width: u16) -> Vec<Line<'static>> {
     let rows = families.iter().flat_map(|family| {
         family.levels.iter().map(move |level| {
             let due = if level.score >= 1.0 {
@@ -68,11 +67,11 @@ pub(super) fn table_of_levels(families: &[Family]) -> Vec<Line<'static>> {
         "read",
         "written",
     ];
-    table(&names, 1, &rows)
+    table(&names, 1, &rows, width)
 }
 
 /// What runs now, under a heading.
-pub(super) fn jobs(overview: &Overview) -> Vec<Line<'static>> {
+pub(super) fn jobs(overview: &Overview, width: u16) -> Vec<Line<'static>> {
     let running = format!(
         "Jobs: {} flushes and {} compactions run",
         overview.running_flushes, overview.running_compactions
@@ -89,12 +88,13 @@ pub(super) fn jobs(overview: &Overview) -> Vec<Line<'static>> {
     });
     let rows: Vec<_> = rows.collect();
     if !rows.is_empty() {
-        lines.extend(table(&["job", "number", "family", "for", "what"], 5, &rows));
+        let names = ["job", "number", "family", "for", "what"];
+        lines.extend(table(&names, 5, &rows, width));
     }
     lines
 }
 
-fn families(families: &[Family]) -> Vec<Line<'static>> {
+fn families(families: &[Family], width: u16) -> Vec<Line<'static>> {
     let rows = families.iter().map(|f| {
         let due = match (f.flush_pending, f.compaction_pending) {
             (true, true) => "flush, compaction",
@@ -125,7 +125,7 @@ fn families(families: &[Family]) -> Vec<Line<'static>> {
         "write amp.",
         "space amp.",
     ];
-    table(&names, 2, &rows.collect::<Vec<_>>())
+    table(&names, 2, &rows.collect::<Vec<_>>(), width)
 }
 
 /// How often blocks of each kind were found in the cache.

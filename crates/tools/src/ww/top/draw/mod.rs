@@ -1,9 +1,11 @@
-//! The state as text: a line with what is watched, one with the views, one that says whether
-//! writers are held back, the view, and a line about keys.
+//! The state as text: a line with what is watched, one with the views, whether writers are held
+//! back, the view, and a line about keys.
 //!
+//! * `banner`: whether writers are held back, and why.
 //! * `overview`, `write_path`, `levels`, `events`: the views.
 //! * `parts`: what they are made of.
 
+mod banner;
 mod events;
 mod levels;
 mod overview;
@@ -14,30 +16,31 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::{Style, Stylize};
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Paragraph, Widget, Wrap};
-use whitewater_monitor::api::{Database, Limit, Overview, Stall};
+use ratatui::widgets::{Paragraph, Widget};
 use whitewater_monitor::units;
 
 use super::state::{State, View};
-use parts::{BAD, Cell, GOOD, WARNING, table};
+use parts::BAD;
 
 /// From this width on, views may have two columns.
 const WIDE: u16 = 150;
-/// The lines around a view: what is watched, views, whether writers are held back, keys.
-const AROUND: u16 = 4;
-const KEYS: &str = "q quits  p pauses  Tab, arrows: views  up, down: scroll";
+/// The lines around a view and the banner: what is watched, views, keys.
+const AROUND: u16 = 3;
+const KEYS: &str = "q quits  p pauses  Tab: views  up, down: scroll";
 
 /// Draws the state, and returns how far its view can be scrolled.
 pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) -> usize {
-    let rows = [1, 1, 1].map(Constraint::Length);
+    let body = body(state, area.width);
+    let most = longest(&body);
+    let banner = shortened(banner(state, area.width), room_for_banner(area, most));
+    let banner_height = u16::try_from(banner.len()).unwrap_or(u16::MAX);
+    let rows = [1, 1, banner_height].map(Constraint::Length);
     let rows = [&rows[..], &[Constraint::Min(0), Constraint::Length(1)]].concat();
     let rows = Layout::vertical(rows).split(area);
-    title(state).render(rows[0], buffer);
+    Paragraph::new(title(state, rows[0].width)).render(rows[0], buffer);
     buffer.set_style(rows[0], Style::new().reversed());
     views(state.view).render(rows[1], buffer);
-    banner(state).render(rows[2], buffer);
-    let body = body(state, rows[3].width);
-    let most = body.iter().map(Vec::len).max().unwrap_or(0);
+    Paragraph::new(banner).render(rows[2], buffer);
     let hidden = most.saturating_sub(usize::from(rows[3].height));
     let skipped = state.scroll.min(hidden);
     let columns = Layout::horizontal(body.iter().map(|_| Constraint::Fill(1))).split(rows[3]);
@@ -51,8 +54,12 @@ pub(super) fn draw(state: &State, area: Rect, buffer: &mut Buffer) -> usize {
 
 /// How many lines the whole state has.
 pub(super) fn height(state: &State, width: u16) -> u16 {
-    let lines = body(state, width).iter().map(Vec::len).max();
-    AROUND.saturating_add(u16::try_from(lines.unwrap_or(0)).unwrap_or(u16::MAX))
+    let lines = banner(state, width).len() + longest(&body(state, width));
+    AROUND.saturating_add(u16::try_from(lines).unwrap_or(u16::MAX))
+}
+
+fn longest(columns: &[Vec<Line<'static>>]) -> usize {
+    columns.iter().map(Vec::len).max().unwrap_or(0)
 }
 
 /// The lines of the view, in columns.
@@ -62,30 +69,38 @@ fn body(state: &State, width: u16) -> Vec<Vec<Line<'static>>> {
     };
     match state.view {
         View::Overview => overview::lines(state, overview, width),
-        View::WritePath => vec![write_path::lines(write_path)],
-        View::Levels => vec![levels::lines(overview)],
-        View::Events => vec![events::lines(&state.events)],
+        View::WritePath => vec![write_path::lines(write_path, width)],
+        View::Levels => vec![levels::lines(overview, width)],
+        View::Events => vec![events::lines(&state.events, width)],
     }
 }
 
-fn title(state: &State) -> Paragraph<'static> {
-    let mut text = format!(" ww top  {}", state.place);
+/// What is watched. What does not fit is left out, but for the place.
+fn title(state: &State, width: u16) -> String {
+    let paused = if state.paused { "  PAUSED" } else { "" };
+    let mut text = format!(" ww top{paused}  {}", state.place);
+    let mut add = |part: &str| {
+        let part = format!("  {part}");
+        if Span::raw(&*text).width() + Span::raw(&*part).width() <= usize::from(width) {
+            text += &part;
+        }
+    };
     if let Some((overview, write_path)) = &state.figures {
         if overview.database.label != state.place {
-            text += &format!("  {}", overview.database.label);
+            add(&overview.database.label);
         }
-        text += &format!("  open for {}", units::clock(overview.uptime_seconds));
+        add(&format!(
+            "open for {}",
+            units::clock(overview.uptime_seconds)
+        ));
         if !overview.reads_only && !overview.commit_protocol.is_empty() {
-            text += &format!(
-                "  {} commit, {}",
+            add(&format!(
+                "{} commit, {}",
                 overview.commit_protocol, write_path.memtable
-            );
+            ));
         }
     }
-    if state.paused {
-        text += "  PAUSED";
-    }
-    Paragraph::new(text)
+    text
 }
 
 fn views(chosen: View) -> Line<'static> {
@@ -102,96 +117,47 @@ fn views(chosen: View) -> Line<'static> {
 }
 
 /// Whether writers are held back, and why.
-fn banner(state: &State) -> Paragraph<'static> {
-    let line = match &state.figures {
-        None => Line::default(),
-        Some((overview, _)) => held_back(overview),
-    };
-    Paragraph::new(line)
+fn banner(state: &State, width: u16) -> Vec<Line<'static>> {
+    match &state.figures {
+        None => vec![Line::default()],
+        Some((overview, _)) => banner::lines(overview, width),
+    }
 }
 
-fn held_back(overview: &Overview) -> Line<'static> {
-    let Overview {
-        database: Database { open, .. },
-        error,
-        stall,
-        ..
-    } = overview;
-    if !open {
-        return Line::styled(" The database is closed.", BAD);
+/// How many lines the banner may have: a third of the screen, and more if the view, which has
+/// `view` lines, leaves them.
+fn room_for_banner(area: Rect, view: usize) -> usize {
+    let height = usize::from(area.height);
+    let left = height.saturating_sub(usize::from(AROUND) + view);
+    left.max(height / 3).max(1)
+}
+
+/// The first `most` lines. The last one says if there were more.
+fn shortened(mut lines: Vec<Line<'static>>, most: usize) -> Vec<Line<'static>> {
+    if lines.len() > most {
+        lines.truncate(most);
+        if let Some(last) = lines.last_mut() {
+            let style = last.style;
+            let text = last.to_string();
+            let kept = text.chars().count().saturating_sub(4);
+            let text: String = text.chars().take(kept).collect();
+            *last = Line::styled(text + " ...", style);
+        }
     }
-    if overview.reads_only {
-        let text = " Seen by its files. Reads, times, stalls and events are known to its process.";
-        return Line::styled(text, Style::new().dim());
-    }
-    if !error.is_empty() {
-        return Line::styled(format!(" Writes are refused: {error}"), BAD);
-    }
-    let style = match stall.condition.as_str() {
-        "normal" => return Line::styled(" Writes are not held back.", GOOD),
-        "delayed" => WARNING,
-        _ => BAD,
-    };
-    let mut text = format!(" Writes are {}", stall.condition);
-    if stall.delayed_rate > 0 {
-        let rate = units::bytes(stall.delayed_rate as f64);
-        text += &format!(" (to {rate} per second)");
-    }
-    for family in stall.families.iter().filter(|f| !f.reason.is_empty()) {
-        text += &format!("; {}: {} ({})", family.family, family.reason, family.cause);
-    }
-    Line::styled(text + ".", style)
+    lines
 }
 
 /// Keys, or what is wrong with the source.
-fn footer(state: &State, below: usize) -> Paragraph<'static> {
+fn footer(state: &State, below: usize) -> Line<'static> {
     if let Some(why) = &state.silence {
-        let text = format!(" No answer, figures are old: {why}");
-        return Paragraph::new(Line::styled(text, BAD));
+        return Line::styled(format!(" No answer, figures are old: {why}"), BAD);
     }
     if let Some(why) = &state.lost {
-        let text = format!(" The files cannot be followed: {why}");
-        return Paragraph::new(Line::styled(text, BAD));
+        return Line::styled(format!(" The files cannot be followed: {why}"), BAD);
     }
     let mut text = format!(" {KEYS}");
     if below > 0 {
-        text += &format!("  ({below} more lines)");
+        text += &format!(" ({below} more)");
     }
-    Paragraph::new(Line::styled(text, Style::new().dim())).wrap(Wrap { trim: false })
-}
-
-/// What decides whether writers are held back, beside the values from which they are.
-fn limits(stall: &Stall) -> Vec<Line<'static>> {
-    let unit = |limit: &Limit| match limit.name.as_str() {
-        "pending-bytes" => units::bytes,
-        _ => units::count,
-    };
-    let or_never = |limit: &Limit, value: u64| match value {
-        0 => "never".to_owned(),
-        value => unit(limit)(value as f64),
-    };
-    let rows = stall.families.iter().flat_map(|family| {
-        family.limits.iter().map(move |limit| {
-            let style = match limit.value {
-                value if limit.stop > 0 && value >= limit.stop => BAD,
-                value if limit.delay > 0 && value >= limit.delay => WARNING,
-                _ => Style::new(),
-            };
-            vec![
-                Cell::from(&*family.family),
-                Cell::from(&*limit.name),
-                Cell::new(unit(limit)(limit.value as f64), style),
-                Cell::from(or_never(limit, limit.delay)),
-                Cell::from(or_never(limit, limit.stop)),
-            ]
-        })
-    });
-    let names = [
-        "family",
-        "what holds back",
-        "now",
-        "delays from",
-        "stops from",
-    ];
-    table(&names, 2, &rows.collect::<Vec<_>>())
+    Line::styled(text, Style::new().dim())
 }

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
+use ratatui::style::Style;
 use ratatui::text::Line;
 use whitewater_monitor::api::{Cache, Family, Latency, Overview, Point};
 use whitewater_monitor::units::{bytes, count, factor, micros, percent};
 
 use super::WIDE;
-use super::parts::{Cell, bars, heading, known, table};
+use super::parts::{Cell, bars, heading, known, table, text};
 use crate::ww::top::state::State;
 
 /// How many events are shown beside everything else.
@@ -21,29 +22,22 @@ pub(super) fn lines(state: &State, overview: &Overview, width: u16) -> Vec<Vec<L
     let mut left = rates(&overview.rates, &state.points, column);
     if !overview.latencies.is_empty() {
         left.extend(heading("Times of calls"));
-        left.extend(latencies(&overview.latencies));
+        left.extend(latencies(&overview.latencies, column));
     }
     if !overview.reads_only {
         left.extend(heading("What holds writers back"));
-        left.extend(super::limits(&overview.stall));
+        left.extend(super::banner::limits(&overview.stall, column));
     }
     let mut right = Vec::new();
     right.extend(heading("Levels"));
-    right.extend(super::levels::table_of_levels(&overview.families));
-    right.extend(super::levels::jobs(overview));
+    right.extend(super::levels::table_of_levels(&overview.families, column));
+    right.extend(super::levels::jobs(overview, column));
     right.extend(heading("Memory"));
-    right.extend(memtables(&overview.families));
-    right.push(cache(&overview.cache));
+    right.extend(memtables(&overview.families, column));
+    right.extend(text(&cache(&overview.cache), Style::new(), column));
     if !overview.reads_only {
         right.extend(heading("Last events"));
-        right.extend(
-            state
-                .events
-                .iter()
-                .rev()
-                .take(EVENTS)
-                .map(super::events::line),
-        );
+        right.extend(super::events::last(&state.events, EVENTS, column));
     }
     if width >= WIDE {
         return vec![left, right];
@@ -80,12 +74,12 @@ fn rates(now: &Point, points: &VecDeque<Point>, width: u16) -> Vec<Line<'static>
     });
     let names = ["rate", "last interval", "before"];
     let mut lines = vec![Line::default()];
-    lines.extend(table(&names, 1, &rows));
+    lines.extend(table(&names, 1, &rows, width));
     lines
 }
 
 /// How long calls took.
-pub(super) fn latencies(latencies: &[Latency]) -> Vec<Line<'static>> {
+pub(super) fn latencies(latencies: &[Latency], width: u16) -> Vec<Line<'static>> {
     let rows = latencies.iter().map(|latency| {
         let (recent, total) = (&latency.recent, &latency.total);
         let mut row = vec![
@@ -110,12 +104,12 @@ pub(super) fn latencies(latencies: &[Latency]) -> Vec<Line<'static>> {
         "P99",
         "max",
         "all calls",
-        "P99",
+        "P99 of all",
     ];
-    table(&names, 1, &rows.collect::<Vec<_>>())
+    table(&names, 1, &rows.collect::<Vec<_>>(), width)
 }
 
-fn memtables(families: &[Family]) -> Vec<Line<'static>> {
+fn memtables(families: &[Family], width: u16) -> Vec<Line<'static>> {
     let rows = families.iter().map(|family| {
         let m = &family.memtables;
         vec![
@@ -137,24 +131,23 @@ fn memtables(families: &[Family]) -> Vec<Line<'static>> {
         "all",
         "open tables",
     ];
-    table(&names, 2, &rows.collect::<Vec<_>>())
+    table(&names, 2, &rows.collect::<Vec<_>>(), width)
 }
 
-fn cache(cache: &Cache) -> Line<'static> {
+fn cache(cache: &Cache) -> String {
     let mut text = format!(
-        " block cache: {} of {}, {} in use",
+        "block cache: {} of {}, {} in use",
         bytes(cache.usage as f64),
         bytes(cache.capacity as f64),
         bytes(cache.pinned as f64)
     );
-    if let Some(all) = cache.kinds.first() {
-        let asked = all.hits + all.misses;
-        let ratio = (asked > 0).then(|| all.hits as f64 / asked as f64);
+    let all = cache.kinds.first();
+    if let Some(all) = all.filter(|all| all.hits + all.misses > 0) {
         text += &format!(
             "; found {} now, {} since the beginning",
             known(all.recent_ratio, percent),
-            known(ratio, percent)
+            percent(all.hits as f64 / (all.hits + all.misses) as f64)
         );
     }
-    Line::from(text)
+    text
 }

@@ -38,35 +38,104 @@ impl<T: Into<String>> From<T> for Cell {
     }
 }
 
-/// Rows under `names`. The first `left` columns are aligned to the left, the others to the right.
-pub(super) fn table(names: &[&str], left: usize, rows: &[Vec<Cell>]) -> Vec<Line<'static>> {
+/// Rows under `names`, in lines of `width`. The first `left` columns are aligned to the left, the
+/// others to the right. Of those to the right, the last ones are left out if they do not fit, so
+/// that no number is cut; `>` in the line of the names says so.
+pub(super) fn table(
+    names: &[&str],
+    left: usize,
+    rows: &[Vec<Cell>],
+    width: u16,
+) -> Vec<Line<'static>> {
     let head: Vec<_> = names
         .iter()
         .map(|name| Cell::new(*name, Style::new().dim()))
         .collect();
     let all = || std::iter::once(&head).chain(rows);
-    let width = |column: usize| {
+    let widest = |column: usize| {
         let cells = all().filter_map(|row| row.get(column));
         cells.map(|cell| Span::raw(&*cell.text).width()).max()
     };
-    let widths: Vec<_> = (0..names.len()).map(|c| width(c).unwrap_or(0)).collect();
+    let widths: Vec<_> = (0..names.len()).map(|c| widest(c).unwrap_or(0)).collect();
+    let fitting = fitting(&widths, left, usize::from(width));
     let line = |row: &Vec<Cell>| {
         let mut spans = Vec::new();
-        for (column, (cell, width)) in row.iter().zip(&widths).enumerate() {
+        for (column, (cell, width)) in row.iter().zip(&widths[..fitting]).enumerate() {
             let missing = width.saturating_sub(Span::raw(&*cell.text).width());
             let (before, after) = if column < left {
                 (0, missing)
             } else {
                 (missing, 0)
             };
-            let gap = if column == 0 { 1 } else { 2 };
-            spans.push(Span::raw(" ".repeat(gap + before)));
+            spans.push(Span::raw(" ".repeat(gap(column) + before)));
             spans.push(Span::styled(cell.text.clone(), cell.style));
             spans.push(Span::raw(" ".repeat(after)));
         }
         Line::from(spans)
     };
-    all().map(line).collect()
+    let mut lines: Vec<_> = all().map(line).collect();
+    if fitting < widths.len() {
+        lines[0].push_span(" >".dim());
+    }
+    lines
+}
+
+/// The spaces before a column.
+fn gap(column: usize) -> usize {
+    if column == 0 { 1 } else { 2 }
+}
+
+/// How many columns of these widths are shown in lines of `width`. The first `left` always are.
+fn fitting(widths: &[usize], left: usize, width: usize) -> usize {
+    let ends = widths.iter().enumerate().scan(0, |end, (column, width)| {
+        *end += gap(column) + width;
+        Some(*end)
+    });
+    let ends: Vec<_> = ends.collect();
+    if ends.last().is_none_or(|end| *end <= width) {
+        return widths.len();
+    }
+    let with_mark = ends.iter().filter(|end| **end + 2 <= width).count();
+    with_mark.max(left.min(widths.len()))
+}
+
+/// A text in lines of `width` with a space before each.
+pub(super) fn text(text: &str, style: Style, width: u16) -> Vec<Line<'static>> {
+    let lines = wrapped(text, usize::from(width).saturating_sub(1));
+    let lines = lines.into_iter();
+    lines
+        .map(|line| Line::styled(format!(" {line}"), style))
+        .collect()
+}
+
+/// A text in pieces of at most `width` columns, between its words. A word that is longer is broken.
+pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let text = text.replace(char::is_control, " ");
+    let (mut lines, mut line, mut used) = (Vec::new(), String::new(), 0);
+    for word in text.split_whitespace() {
+        let length = Span::raw(word).width();
+        if used > 0 && used + 1 + length <= width {
+            line.push(' ');
+            line.push_str(word);
+            used += 1 + length;
+            continue;
+        }
+        if used > 0 {
+            lines.push(std::mem::take(&mut line));
+            used = 0;
+        }
+        for c in word.chars() {
+            let length = Span::raw(c.to_string()).width();
+            if used > 0 && used + length > width {
+                lines.push(std::mem::take(&mut line));
+                used = 0;
+            }
+            line.push(c);
+            used += length;
+        }
+    }
+    lines.push(line);
+    lines
 }
 
 /// The last `width` of `values` as bars up to the largest of them; a space for what is not known.

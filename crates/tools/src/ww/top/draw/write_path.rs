@@ -5,48 +5,43 @@ use ratatui::text::Line;
 use whitewater_monitor::api::{Step, WritePath};
 use whitewater_monitor::units::{count, factor, nanos, percent};
 
-use super::parts::{Cell, WARNING, heading, known, table};
+use super::parts::{Cell, WARNING, heading, known, table, text};
 
 /// The length of the bar of a step in which all writers are.
 const BAR: f64 = 20.0;
 
 /// The view.
-pub(super) fn lines(path: &WritePath) -> Vec<Line<'static>> {
+pub(super) fn lines(path: &WritePath, width: u16) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     if path.reads_only {
         lines.push(Line::default());
-        lines.push(Line::from(
-            " Steps of writes are known to the process itself alone.",
-        ));
+        let why = "Steps of writes are known to the process itself alone.";
+        lines.extend(text(why, Style::new(), width));
         return lines;
     }
     lines.extend(heading("Steps of a write, from first to last"));
     if path.timed {
-        lines.extend(steps(&path.steps, path.rates.seconds));
-        lines.push(Line::styled(
-            " Writers: how many are in a step at a moment, on average. In the yellow steps they \
-             wait.",
-            Style::new().dim(),
-        ));
+        lines.extend(steps(&path.steps, path.rates.seconds, width));
+        let what = "Writers: how many are in a step at a moment, on average. In the yellow steps \
+                    they wait.";
+        lines.extend(text(what, Style::new().dim(), width));
     } else {
-        lines.push(Line::from(
-            " No step was timed in the last interval: there were no writes, or the statistics' \
-             level",
-        ));
-        lines.push(Line::from(" is below StatsLevel::ExceptTimeForMutex."));
+        let why = "No step was timed in the last interval: there were no writes, or the \
+                   statistics' level is below StatsLevel::ExceptTimeForMutex.";
+        lines.extend(text(why, Style::new(), width));
     }
     lines.extend(heading("Who commits"));
-    lines.extend(who(path));
+    lines.extend(who(path, width));
     if !path.latencies.is_empty() {
         lines.extend(heading("Whole writes, syncs and stalls"));
-        lines.extend(super::overview::latencies(&path.latencies));
+        lines.extend(super::overview::latencies(&path.latencies, width));
     }
     lines.extend(heading("Before the first step: what holds writers back"));
-    lines.extend(super::limits(&path.stall));
+    lines.extend(super::banner::limits(&path.stall, width));
     lines
 }
 
-fn steps(steps: &[Step], seconds: f64) -> Vec<Line<'static>> {
+fn steps(steps: &[Step], seconds: f64, width: u16) -> Vec<Line<'static>> {
     let all: f64 = steps.iter().map(|step| step.recent.sum as f64).sum();
     let rows = steps.iter().map(|step| {
         let d = &step.recent;
@@ -80,10 +75,10 @@ fn steps(steps: &[Step], seconds: f64) -> Vec<Line<'static>> {
         "P99",
         "max",
     ];
-    table(&names, 2, &rows.collect::<Vec<_>>())
+    table(&names, 2, &rows.collect::<Vec<_>>(), width)
 }
 
-fn who(path: &WritePath) -> Vec<Line<'static>> {
+fn who(path: &WritePath, width: u16) -> Vec<Line<'static>> {
     let rates = &path.rates;
     let rows = [
         ("batches by their own writer/s", known(path.by_self, count)),
@@ -100,5 +95,5 @@ fn who(path: &WritePath) -> Vec<Line<'static>> {
         ("writes per sync", known(rates.writes_per_sync, factor)),
     ];
     let rows = rows.map(|(name, value)| vec![Cell::from(name), Cell::from(value)]);
-    table(&["", "last interval"], 1, &rows)
+    table(&["", "last interval"], 1, &rows, width)
 }
