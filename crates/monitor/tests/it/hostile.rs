@@ -126,7 +126,10 @@ fn slow_requests_end() {
     assert!(ended.status == 408 || ended.status == 0, "{ended:?}");
     drop(dripping);
     drip.join().unwrap();
-    assert_eq!(once_free(monitor.address(), "/metrics").status, 200);
+    // On a busy machine this may be slow as well.
+    wait_for("an answer in time", || {
+        Some(get(monitor.address(), "/metrics")).filter(|answer| answer.status == 200)
+    });
 }
 
 #[test]
