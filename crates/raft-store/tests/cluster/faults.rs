@@ -139,9 +139,8 @@ impl Cluster {
         let what = format!("register {register}");
         let mut ops = vec![self.read(register, &what).await];
         for value in [1, 2] {
-            let write = Did::Write(value);
-            let op = self.world.call(&mut self.rng, register, write).await;
-            ops.push(op.expect("the leader that has answered the read"));
+            // On a busy machine there may be no leader any more.
+            ops.extend(self.answered(register, Did::Write(value), &what).await);
         }
         let mut dead = Vec::new();
         for id in NODES {
@@ -178,11 +177,20 @@ impl Cluster {
 
     /// Reads `register` until there is an answer.
     async fn read(&mut self, register: u64, what: &str) -> Op {
+        let calls = self.answered(register, Did::Read(0), what).await;
+        *calls.last().expect("the one with an answer")
+    }
+
+    /// Calls until there is an answer. Returns the call that has it, behind those without that may
+    /// have had an effect.
+    async fn answered(&mut self, register: u64, did: Did, what: &str) -> Vec<Op> {
         let begun = Instant::now();
+        let mut calls = Vec::new();
         loop {
-            let read = self.world.call(&mut self.rng, register, Did::Read(0)).await;
-            if let Some(op) = read {
-                return op;
+            let call = self.world.call(&mut self.rng, register, did).await;
+            calls.extend(call);
+            if call.is_some_and(|op| op.end.is_some()) {
+                return calls;
             }
             for node in self.nodes.values() {
                 let metrics = node.raft.metrics();
