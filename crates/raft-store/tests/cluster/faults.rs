@@ -139,7 +139,7 @@ impl Cluster {
         let what = format!("register {register}");
         let mut ops = vec![self.read(register, &what).await];
         for value in [1, 2] {
-            // On a busy machine there may be no leader any more.
+            // A busy machine may have lost its leader.
             ops.extend(self.answered(register, Did::Write(value), &what).await);
         }
         let mut dead = Vec::new();
