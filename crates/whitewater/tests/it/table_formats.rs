@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use whitewater::{
     Cache, ColumnFamilyDescriptor, CompactOptions, DB, Env, ErrorKind, IteratorMode,
-    KeyEncodingType, Options, PlainTableFactoryOptions, ReadOptions, SliceTransform, SstFileWriter,
-    WriteBatch,
+    KeyEncodingType, Options, PlainTableFactoryOptions, ReadOptions, SstFileWriter, WriteBatch,
 };
 
 type Model = BTreeMap<Vec<u8>, Vec<u8>>;
@@ -391,7 +390,18 @@ fn a_database_with_cuckoo_tables_is_used_before_it_has_any() {
 #[test]
 fn plain_tables_without_prefixes_get_no_hashes_although_asked_for() {
     let dir = tempfile::tempdir().expect("a directory");
-    let db = DB::open(&options("table_factory=PlainTable"), dir.path()).expect("opens");
+    let mut options = options("");
+    options.set_plain_table_factory(&PlainTableFactoryOptions {
+        user_key_length: 0,
+        bloom_bits_per_key: 10,
+        hash_table_ratio: 0.75,
+        index_sparseness: 16,
+        huge_page_tlb_size: 0,
+        encoding_type: KeyEncodingType::Prefix,
+        full_scan_mode: false,
+        store_index_in_file: true,
+    });
+    let db = DB::open(&options, dir.path()).expect("opens");
     for key in ["lake", "pond", "river"] {
         db.put(key, key).unwrap();
     }
