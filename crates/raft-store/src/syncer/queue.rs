@@ -49,8 +49,8 @@ impl Queue {
         Ok(())
     }
 
-    /// Moves all that wait to `calls`, once there is one, and until `deadline`, if there is one, once
-    /// there are `wanted`. Moves none if the queue is closed and empty.
+    /// Waits for a writer, and then for `wanted` of them until `deadline`, if there is one. Moves
+    /// all that wait to `calls`: none if the queue is closed and empty.
     pub fn take(&self, calls: &mut Vec<Call>, wanted: usize, deadline: Option<Instant>) {
         let mut state = self.state();
         state.wanted = 1;

@@ -126,8 +126,8 @@ impl Publisher<'_> {
         }
     }
 
-    /// Publishes a histogram that holds something as a summary, under the name `text`: quantiles and
-    /// the maximum are gauges, sum and count are counters.
+    /// Publishes a histogram that holds something as a summary, under the name `text`: quantiles
+    /// and the maximum are gauges, sum and count are counters.
     fn histogram(&self, histogram: Histogram, text: &str, data: &HistogramData) {
         if data.count() == 0 {
             return;
