@@ -1,6 +1,6 @@
 //! How transactions end, and their names.
 
-use super::{DIR, TIMED_OUT, begin, impatient, open, options_on, text, value};
+use super::{DIR, EXPIRED, TIMED_OUT, begin, impatient, open, options_on, text, value};
 use crate::transactions::TxnDb;
 use std::path::Path;
 use std::sync::Arc;
@@ -8,9 +8,6 @@ use std::time::Duration;
 use whitewater::fs::fault::{FaultFs, FaultOp, OpSet, Rule};
 use whitewater::fs::mem::MemFs;
 use whitewater::{ErrorKind, TransactionOptions, WriteOptions};
-
-/// The text of a transaction that has expired.
-const EXPIRED: &str = "Operation expired: ";
 
 #[test]
 fn a_fresh_transaction_rolls_back_and_can_be_used_on() {

@@ -83,6 +83,9 @@ const DIR: &str = "/data/db";
 /// The text of a lock that was not had in time.
 const TIMED_OUT: &str = "Operation timed out: Timeout waiting to lock key";
 
+/// The text of a transaction that has expired.
+const EXPIRED: &str = "Operation expired: ";
+
 /// The text of a conflict.
 const BUSY: &str = "Resource busy: ";
 

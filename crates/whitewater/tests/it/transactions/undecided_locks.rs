@@ -1,12 +1,11 @@
 //! A prepared transaction holds its locks until it is decided: when it was dropped, when its commit
 //! or rollback has failed, and when an opening has found it.
 
-use super::two_phase::{names, prepared};
+use super::two_phase::{names, prepared, prepared_and_late};
 use super::{DIR, TIMED_OUT, Txn, begin, impatient, kind, open, options_on, text, value};
 use crate::transactions::TxnDb;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
 use whitewater::fs::fault::{FaultFs, FaultOp, OpSet, Rule};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
@@ -213,12 +212,7 @@ fn who_waits_for_a_dropped_transaction_goes_on_when_it_is_decided() {
 #[test]
 fn a_dropped_transaction_does_not_expire() {
     let db = open();
-    let txn = begin(&db, |o| o.set_expiration(200));
-    txn.set_name(b"x").unwrap();
-    txn.put("k", "1").unwrap();
-    txn.prepare().unwrap();
-    drop(txn);
-    thread::sleep(Duration::from_millis(250));
+    drop(prepared_and_late(&db, "x", "k"));
     assert_eq!(text(db.put("k", "2")), TIMED_OUT);
     left(&db).commit().unwrap();
     assert_eq!(value(&db, "k").as_deref(), Some("1"));
