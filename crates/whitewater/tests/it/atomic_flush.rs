@@ -1,7 +1,7 @@
 //! Flushes of all column families at once, and crashes around them.
 
 use crate::harness::points::Trap;
-use crate::harness::{DIR, Db, open_all, tiny_on};
+use crate::harness::{DIR, Db, open_all, tiny_on, until};
 use std::path::Path;
 use std::sync::Arc;
 use whitewater::checkpoint::Checkpoint;
@@ -244,7 +244,16 @@ fn flush_behind_a_creation() -> bool {
         put(1, &mut WriteBatch::default());
         trap.arm(Point::Closing);
         trap.release();
+        // Otherwise the flush was first after all, and is compacting.
+        while !trap.has_caught() {
+            if flush.is_finished() {
+                trap.release();
+                return false;
+            }
+            std::thread::yield_now();
+        }
         trap.wait();
+        until("created", || db.cf_handle("late").is_some());
         let late = db.cf_handle("late").expect("created");
         let mut batch = WriteBatch::default();
         batch.put_cf(&late, "k", "v");

@@ -64,6 +64,11 @@ impl Trap {
         state.armed = Some(point);
     }
 
+    /// Whether a thread is caught that nobody has [waited](Self::wait) for.
+    pub fn has_caught(&self) -> bool {
+        self.state.lock().caught.is_some()
+    }
+
     /// Waits until a thread is caught. Returns the number that the point passed.
     pub fn wait(&self) -> u64 {
         let mut state = self.state.lock();
