@@ -113,6 +113,8 @@ fn jobs_and_their_files_are_told_in_order() {
         db.put(b"b", b"1").unwrap();
         db.delete(b"c").unwrap();
         db.flush().unwrap();
+        // The flush returns before its end is told.
+        db.wait_for_compact(&Default::default()).unwrap();
     }
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
     db.create_cf("other", &Options::default()).unwrap();

@@ -3,6 +3,11 @@
 use whitewater::perf::{MemoryUsageBuilder, get_memory_usage_stats};
 use whitewater::{BlockBasedOptions, Cache, DB, IteratorMode, Options, properties};
 
+/// A flush returns before it has let go of its memtables.
+fn settle(db: &DB) {
+    db.wait_for_compact(&Default::default()).unwrap();
+}
+
 #[test]
 fn memtables_tables_and_caches_add_up() {
     let cache = Cache::new_lru_cache(1 << 20);
@@ -34,6 +39,7 @@ fn memtables_tables_and_caches_add_up() {
     // Flushed, and held by an iterator.
     let iterator = a.iterator_cf(&more, IteratorMode::Start);
     a.flush_cf(&more).unwrap();
+    settle(&a);
     a.get_cf(&more, b"k").unwrap();
     let held = get_memory_usage_stats(Some(&[&a]), None).unwrap();
     assert!(held.mem_table_total >= held.mem_table_unflushed + 300_000);
@@ -44,6 +50,7 @@ fn memtables_tables_and_caches_add_up() {
 
     b.put(b"k", vec![1; 10_000]).unwrap();
     b.flush().unwrap();
+    settle(&b);
     b.get(b"k").unwrap();
     let both = get_memory_usage_stats(Some(&[&a, &b]), Some(&[&cache])).unwrap();
     assert_eq!(both.cache_total, cache.get_usage() as u64);

@@ -1,6 +1,6 @@
 //! The space of tables and blob files, its limit, and slow deletion (`SstFileManager`).
 
-use crate::harness::{DIR, Db, open_all, tiny_unattended, watched};
+use crate::harness::{DIR, Db, open_all, tiny_unattended, until, watched};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,9 +61,10 @@ fn size_in(fs: &MemFs, dir: &Path) -> u64 {
 #[test]
 fn files_in_all_paths_are_tracked_and_their_trash_goes_with_the_database() {
     let (fs, other) = (MemFs::new(), Path::new("/other"));
-    // A byte per second: nothing is deleted while the test runs.
+    // A byte per second: after the first file, nothing is deleted while the test runs.
     let manager = SstFileManager::with_deletion(1, 100.0, 0);
     let mut o = options(fs.clone(), &manager);
+    o.enable_statistics();
     o.set_db_paths(&[
         DBPath::new(DIR, 100_000_000).unwrap(),
         DBPath::new(other, 100_000_000).unwrap(),
@@ -77,6 +78,9 @@ fn files_in_all_paths_are_tracked_and_their_trash_goes_with_the_database() {
         how.set_bottommost_level_compaction(BottommostLevelCompaction::Force);
         (db.try_compact_range_cf_opt(&cf, None::<&[u8]>, None::<&[u8]>, &how)).unwrap();
     }
+    until("the first file is deleted", || {
+        o.get_ticker_count(Ticker::FilesDeletedFromTrashQueue) == 1
+    });
     let trash_in = |dir: &Path| {
         let names = fs.list(dir).unwrap().into_iter();
         names.filter(|name| name.ends_with(".trash")).count()
@@ -132,8 +136,9 @@ fn writes_stop_at_the_limit_and_go_on_below_it() {
         for i in 0..20_u8 {
             db.put([i], [2; 1000]).unwrap();
         }
-        // The flush itself is done.
+        // The flush itself is done, and returns before the limit is looked at.
         let _ = db.flush();
+        let _ = db.wait_for_compact(&Default::default());
         assert!(manager.is_max_allowed_space_reached());
         for _ in 0..20 {
             let e = db.put("refused", "1").unwrap_err();

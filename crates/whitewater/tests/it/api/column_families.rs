@@ -36,6 +36,8 @@ fn files_of_a_dropped_column_family_go_with_its_last_handle() {
         let cf = db.cf_handle("cf").unwrap();
         db.put_cf(&cf, "k", "v").unwrap();
         db.flush_cf(&cf).unwrap();
+        // Until the flush has let go of the column family.
+        db.wait_for_compact(&Default::default()).unwrap();
         let tables = || {
             let files = std::fs::read_dir(dir.path()).unwrap();
             let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
@@ -59,6 +61,7 @@ fn files_of_a_dropped_column_family_go_with_its_last_handle() {
         let cf = db.cf_handle("cf").unwrap();
         db.put_cf(&cf, "k", "v").unwrap();
         db.flush_cf(&cf).unwrap();
+        db.wait_for_compact(&Default::default()).unwrap();
         db.drop_cf("cf").unwrap();
         assert_eq!(tables(), 1, "a handle needs it");
         drop(cf);

@@ -243,6 +243,8 @@ fn a_dropped_column_family_leaves_no_files<T: Mode>() {
         let cf = T::cf(&db, "one").unwrap();
         db.put_cf(&cf, "k", "v").unwrap();
         db.flush_cf(&cf).unwrap();
+        // Until the flush has let go of the column family.
+        db.wait_for_compact(&Default::default()).unwrap();
     }
     let tables = || {
         let names = std::fs::read_dir(dir.path()).unwrap();
