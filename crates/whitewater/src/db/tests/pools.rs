@@ -1,6 +1,6 @@
 //! Background threads that databases share.
 
-use super::threads::within_a_minute;
+use super::threads::comes_to_an_end;
 use crate::sync_points::Point;
 use crate::thread_pools::Priority;
 use crate::{CompactionDecision, DB, Env, FlushOptions, Options, WaitForCompactOptions};
@@ -81,7 +81,7 @@ fn environments_of_the_process_are_one() {
 /// that woke it.
 #[test]
 fn a_thread_that_is_one_too_many_passes_on_what_it_was_woken_for() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let env = Env::mem_env().unwrap();
         let few = DB::open(&options(&env), "/few").unwrap();
         for round in 0..20 {
@@ -137,7 +137,7 @@ impl Held {
 
 #[test]
 fn an_environment_bounds_the_threads_of_its_databases() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let mut env = Env::mem_env().unwrap();
         let held = Arc::new(Held::default());
         let mut options = options(&env);
@@ -170,7 +170,7 @@ fn an_environment_bounds_the_threads_of_its_databases() {
 
 #[test]
 fn a_database_has_no_more_jobs_than_it_wants() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let mut env = Env::mem_env().unwrap();
         env.set_high_priority_background_threads(4);
         let held = Arc::new(Held::default());
@@ -215,7 +215,7 @@ fn with_filter(env: &Env, work: impl FnOnce() + Send + 'static) -> DB {
 
 #[test]
 fn a_callback_may_wait_for_another_database_on_the_only_thread() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let env = Env::mem_env().unwrap();
         let other = Arc::new(DB::open(&options(&env), "/other").unwrap());
         let used = other.clone();
@@ -239,7 +239,7 @@ fn a_callback_may_wait_for_another_database_on_the_only_thread() {
 
 #[test]
 fn a_callback_may_close_another_database_on_the_only_thread() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let env = Env::mem_env().unwrap();
         let other = DB::open(&options(&env), "/other").unwrap();
         let mut unlogged = crate::WriteOptions::default();
@@ -263,7 +263,7 @@ fn a_callback_may_close_another_database_on_the_only_thread() {
 
 #[test]
 fn a_callback_may_close_its_own_database() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let env = Env::mem_env().unwrap();
         let other = DB::open(&options(&env), "/other").unwrap();
         let own = Arc::new(Mutex::new(None));
@@ -302,7 +302,7 @@ fn a_callback_may_close_its_own_database() {
 
 #[test]
 fn cancelling_the_work_of_one_database_leaves_that_of_others() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         for wait_for_it in [false, true] {
             let env = Env::mem_env().unwrap();
             let dbs = open_many(&options(&env), 2);
@@ -321,7 +321,7 @@ fn cancelling_the_work_of_one_database_leaves_that_of_others() {
 /// The second call made the last thread remove the database, and nobody told the first caller.
 #[test]
 fn a_cancellation_that_does_not_wait_leaves_nobody_waiting() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let env = Env::mem_env().unwrap();
         let held = Arc::new(Held::default());
         let mut options = options(&env);
@@ -359,7 +359,7 @@ fn thread_of_last_level(env: &Env) -> String {
 
 #[test]
 fn compactions_to_the_last_level_have_threads_of_their_own_if_asked_for() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let mut env = Env::mem_env().unwrap();
         assert_eq!(thread_of_last_level(&env), "ww-compact0");
         env.set_bottom_priority_background_threads(2);
@@ -385,7 +385,7 @@ fn compactions_to_the_last_level_have_threads_of_their_own_if_asked_for() {
 
 #[test]
 fn compactions_are_not_left_to_threads_that_could_not_be_started() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let mut env = Env::mem_env().unwrap();
         let (tell, told) = std::sync::mpsc::channel();
         let db = with_filter(&env, move || {

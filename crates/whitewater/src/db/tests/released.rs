@@ -1,6 +1,6 @@
 //! What readers hold last.
 
-use super::threads::within_a_minute;
+use super::threads::comes_to_an_end;
 use crate::{BlockBasedOptions, Cache, DB, Options};
 use std::path::Path;
 use std::sync::Arc;
@@ -48,7 +48,7 @@ fn tables_that_a_lookup_was_the_last_to_hold_are_deleted() {
     assert!(before.iter().all(|number| held.contains(number)));
     assert!(cached > 0 && cache.get_usage() == cached);
     drop(pinned);
-    within_a_minute(move || {
+    comes_to_an_end(move || {
         let gone = |fs| !tables(fs).iter().any(|number| before.contains(number));
         while !gone(&fs) || cache.get_usage() > 0 {
             thread::sleep(Duration::from_millis(1));

