@@ -2,7 +2,7 @@
 //!
 //! Entries are written to the log of the database and are readable when `append` returns; the
 //! thread of [`crate::syncer`] makes them durable, with one sync for all groups that append
-//! meanwhile, and tells openraft then. All writes of a group are in the order of its calls, and
+//! meanwhile, and has openraft told then. All writes of a group are in the order of its calls, and
 //! what a power cut leaves is a prefix of all writes. So truncations and purges need no sync of
 //! their own: what is acknowledged later makes them durable as well.
 

@@ -1,7 +1,7 @@
 //! The thread that makes writes of all groups durable, many of them with one sync.
 //!
 //! A writer writes to the log of the database without a sync, and then leaves here what is to be
-//! called once that is durable. The thread takes all that waits, syncs once, and calls it. A
+//! called once that is durable. The thread takes all that waits, syncs once, and has it called. A
 //! writer that comes meanwhile waits for the next sync, which gives those that were called half the
 //! time of a sync to come as well: the slower the device, the more writes share one. Without that,
 //! two halves of the writers would have every other sync each.
@@ -63,8 +63,8 @@ impl Syncer {
         })
     }
 
-    /// Calls `done` once all writes that have returned are durable, by a task of the runtime that
-    /// this is called in, if there is one.
+    /// Calls `done` once all writes that have returned are durable. A task of the runtime that this
+    /// is called in may call it, so no thread of the runtime may be blocked until then.
     pub fn when_durable(
         &self,
         done: impl FnOnce(std::result::Result<(), &Error>) + Send + 'static,
@@ -86,7 +86,7 @@ impl Drop for Syncer {
     fn drop(&mut self) {
         self.queue.close();
         if let Some(thread) = self.thread.take() {
-            // It panics only if a callback does, which has said so.
+            // It panics only if the engine does, which has said so.
             _ = thread.join();
         }
     }

@@ -181,8 +181,8 @@ impl Cluster {
         *calls.last().expect("the one with an answer")
     }
 
-    /// Calls until there is an answer. Returns the call that has it, behind those without that may
-    /// have had an effect.
+    /// Calls until there is an answer. Returns all calls that may have had an effect; the last one
+    /// has the answer.
     async fn answered(&mut self, register: u64, did: Did, what: &str) -> Vec<Op> {
         let begun = Instant::now();
         let mut calls = Vec::new();
