@@ -6,7 +6,7 @@
 //! (`compaction_options_fifo.allow_compaction`).
 
 use super::cache::BLOCK_CACHE;
-use super::file::names::{CHANGE_LIVE, DB_ANYWAY, FAMILY_ANYWAY};
+use super::file::names::{CHANGE_LIVE, DB_ANYWAY, FAMILY_ANYWAY, TABLE_ANYWAY};
 use super::file::read::{check_anyway, set_table};
 use super::table::OptionTable;
 use super::text::split_assignments;
@@ -40,7 +40,8 @@ pub(crate) enum May {
 ///
 /// # Errors
 /// `InvalidArgument` naming the option, if it is unknown, must not be set now, or cannot have
-/// this value. If several table options are set at once, some of them may be set already.
+/// this value; `NotSupported` if it has no row and the value cannot be honoured, which happens only
+/// with [`May::SetAll`]. If several table options are set at once, some of them may be set already.
 pub(crate) fn assign_family(
     options: &mut CfOptions,
     name: &str,
@@ -76,7 +77,7 @@ fn assign_table(options: &mut CfOptions, name: &str, value: &str, may: May) -> R
     match name {
         "filter_policy" => set_table(options, name, value),
         BLOCK_CACHE | "no_block_cache" => Err(fixed(name)),
-        name => assign(&mut options.table, name, value, (may, &[])),
+        name => assign(&mut options.table, name, value, (may, TABLE_ANYWAY)),
     }
 }
 
@@ -111,17 +112,17 @@ fn assign<T: OptionTable>(
 ) -> Result<()> {
     let (option, part) = whole(name);
     match (T::changes_live(option), part) {
-        (None, _) => {
-            check_anyway(anyway, name, value)?;
-            if may == May::Change && !CHANGE_LIVE.contains(&name) {
-                return Err(fixed(name));
-            }
-            Ok(())
-        }
+        (None, _) if may == May::Change && is_fixed(anyway, name) => Err(fixed(name)),
+        (None, _) => check_anyway(anyway, name, value),
         (Some(false), _) if may == May::Change => Err(fixed(name)),
         (Some(_), None) => options.set(name, value),
         (Some(_), Some(part)) => options.set(option, &format!("{{{part}={value}}}")),
     }
+}
+
+/// Whether the option `name` is in `anyway`, and cannot be changed while the database is open.
+fn is_fixed(anyway: &[(&str, &str)], name: &str) -> bool {
+    anyway.iter().any(|(known, _)| *known == name) && !CHANGE_LIVE.contains(&name)
 }
 
 /// The error for setting the option `name`, which belongs to `whose`, in the wrong place.

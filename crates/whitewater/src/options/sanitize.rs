@@ -6,7 +6,8 @@
 //!    open its database.
 //! 2. A number that RocksDB accepts, but that nothing here can honour, becomes the nearest one
 //!    that can be honoured (rows with `into`). Where 0 is not a possible size, it becomes the
-//!    default.
+//!    default. Without prefixes, a plain table gets no hashes of them: RocksDB opens such a
+//!    database, and fails when it opens the first table.
 //! 3. An option that measures, hints or lets RocksDB check less is accepted, and its
 //!    documentation says that it has no effect. Nothing that is read or durable depends on it.
 //! 4. Everything else is refused by `validate`: what RocksDB refuses, and what is not built and

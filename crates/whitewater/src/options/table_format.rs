@@ -167,12 +167,13 @@ pub(crate) fn check_numbers(option: &str, format: &TableFormat) -> Result<()> {
     }
 }
 
-/// Corrects a format that asks for what the other options rule out: without prefixes there is
-/// nothing that a plain table could hash. RocksDB writes such a table, and refuses to open it.
+/// Turns off the hashes of plain tables where there are no prefixes. RocksDB writes a table with
+/// these options, and refuses to open it. What no table can have is left to be refused.
 pub(super) fn correct(options: &mut CfOptions) {
+    let possible = check_numbers("table_factory", &options.table_factory).is_ok();
     if let TableFormat::Plain(plain) = &mut options.table_factory
         && options.prefix_extractor.is_none()
-        && plain.hash_table_ratio > 0.0
+        && possible
     {
         plain.hash_table_ratio = 0.0;
     }
@@ -227,7 +228,7 @@ mod tests {
             ..CfOptions::default()
         };
         let refused = |text: &str, name: &str| {
-            let e = with(text).validate().unwrap_err();
+            let e = with(text).sanitized().validate().unwrap_err();
             assert_eq!(e.kind(), ErrorKind::InvalidArgument, "{e}");
             assert!(e.to_string().contains(name), "{e}");
         };

@@ -197,6 +197,12 @@ fn what_has_no_effect_changes_by_name_and_is_kept() {
         db.set_options(&[("force_consistency_checks", "true")]),
         "cannot be changed while the database is open",
     );
+    for value in ["true", "false"] {
+        refused(
+            db.set_db_options(&[("best_efforts_recovery", value)]),
+            "cannot be changed while the database is open",
+        );
+    }
     refused(
         db.set_options(&[("no_such", "1")]),
         "unknown option no_such",

@@ -418,6 +418,52 @@ fn plain_tables_without_prefixes_get_no_hashes_although_asked_for() {
 }
 
 #[test]
+fn plain_tables_are_read_although_prefixes_come_and_go() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let with_prefixes = options(STORED);
+    let mut wanted = Model::new();
+    let mut add = |db: &DB, value: &str| {
+        for n in 0..40 {
+            let key = format!("{:04}{value}", n % 7);
+            db.put(&key, value).unwrap();
+            wanted.insert(key.into_bytes(), value.into());
+        }
+        db.flush().expect("flushes");
+        wanted.clone()
+    };
+    let check = |db: &DB, wanted: &Model| {
+        let pairs = db.iterator(IteratorMode::Start);
+        let pairs = pairs.map(|pair| pair.expect("readable"));
+        let found: Model = pairs.map(|(k, v)| (k.into_vec(), v.into_vec())).collect();
+        assert_eq!(&found, wanted);
+        for (key, value) in wanted {
+            assert_eq!(db.get(key).expect("readable").as_ref(), Some(value));
+        }
+    };
+    let db = DB::open(&with_prefixes, dir.path()).expect("opens");
+    add(&db, "with");
+    for (extractor, value) in [("nullptr", "without"), ("fixed:4", "again")] {
+        db.set_options(&[("prefix_extractor", extractor)])
+            .expect("changes");
+        let wanted = add(&db, value);
+        check(&db, &wanted);
+    }
+    drop(db);
+    let without = options("table_factory={id=PlainTable;store_index_in_file=true}");
+    let db = DB::open(&without, dir.path()).expect("opens without");
+    let wanted = add(&db, "reopened");
+    check(&db, &wanted);
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    check(&db, &wanted);
+    assert_eq!(magics(dir.path()), [PLAIN_MAGIC]);
+    drop(db);
+    check(
+        &DB::open(&with_prefixes, dir.path()).expect("opens"),
+        &wanted,
+    );
+}
+
+#[test]
 fn what_does_not_go_together_is_refused_by_name() {
     let dir = tempfile::tempdir().expect("a directory");
     let mut options = options("create_if_missing=true");

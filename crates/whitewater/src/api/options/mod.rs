@@ -97,7 +97,8 @@ use whitewater_storage::{Error, Result};
 ///
 /// * What RocksDB corrects is corrected to the same, and a number that nothing here can
 ///   do to the nearest one that can be done; a size of 0 for tables, levels or blocks
-///   stands for the default. LOG has a line for each.
+///   stands for the default. Hashes of prefixes are off where there are no prefixes. LOG has
+///   a line for each.
 /// * An option that measures, hints or lets RocksDB check less is taken, and its
 ///   documentation says *hint* where it has no effect; so does LOG.
 /// * Everything else is refused by name: what RocksDB refuses, and what is not built
@@ -242,7 +243,7 @@ impl Options {
     ///
     /// # Errors
     /// `InvalidArgument` naming the option that is unknown or has a value that
-    /// is none.
+    /// is none, `NotSupported` naming the one that is not built.
     pub fn get_options_from_string<S: AsRef<str>>(
         &mut self,
         opts_str: S,

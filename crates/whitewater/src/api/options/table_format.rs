@@ -26,7 +26,8 @@ pub struct PlainTableFactoryOptions {
     pub bloom_bits_per_key: i32,
     /// The number of prefixes per bucket of the index in the file, from 0.01 on, or 0 for one
     /// bucket. Without a [prefix extractor](crate::Options::set_prefix_extractor) it becomes 0, and
-    /// LOG says so: RocksDB writes such tables, but cannot open them. RocksDB's default is 0.75.
+    /// LOG says so: RocksDB writes a table with such options, and then refuses to open it.
+    /// RocksDB's default is 0.75.
     pub hash_table_ratio: f64,
     /// The number of keys with one prefix per entry of the index in the file, and from one key that
     /// is stored whole to the next; 0 counts as 1. RocksDB's default is 16.

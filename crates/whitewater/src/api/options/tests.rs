@@ -602,9 +602,14 @@ fn an_option_that_is_known_and_not_built_is_not_called_unknown() {
     assert_eq!(e.kind(), ErrorKind::NotSupported);
     let text = "option best_efforts_recovery=true cannot be honoured";
     assert!(e.to_string().ends_with(text), "{e}");
-    // Sizes are checked whatever it says.
-    let hint = "skip_checking_sst_file_sizes_on_db_open=true";
-    Options::default().get_options_from_string(hint).unwrap();
+    for hint in [
+        "skip_checking_sst_file_sizes_on_db_open=true",
+        "target_file_size_is_upper_bound=true",
+        "block_based_table_factory={index_shortening=kNoShortening}",
+    ] {
+        let set = Options::default().get_options_from_string(hint);
+        assert!(set.is_ok(), "{hint}: {}", set.unwrap_err());
+    }
 }
 
 #[test]

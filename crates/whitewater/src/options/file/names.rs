@@ -176,7 +176,7 @@ pub(crate) const FAMILY_ANYWAY: &[(&str, &str)] = &[
 ];
 
 /// Table options that have no row here.
-pub(super) const TABLE_ANYWAY: &[(&str, &str)] = &[
+pub(crate) const TABLE_ANYWAY: &[(&str, &str)] = &[
     ("block_align", ANY),
     ("block_size_deviation", ANY),
     ("decouple_partitioned_filters", ANY),
