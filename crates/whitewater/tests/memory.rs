@@ -274,15 +274,16 @@ fn fill_and_add_up() {
     builder.add_db(&db);
     builder.add_cache(&cache);
     // Another thread gives back what is kept for memtables; this must not happen in between.
-    let (usage, grown, parts) = loop {
+    let figures_at_rest = || {
         let (usage, grown) = (builder.build().unwrap(), resident() - before);
         let parts = db.property_map_value(properties::MEMORY).unwrap().unwrap();
         let kept = usage.approximate_kept_for_mem_tables();
         let still = builder.build().unwrap().approximate_kept_for_mem_tables();
-        if still == kept && (resident() - before).abs_diff(grown) < MIB {
-            break (usage, grown, parts);
-        }
+        let at_rest = still == kept && (resident() - before).abs_diff(grown) < MIB;
+        at_rest.then_some((usage, grown, parts))
     };
+    let figures = (0..10_000).find_map(|_| figures_at_rest());
+    let (usage, grown, parts) = figures.expect("memory does not change for ever");
     // Pages of mapped files are those of the system's cache, too.
     tell(
         "says",

@@ -68,6 +68,8 @@ fn the_numbers_are_those_of_properties_at_rest() {
     options.enable_statistics();
     let (dir, db, monitor) = watched_with(&options);
     db.flush().expect("flushed");
+    // It returns before it has let go of all that it used.
+    db.wait_for_compact(&Default::default()).expect("at rest");
     for n in 0..30 {
         let value = vec![b'v'; 100];
         db.put(format!("more{n:03}"), value).expect("written");

@@ -1,7 +1,7 @@
 //! Flushes of all column families at once, and crashes around them.
 
 use crate::harness::points::Trap;
-use crate::harness::{DIR, Db, open_all, tiny_on, until};
+use crate::harness::{DIR, Db, open_all, tiny_on, until, watched};
 use std::path::Path;
 use std::sync::Arc;
 use whitewater::checkpoint::Checkpoint;
@@ -200,7 +200,7 @@ fn an_export_flushes_whole_batches() {
 /// waits for its turn. The flush takes the new one along.
 #[test]
 fn a_flush_of_all_has_those_created_while_it_waited() {
-    let in_order = (0..20).any(|_| flush_behind_a_creation());
+    let in_order = (0..20).any(|_| watched("a flush of all", 60, flush_behind_a_creation));
     assert!(in_order, "the creation comes before the flush");
 }
 

@@ -21,7 +21,7 @@ use whitewater_storage::planted::Bug;
 const BUG: &str = "WHITEWATER_BUG";
 
 /// The most time that a finder may take: many times what the slowest takes.
-const LIMIT: Duration = Duration::from_secs(1200);
+const LIMIT: Duration = Duration::from_secs(600);
 
 /// Finders that run at the same time.
 const AT_ONCE: usize = 2;

@@ -223,7 +223,7 @@ fn the_overview_has_rates_times_levels_jobs_memory_and_events() {
         has(&screen, "orders level0-files 12 8 36");
         has(&screen, "orders 0 12 4 48 MiB 3.50");
         has(&screen, "Jobs: 0 flushes and 1 compactions run");
-        has(&screen, "compaction 77 orders 1.5 s 4 files, level 0 to 1");
+        has(&screen, "compaction 77 1.5 s orders 4 files, level 0 to 1");
         has(&screen, "orders art 3 MiB 4.3 k 2 9 MiB");
         has(&screen, "16 MiB of 32 MiB");
         has(&screen, "found 87.5 % now, 75.0 % since the beginning");

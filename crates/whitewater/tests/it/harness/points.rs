@@ -64,7 +64,7 @@ impl Trap {
         state.armed = Some(point);
     }
 
-    /// Whether a thread is caught that nobody has [waited](Self::wait) for.
+    /// Whether a thread is caught that was not [waited](Self::wait) for yet.
     pub fn has_caught(&self) -> bool {
         self.state.lock().caught.is_some()
     }

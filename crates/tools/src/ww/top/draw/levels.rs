@@ -81,14 +81,14 @@ pub(super) fn jobs(overview: &Overview, width: u16) -> Vec<Line<'static>> {
         vec![
             Cell::from(&*job.kind),
             Cell::from(job.id.to_string()),
-            Cell::from(&*job.family),
             Cell::from(micros(job.running_ms as f64 * 1000.0)),
+            Cell::from(&*job.family),
             Cell::from(&*job.text),
         ]
     });
     let rows: Vec<_> = rows.collect();
     if !rows.is_empty() {
-        let names = ["job", "number", "family", "for", "what"];
+        let names = ["job", "number", "for", "family", "what"];
         lines.extend(table(&names, 5, &rows, width));
     }
     lines
