@@ -15,7 +15,7 @@ mod numbers;
 mod per_call;
 mod presets;
 mod statistics;
-pub mod table;
+pub(crate) mod table;
 mod tables;
 pub mod values;
 

@@ -3,7 +3,8 @@
 use crate::options::table::NAMES;
 use whitewater::Options;
 
-/// A setter that names an option which the engine does not know makes every open fail.
+/// A setter that names an option which the engine does not know makes every open fail. These are
+/// the setters of the table; those written by hand are not among them.
 #[test]
 fn options_are_set_by_names_that_the_engine_knows() {
     let mut refused = Vec::new();

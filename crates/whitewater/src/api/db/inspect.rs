@@ -133,8 +133,9 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// tickers and histograms, when statistics are on
     /// ([`enable_statistics`](crate::Options::enable_statistics)), or how long a
     /// sample of calls took, and numeric properties of the database and its column
-    /// families. What is handed over are sums since the statistics began, so it
-    /// does not matter how often, or who else does. Names and labels are in
+    /// families. What is handed over are sums since the statistics began, or the
+    /// database was opened, so it does not matter how often, or who else does.
+    /// Names and labels are in
     /// `docs/observability.md`. Not in the `rocksdb` crate.
     ///
     /// Reads and adds up all counters: something to do every few seconds. See
