@@ -135,8 +135,8 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// sample of calls took, and numeric properties of the database and its column
     /// families. What is handed over are sums since the statistics began, or the
     /// database was opened, so it does not matter how often, or who else does.
-    /// Names and labels are in
-    /// `docs/observability.md`. Not in the `rocksdb` crate.
+    /// Names and labels are in `docs/observability.md`. Not in the `rocksdb`
+    /// crate.
     ///
     /// Reads and adds up all counters: something to do every few seconds. See
     /// [`set_metrics_publish_period_sec`](crate::Options::set_metrics_publish_period_sec)
