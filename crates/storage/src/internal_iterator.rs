@@ -3,6 +3,25 @@
 use crate::error::Result;
 use crate::sst::BlockRun;
 
+/// What a movement forward has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moved {
+    /// No entry: the cursor is past the end, or has failed.
+    Ended,
+    /// An entry. Whether its user key is that of the entry before is not known.
+    Entry,
+    /// An entry whose user key comes after that of the entry before.
+    NextKey,
+}
+
+impl Moved {
+    /// An entry about whose user key nothing is known, or none.
+    #[inline]
+    pub fn to_entry(valid: bool) -> Self {
+        if valid { Moved::Entry } else { Moved::Ended }
+    }
+}
+
 /// A cursor over internal keys in internal order.
 ///
 /// After a positioning call, either `valid()` holds and `key()` and `value()` may be read, or the
@@ -22,10 +41,10 @@ pub trait InternalIterator: Send + Sync {
     fn seek_for_prev(&mut self, target: &[u8]);
     /// Moves forward.
     fn next(&mut self);
-    /// Moves forward, and returns whether the cursor stands on an entry then.
-    fn advance(&mut self) -> bool {
+    /// Moves forward, and tells what is known about the entry that the cursor stands on then.
+    fn advance(&mut self) -> Moved {
         self.next();
-        self.valid()
+        Moved::to_entry(self.valid())
     }
     /// Moves backward.
     fn prev(&mut self);
@@ -108,7 +127,7 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     fn next(&mut self) {
         (**self).next();
     }
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self) -> Moved {
         (**self).advance()
     }
     fn prev(&mut self) {

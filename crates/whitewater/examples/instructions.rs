@@ -17,7 +17,8 @@ const KEYS: u64 = 10_000;
 /// Entries that there are to pop; at most as many operations.
 const QUEUE: u64 = 40_000;
 /// Entries of a scan.
-const SCAN: u64 = 50;
+static SCAN: std::sync::LazyLock<u64> =
+    std::sync::LazyLock::new(|| std::env::var("SCAN").map_or(50, |s| s.parse().unwrap()));
 /// Operations of a batch.
 const BATCH: u64 = 8;
 
@@ -121,7 +122,7 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         Some(operation) => (operation, true),
         None => (operation, false),
     };
-    if operation == "scan" {
+    if operation.starts_with("scan") {
         // Scans would ask for a compaction, which would end sooner or later.
         options.set_disable_auto_compactions(true);
     }
@@ -142,12 +143,14 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         return Ok(true);
     }
     put(&db, KEYS, 0)?;
-    if operation == "scan" {
-        // A table of the last level, one of level 0, and the memtable.
+    if operation.starts_with("scan") {
         db.compact_range::<&[u8], &[u8]>(None, None);
-        put_every(&db, 3)?;
-        db.flush()?;
-        put_every(&db, 5)?;
+        if operation == "scan" {
+            // A table of the last level, one of level 0, and the memtable.
+            put_every(&db, 3)?;
+            db.flush()?;
+            put_every(&db, 5)?;
+        }
         get(&db, KEYS)?;
     }
     if matches!(operation, "get" | "next") {
@@ -160,7 +163,7 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         "write" => write(&db, n)?,
         "get" | "get-memtable" => get(&db, n)?,
         "next" => next(&db, n)?,
-        "scan" => scan(&db, n)?,
+        "scan" | "scan-compacted" => scan(&db, n)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -183,7 +186,7 @@ fn main() -> ExitCode {
     }
     eprintln!(
         "usage: instructions OPERATION[-statistics] N, where OPERATION is one of \
-          put, put-protected, write, get, get-memtable, next, scan, pop, transaction-put"
+          put, put-protected, write, get, get-memtable, next, scan, scan-compacted, pop, transaction-put"
     );
     ExitCode::from(2)
 }

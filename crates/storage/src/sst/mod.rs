@@ -30,7 +30,6 @@ pub use compress::{
 };
 pub use events::{BlockCompression, BlockKind, BlockStep, FilterEvent, TableEvents};
 pub use filter::{FilterPolicy, PrefixTransform};
-pub use format::block::BlockRun;
 pub use format::plain::PlainEncoding;
 pub use format::properties::{External, TableProperties};
 pub use options::auto_readahead::AutoReadahead;
@@ -45,6 +44,7 @@ pub use options::table_builder_options::TableBuilderOptions;
 pub use options::table_format::{CuckooTableOptions, PlainTableOptions, TableFormat};
 pub use options::table_options::TableOptions;
 pub use read::block_list::{BlockInfo, BlockRole};
+pub use read::block_run::BlockRun;
 pub use read::filter_reader::FilterQuery;
 pub use read::get::TableValue;
 pub use read::table::Table;

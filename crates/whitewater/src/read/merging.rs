@@ -18,7 +18,7 @@
 use super::source::Source;
 use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
-use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, MergedCursor};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, MergedCursor, Moved};
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::sst::BlockRun;
 use whitewater_storage::{Error, Result};
@@ -277,22 +277,22 @@ impl InternalIterator for MergingIterator {
     fn next(&mut self) {
         self.advance();
     }
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self) -> Moved {
         if !self.forward {
             self.turn();
         }
         let Some(&top) = self.heap.first() else {
-            return false;
+            return Moved::Ended;
         };
         if top < self.memtables {
             perf_context::count(PerfMetric::NextOnMemtableCount, 1);
         }
-        if self.children[top].advance() {
+        if self.children[top].advance() == Moved::Ended {
+            self.remove_top();
+        } else {
             self.top_moved();
-            return true;
         }
-        self.remove_top();
-        !self.heap.is_empty()
+        Moved::to_entry(!self.heap.is_empty())
     }
     fn prev(&mut self) {
         if self.forward {

@@ -6,7 +6,7 @@
 
 use whitewater_storage::Result;
 use whitewater_storage::internal_iterator::{
-    BoxedIterator, InternalIterator, KeyCursor, MergedCursor,
+    BoxedIterator, InternalIterator, KeyCursor, MergedCursor, Moved,
 };
 use whitewater_storage::sst::BlockRun;
 
@@ -68,29 +68,28 @@ impl Source {
         }
     }
 
-    /// Moves forward from an entry, and returns whether the source stands on an entry then.
+    /// Moves forward from an entry, and tells what is known about the one that it comes to.
     #[inline(always)]
-    pub fn advance(&mut self) -> bool {
-        if let Some(run) = &mut self.run
-            && run.advance()
-        {
-            return true;
+    pub fn advance(&mut self) -> Moved {
+        if let Some(run) = &mut self.run {
+            let moved = run.advance();
+            if moved != Moved::Ended {
+                return moved;
+            }
         }
         self.advance_whole()
     }
 
     #[inline(never)]
-    fn advance_whole(&mut self) -> bool {
+    fn advance_whole(&mut self) -> Moved {
         let asks = self.run.is_some() || self.wait == 0;
         self.wait = self.wait.saturating_sub(1);
-        if !self.whole().advance() {
-            return false;
-        }
-        if asks {
+        let moved = self.whole().advance();
+        if asks && moved != Moved::Ended {
             self.run = self.inner.lend();
             self.wait = STEPS;
         }
-        true
+        moved
     }
 
     /// Hands on the block that it stands in; see [`InternalIterator::lend`].

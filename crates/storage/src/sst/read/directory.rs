@@ -47,6 +47,7 @@ pub(crate) struct Directory {
 }
 
 /// The slots of a directory.
+#[derive(Debug)]
 struct Slots {
     slots: Box<[ArcSwapOption<PlacedBlock>]>,
     /// Slots in a byte of the file, in units of 2^-32.
@@ -109,7 +110,8 @@ impl Slots {
 }
 
 /// A cached block that the readers of its table find.
-struct PlacedBlock {
+#[derive(Debug)]
+pub(crate) struct PlacedBlock {
     block: Block,
     offset: u64,
     /// Whether a reader has used the block since eviction last looked at it.
@@ -194,13 +196,17 @@ pub(crate) enum DataBlock {
 
 impl DataBlock {
     /// The block, for a reader that keeps it.
-    pub(crate) fn into_owned(self) -> Block {
+    pub(crate) fn keep(self) -> KeptBlock {
         match self {
-            DataBlock::Found(found) => {
-                rmw::shared_writes(2);
-                found.clone()
-            }
-            DataBlock::Own(block) => block,
+            DataBlock::Found(FoundBlock(guard)) => match Guard::into_inner(guard) {
+                Some(placed) => {
+                    rmw::shared_writes(2);
+                    KeptBlock::Placed(placed)
+                }
+                // `find` returns blocks only.
+                None => KeptBlock::Own(Block::empty()),
+            },
+            DataBlock::Own(block) => KeptBlock::Own(block),
         }
     }
 }
@@ -213,6 +219,27 @@ impl Deref for DataBlock {
         match self {
             DataBlock::Found(found) => found,
             DataBlock::Own(block) => block,
+        }
+    }
+}
+
+/// A data block that a reader keeps.
+#[derive(Debug)]
+pub(crate) enum KeptBlock {
+    /// It is counted where its readers look at it first, so that the count costs no cache miss.
+    Placed(Arc<PlacedBlock>),
+    /// It is not in the directory.
+    Own(Block),
+}
+
+impl Deref for KeptBlock {
+    type Target = Block;
+
+    #[inline(always)]
+    fn deref(&self) -> &Block {
+        match self {
+            KeptBlock::Placed(placed) => &placed.block,
+            KeptBlock::Own(block) => block,
         }
     }
 }

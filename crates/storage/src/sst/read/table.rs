@@ -22,7 +22,7 @@ use crate::sst::options::auto_readahead::AutoReadahead;
 use crate::sst::options::read_options::BlockReadOptions;
 use crate::sst::read::block_file::BlockFile;
 use crate::sst::read::cuckoo_data::CuckooData;
-use crate::sst::read::directory::{DataBlock, Directory, FoundBlock};
+use crate::sst::read::directory::{DataBlock, Directory, FoundBlock, KeptBlock};
 use crate::sst::read::index_prefix_array::IndexPrefixArray;
 use crate::sst::read::plain_data::PlainData;
 use crate::sst::read::readahead::ReadAhead;
@@ -244,9 +244,9 @@ impl Table {
         handle: BlockHandle,
         read_options: BlockReadOptions,
         readahead: &mut ReadAhead,
-    ) -> Result<Block> {
+    ) -> Result<KeptBlock> {
         let block = self.look_at_data_block(handle, read_options, readahead)?;
-        Ok(block.into_owned())
+        Ok(block.keep())
     }
 
     /// The data block at `handle`, for a reader that is soon done with it.

@@ -6,13 +6,15 @@
 //! * I2: after a failure the cursor is not valid until it is positioned again.
 
 use crate::error::{Error, Result};
-use crate::internal_iterator::{BoxedIterator, InternalIterator};
+use crate::internal_iterator::{BoxedIterator, InternalIterator, Moved};
 use crate::key::{TAG_SIZE, tag, user_key};
 use crate::perf::{self, PerfMetric};
 use crate::planted;
-use crate::sst::format::block::{Block, BlockRun, Cursor, EntryLayout};
+use crate::sst::format::block::{Block, Cursor, EntryLayout};
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
+use crate::sst::read::block_run::BlockRun;
+use crate::sst::read::directory::KeptBlock;
 use crate::sst::read::index_cursor::IndexCursor;
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
@@ -37,7 +39,7 @@ pub(crate) struct TableIter<T> {
     table: T,
     index: IndexCursor,
     /// The data block read last, and where it stands.
-    block: Option<(BlockHandle, Block)>,
+    block: Option<(BlockHandle, KeptBlock)>,
     cursor: Cursor,
     read_options: BlockReadOptions,
     readahead: ReadAhead,
@@ -244,7 +246,7 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
     }
 
     #[inline]
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self) -> Moved {
         // It does not stand on an entry if it has lent the block, and that is damaged.
         if let Some((_, block)) = &self.block
             && self.cursor.valid()
@@ -256,7 +258,7 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
         } else if self.table.global_seqno().is_some() {
             self.resolve();
         }
-        self.cursor.valid()
+        Moved::to_entry(self.cursor.valid())
     }
 
     #[inline]
@@ -302,6 +304,7 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
             handle,
             block,
             cursor: mem::replace(&mut self.cursor, nowhere),
+            bytewise: self.table.comparator.user.is_bytewise(),
         })
     }
 

@@ -14,6 +14,7 @@ use crate::perf_context::{self, PerfMetric};
 use bytes::Bytes;
 use std::cmp::Ordering;
 use whitewater_storage::Result;
+use whitewater_storage::internal_iterator::Moved;
 use whitewater_storage::key::{SEEK_TYPE, SequenceNumber, ValueType, parse_internal_key};
 use whitewater_storage::planted;
 
@@ -40,17 +41,24 @@ impl DbIter {
         self.find_forward(Run::Older)
     }
 
-    /// Passes older versions of the key shown, at most [`MAX_SEQUENTIAL_SKIP`], from the source's
-    /// position on. Shows what comes then if it is a visible value of the next key. Otherwise the
+    /// Passes older versions of the key shown, at most [`MAX_SEQUENTIAL_SKIP`], from where the source
+    /// has `moved` on. Shows what comes then if it is a visible value of the next key. Otherwise the
     /// walk has to look closer, from where the source stands. Only if `is_plain`.
-    #[inline]
-    pub(super) fn show_at_once(&mut self) -> bool {
+    #[inline(always)]
+    pub(super) fn show_at_once(&mut self, mut moved: Moved) -> bool {
         for _ in 0..MAX_SEQUENTIAL_SKIP {
+            if moved == Moved::Ended {
+                return false;
+            }
             let Ok(entry) = parse_internal_key(self.source.key()) else {
                 return false;
             };
             let key = entry.user_key;
-            match self.comparator.compare(key, &self.key) {
+            let order = match moved {
+                Moved::NextKey => Ordering::Greater,
+                _ => self.comparator.compare(key, &self.key),
+            };
+            match order {
                 Ordering::Greater => {
                     let upper = self.upper_bound.as_deref();
                     let shown = entry.ty == ValueType::Value
@@ -64,9 +72,7 @@ impl DbIter {
                 }
                 Ordering::Equal if !self.skips.is_limited() => {
                     perf_context::count(PerfMetric::InternalKeySkippedCount, 1);
-                    if !self.source.advance() {
-                        return false;
-                    }
+                    moved = self.source.advance();
                 }
                 _ => return false,
             }

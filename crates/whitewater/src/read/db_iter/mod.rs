@@ -439,7 +439,8 @@ impl DbIter {
                     return self.settle(found);
                 }
                 None => {
-                    if self.source.advance() && self.is_plain && self.show_at_once() {
+                    let moved = self.source.advance();
+                    if self.is_plain && self.show_at_once(moved) {
                         return;
                     }
                 }

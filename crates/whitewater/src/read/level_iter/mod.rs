@@ -5,7 +5,7 @@
 
 use crate::version::{TableFile, Version};
 use std::sync::Arc;
-use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
+use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, Moved};
 use whitewater_storage::key::{InternalComparator, UserComparator, user_key};
 use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::planted;
@@ -282,14 +282,16 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
     fn next(&mut self) {
         self.advance();
     }
-    fn advance(&mut self) -> bool {
+    fn advance(&mut self) -> Moved {
         let Some((_, cursor)) = &mut self.current else {
-            return false;
+            return Moved::Ended;
         };
-        cursor.advance() || {
-            self.skip_forward();
-            self.valid()
+        let moved = cursor.advance();
+        if moved != Moved::Ended {
+            return moved;
         }
+        self.skip_forward();
+        Moved::to_entry(self.valid())
     }
     fn prev(&mut self) {
         if let Some((_, cursor)) = &mut self.current {

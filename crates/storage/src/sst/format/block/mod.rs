@@ -5,15 +5,13 @@
 //! its table holds can be searched without sharing it. Nothing here knows files or the order of
 //! keys: the caller of a search compares stored keys with the target.
 //!
-//! `cursor` has the cursor and the invariants of reading; `run` lends a cursor out with its block.
+//! `cursor` has the cursor and the invariants of reading.
 
 mod cursor;
-mod run;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use cursor::Cursor;
-pub use run::BlockRun;
 
 use crate::coding::get_varint32;
 use crate::error::{Error, Result};

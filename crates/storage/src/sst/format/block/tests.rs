@@ -5,7 +5,7 @@ use crate::sst::format::handle::{BlockHandle, TRAILER_LEN, encode_delta};
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 
-fn build(map: &BTreeMap<Vec<u8>, Vec<u8>>, interval: usize) -> Block {
+pub(crate) fn build(map: &BTreeMap<Vec<u8>, Vec<u8>>, interval: usize) -> Block {
     let mut b = BlockBuilder::new(interval);
     for (k, v) in map {
         b.add(k, v);
@@ -13,7 +13,7 @@ fn build(map: &BTreeMap<Vec<u8>, Vec<u8>>, interval: usize) -> Block {
     Block::new(Bytes::copy_from_slice(b.finish())).expect("valid")
 }
 
-fn values() -> Cursor {
+pub(crate) fn values() -> Cursor {
     Cursor::new(EntryLayout::Values, 0)
 }
 
@@ -22,7 +22,7 @@ fn current<'a>(c: &'a Cursor, b: &'a Block) -> Option<(&'a [u8], &'a [u8])> {
     c.valid().then(|| (c.key(b), c.value(b)))
 }
 
-fn small_map() -> impl Strategy<Value = BTreeMap<Vec<u8>, Vec<u8>>> {
+pub(crate) fn small_map() -> impl Strategy<Value = BTreeMap<Vec<u8>, Vec<u8>>> {
     let key = prop_oneof![
         proptest::collection::vec(0u8..3, 0..6),
         proptest::collection::vec(any::<u8>(), 0..200),
@@ -32,66 +32,8 @@ fn small_map() -> impl Strategy<Value = BTreeMap<Vec<u8>, Vec<u8>>> {
     proptest::collection::btree_map(key, value, 0..60)
 }
 
-fn run(block: &Block) -> BlockRun {
-    let mut cursor = values();
-    cursor.seek_to_first(block);
-    BlockRun {
-        handle: BlockHandle::default(),
-        block: block.clone(),
-        cursor,
-    }
-}
-
-#[test]
-fn a_run_that_meets_damage_says_so_to_whom_it_goes_back() {
-    let map = (0..50u8).map(|n| (vec![b'k', n], vec![n; 3])).collect();
-    let whole = build(&map, 4);
-    for at in 0..whole.limit {
-        let mut bytes = whole.data.to_vec();
-        bytes[at] = 0xff;
-        let Ok(damaged) = Block::new(bytes.into()) else {
-            continue;
-        };
-        let mut walk = values();
-        walk.seek_to_first(&damaged);
-        if !walk.valid() {
-            continue;
-        }
-        let mut run = run(&damaged);
-        while walk.valid() {
-            assert_eq!(run.key(), walk.key(&damaged), "byte {at}");
-            assert_eq!(run.value(), walk.value(&damaged), "byte {at}");
-            walk.next(&damaged);
-            assert_eq!(run.advance(), walk.valid(), "byte {at}");
-        }
-        assert_eq!(run.cursor.failure(), walk.failure(), "byte {at}");
-        assert_eq!(run.cursor.valid(), walk.failure().is_none(), "byte {at}");
-    }
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
-
-    #[test]
-    fn a_run_stays_on_the_last_entry_of_its_block(map in small_map(), interval in 1usize..20,
-                                                  back in any::<bool>()) {
-        let block = build(&map, interval);
-        prop_assume!(!map.is_empty());
-        let mut run = run(&block);
-        if back && map.len() > 1 {
-            // What the cursor remembers of a step back is not what comes next.
-            run.cursor.seek_to_last(&block);
-            run.cursor.prev(&block);
-            prop_assert!(run.advance());
-        }
-        let passed = if back { map.len() - 1 } else { 0 };
-        for (i, (k, v)) in map.iter().enumerate().skip(passed) {
-            prop_assert_eq!((run.key(), run.value()), (&k[..], &v[..]));
-            prop_assert_eq!(run.advance(), i + 1 < map.len());
-        }
-        let last = map.iter().next_back().map(|(k, v)| (&k[..], &v[..]));
-        prop_assert_eq!(current(&run.cursor, &block), last);
-    }
 
     #[test]
     fn cursor_agrees_with_a_map(map in small_map(), interval in 1usize..20,

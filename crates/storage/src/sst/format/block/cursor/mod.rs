@@ -11,6 +11,7 @@ mod bytewise;
 use super::{Block, EntryLayout, Header, header};
 use crate::coding::get_length_prefixed;
 use crate::error::{Error, Result};
+use crate::key::TAG_SIZE;
 use crate::sst::format::data_block_hash_index::{self, Found};
 use crate::sst::format::handle::{BlockHandle, delta_handle};
 use bytes::Bytes;
@@ -51,6 +52,9 @@ pub(crate) struct Cursor {
     key: Span,
     in_block: bool,
     buf: Vec<u8>,
+    /// Whether the last step forward has shown that the user key comes after the one before, in
+    /// bytewise order; only for blocks of internal keys.
+    known_greater: bool,
     value: Span,
     handle: BlockHandle,
     /// The entries before the current one up to a restart point, if the cursor moved backward to
@@ -77,6 +81,7 @@ impl Cursor {
             key: Span::default(),
             in_block: true,
             buf,
+            known_greater: false,
             value: Span::default(),
             handle: BlockHandle::default(),
             passed: Vec::new(),
@@ -270,6 +275,13 @@ impl Cursor {
         self.decode_next(block)
     }
 
+    /// Whether the user key is known to come after that of the entry before, in bytewise order; only
+    /// after [`Cursor::next_within`] in a block of internal keys.
+    #[inline(always)]
+    pub(crate) fn is_known_greater(&self) -> bool {
+        self.known_greater
+    }
+
     /// Moves backward.
     pub(crate) fn prev(&mut self, block: &Block) {
         debug_assert!(self.valid);
@@ -373,18 +385,22 @@ impl Cursor {
         if h.shared + h.non_shared < self.min_key {
             return false;
         }
+        let own = &entries[h.suffix..];
         if h.shared == 0 {
             self.key = Span {
                 start: h.suffix,
                 end: suffix_end,
             };
             self.in_block = true;
+            self.known_greater = false;
             return true;
         }
         if self.in_block {
-            if h.shared > self.key.end - self.key.start {
+            let before = &entries[self.key.start..self.key.end];
+            if h.shared > before.len() {
                 return false;
             }
+            self.known_greater = is_known_greater(before, own, h);
             self.buf.clear();
             append(&mut self.buf, &entries[self.key.start..], h.shared);
             self.in_block = false;
@@ -392,9 +408,10 @@ impl Cursor {
             if h.shared > self.buf.len() {
                 return false;
             }
+            self.known_greater = is_known_greater(&self.buf, own, h);
             self.buf.truncate(h.shared);
         }
-        append(&mut self.buf, &entries[h.suffix..], h.non_shared);
+        append(&mut self.buf, own, h.non_shared);
         true
     }
 
@@ -472,6 +489,21 @@ impl Cursor {
                 .extend_from_slice(&self.passed_keys[p.key.start..p.key.end]);
         }
     }
+}
+
+/// Whether an internal key that shares `h.shared` bytes with `before`, and continues with `own`,
+/// has the greater user key because of its first own byte.
+#[inline(always)]
+fn is_known_greater(before: &[u8], own: &[u8], h: Header) -> bool {
+    // The byte belongs to the user key if more follow it than a tag has.
+    h.non_shared > TAG_SIZE
+        && match before.get(h.shared) {
+            Some(&before_byte) if h.shared + TAG_SIZE < before.len() => {
+                own.first() > Some(&before_byte)
+            }
+            // It continues the user key before.
+            _ => h.shared + TAG_SIZE >= before.len(),
+        }
 }
 
 /// The bytes that [`append`] copies at once.

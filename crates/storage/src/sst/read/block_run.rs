@@ -1,0 +1,156 @@
+//! Entries of one data block that come next whatever else an iterator merges, so that it can take
+//! them one after another without asking all that lies between it and the block.
+
+use crate::internal_iterator::Moved;
+use crate::sst::format::block::Cursor;
+use crate::sst::format::handle::BlockHandle;
+use crate::sst::read::directory::KeptBlock;
+
+/// A position in a data block, which an iterator has
+/// [lent](crate::internal_iterator::InternalIterator::lend). It stands on an entry, unless the last
+/// movement found damage.
+#[derive(Debug)]
+pub struct BlockRun {
+    pub(crate) handle: BlockHandle,
+    pub(crate) block: KeptBlock,
+    pub(crate) cursor: Cursor,
+    /// Whether user keys are in bytewise order.
+    pub(crate) bytewise: bool,
+}
+
+impl BlockRun {
+    /// Moves to the next entry of the block. If there is none, it stays on the last one. If the
+    /// block is damaged there, it has ended, too, and the iterator tells once it has the block back.
+    #[inline(always)]
+    pub fn advance(&mut self) -> Moved {
+        if !self.cursor.next_within(&self.block) {
+            return Moved::Ended;
+        }
+        if self.bytewise && self.cursor.is_known_greater() {
+            return Moved::NextKey;
+        }
+        Moved::Entry
+    }
+
+    /// The internal key.
+    #[inline(always)]
+    pub fn key(&self) -> &[u8] {
+        self.cursor.key(&self.block)
+    }
+
+    /// The value.
+    #[inline(always)]
+    pub fn value(&self) -> &[u8] {
+        self.cursor.value(&self.block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::coding::common_prefix;
+    use crate::key::{ValueType, internal_key, user_key};
+    use crate::sst::format::block::Block;
+    use crate::sst::format::block::tests::{build, small_map, values};
+    use crate::sst::format::block_builder::BlockBuilder;
+    use bytes::Bytes;
+    use proptest::prelude::*;
+
+    fn run(block: &Block) -> BlockRun {
+        let mut cursor = values();
+        cursor.seek_to_first(block);
+        BlockRun {
+            handle: BlockHandle::default(),
+            block: KeptBlock::Own(block.clone()),
+            cursor,
+            bytewise: false,
+        }
+    }
+
+    #[test]
+    fn a_run_that_meets_damage_says_so_to_whom_it_goes_back() {
+        let map = (0..50u8).map(|n| (vec![b'k', n], vec![n; 3])).collect();
+        let whole = build(&map, 4);
+        for at in 0..whole.data().len() - 4 * (whole.num_restarts() + 1) {
+            let mut bytes = whole.data().to_vec();
+            bytes[at] = 0xff;
+            let Ok(damaged) = Block::new(bytes.into()) else {
+                continue;
+            };
+            let mut walk = values();
+            walk.seek_to_first(&damaged);
+            if !walk.valid() {
+                continue;
+            }
+            let mut run = run(&damaged);
+            while walk.valid() {
+                assert_eq!(run.key(), walk.key(&damaged), "byte {at}");
+                assert_eq!(run.value(), walk.value(&damaged), "byte {at}");
+                walk.next(&damaged);
+                let moved = Moved::to_entry(walk.valid());
+                assert_eq!(run.advance(), moved, "byte {at}");
+            }
+            assert_eq!(run.cursor.failure(), walk.failure(), "byte {at}");
+            assert_eq!(run.cursor.valid(), walk.failure().is_none(), "byte {at}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        #[test]
+        fn a_run_stays_on_the_last_entry_of_its_block(map in small_map(), interval in 1usize..20,
+                                                      back in any::<bool>()) {
+            let block = build(&map, interval);
+            prop_assume!(!map.is_empty());
+            let mut run = run(&block);
+            if back && map.len() > 1 {
+                // What the cursor remembers of a step back is not what comes next.
+                run.cursor.seek_to_last(&block);
+                run.cursor.prev(&block);
+                prop_assert_eq!(run.advance(), Moved::Entry);
+            }
+            let passed = if back { map.len() - 1 } else { 0 };
+            for (i, (k, v)) in map.iter().enumerate().skip(passed) {
+                prop_assert_eq!((run.key(), run.value()), (&k[..], &v[..]));
+                prop_assert_eq!(run.advance(), Moved::to_entry(i + 1 < map.len()));
+            }
+            let last = map.iter().next_back().map(|(k, v)| (&k[..], &v[..]));
+            prop_assert!(run.cursor.failure().is_none() && run.cursor.valid());
+            prop_assert_eq!(Some((run.key(), run.value())), last);
+        }
+
+        #[test]
+        fn a_run_calls_a_key_the_next_one_only_if_it_is_greater(
+            users in proptest::collection::btree_set(
+                (proptest::collection::vec(0u8..3, 0..12), 0u64..3), 1..60),
+            interval in 1usize..20,
+        ) {
+            let mut builder = BlockBuilder::new(interval);
+            let keys = users.iter().map(|(user, age)| (user, 9 - age));
+            let keys: Vec<_> = keys.map(|(user, seq)| internal_key(user, seq, ValueType::Value)).collect();
+            keys.iter().for_each(|key| builder.add(key, b""));
+            let block = Block::new(Bytes::copy_from_slice(builder.finish())).expect("valid");
+            let mut run = run(&block);
+            run.bytewise = true;
+            let mut known = 0;
+            for (before, key) in keys.iter().zip(&keys[1..]) {
+                let moved = run.advance();
+                prop_assert_eq!(run.key(), &key[..]);
+                match moved {
+                    Moved::NextKey => prop_assert!(user_key(before) < user_key(key)),
+                    moved => prop_assert_eq!(moved, Moved::Entry),
+                }
+                known += usize::from(moved == Moved::NextKey);
+            }
+            // All whose first own byte is one of the user key, but those that share nothing.
+            let shares = |pair: &&[Vec<u8>]| {
+                let shared = common_prefix(&pair[0], &pair[1]);
+                shared > 0 && shared < user_key(&pair[1]).len()
+            };
+            if interval > keys.len() {
+                prop_assert_eq!(known, keys.windows(2).filter(shares).count());
+            }
+        }
+    }
+}
