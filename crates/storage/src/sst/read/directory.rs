@@ -21,6 +21,7 @@ use bytes::Bytes;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
+use whitewater_concurrent::prefetch;
 use whitewater_concurrent::sync::rmw;
 
 /// The slots where a block may be found, one behind the other.
@@ -82,6 +83,24 @@ impl Directory {
                 _ => None,
             }
         })
+    }
+
+    /// Prefetches the head of the block at `offset`, if it may be found here. A hint.
+    #[inline]
+    pub(crate) fn expect_head(&self, offset: u64) {
+        for (_, slot) in self.slots.probe(offset) {
+            if let Some(block) = &*slot.load() {
+                prefetch::for_reading(Arc::as_ptr(block));
+            }
+        }
+    }
+
+    /// Prefetches the first entries of the block at `offset`, if it is here. A hint.
+    #[inline]
+    pub(crate) fn expect_entries(&self, offset: u64) {
+        if let Some(block) = self.find(offset, false) {
+            block.expect_first_entries();
+        }
     }
 
     /// The block `bytes` at `offset`, for the cache. `None` if it has no valid footer.

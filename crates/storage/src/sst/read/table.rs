@@ -286,6 +286,12 @@ impl Table {
         Some(found)
     }
 
+    /// The directory, once there is one.
+    #[inline]
+    pub(crate) fn directory(&self) -> Option<&Directory> {
+        self.directory.get()?.as_ref()
+    }
+
     /// The data block `bytes` at `offset`, for the cache, if it can be found in the directory.
     fn place(&self, cache: &BlockCache, offset: u64, bytes: &Bytes) -> Option<Arc<dyn Placed>> {
         if !self.is_block_based() {

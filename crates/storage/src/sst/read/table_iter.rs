@@ -11,7 +11,7 @@ use crate::key::{TAG_SIZE, tag, user_key};
 use crate::perf::{self, PerfMetric};
 use crate::planted;
 use crate::sst::format::block::{Block, Cursor, EntryLayout};
-use crate::sst::format::handle::BlockHandle;
+use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
 use crate::sst::read::block_run::BlockRun;
 use crate::sst::read::directory::KeptBlock;
@@ -32,6 +32,14 @@ impl Table {
             options.readahead,
         ))
     }
+}
+
+/// Where the block behind the one at `handle` begins.
+fn behind(handle: BlockHandle) -> u64 {
+    handle
+        .offset
+        .saturating_add(handle.size)
+        .saturating_add(TRAILER_LEN as u64)
 }
 
 /// A cursor over the points of a table that it owns a share of or borrows.
@@ -115,6 +123,9 @@ impl<T: Deref<Target = Table>> TableIter<T> {
             .table
             .read_data_block(handle, self.read_options, &mut self.readahead)?;
         self.block = Some((handle, block));
+        if let Some(directory) = self.table.directory() {
+            directory.expect_head(behind(handle));
+        }
         Ok(true)
     }
 
@@ -299,6 +310,9 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
             return None;
         }
         let (handle, block) = self.block.take()?;
+        if let Some(directory) = self.table.directory() {
+            directory.expect_entries(behind(handle));
+        }
         let nowhere = Cursor::new(EntryLayout::Values, TAG_SIZE);
         Some(BlockRun {
             handle,

@@ -111,6 +111,15 @@ impl Block {
         }
     }
 
+    /// Prefetches the first entries. A hint.
+    #[inline]
+    pub(crate) fn expect_first_entries(&self) {
+        let start = self.data.as_ptr();
+        for line in 0..4 {
+            prefetch::for_reading(start.wrapping_add(64 * line));
+        }
+    }
+
     /// Offset of restart point `i`; past the entries when `i` is too large.
     #[inline]
     fn restart(&self, i: usize) -> usize {
