@@ -279,6 +279,7 @@ impl Table {
         }
         let directory = self.directory.get()?.as_ref()?;
         let found = directory.find(handle.offset, read_options.fill_cache)?;
+        found.expect_restart_keys();
         perf::count(PerfMetric::BlockCacheHitCount, 1);
         if let Some(events) = &self.file.events {
             events.cache_hit(BlockKind::Data, found.data().len());

@@ -30,6 +30,16 @@ pub(crate) const MAX_BLOCK: usize = u32::MAX as usize;
 /// The largest number of restart points of a block.
 pub(crate) const MAX_RESTARTS: usize = NUM_RESTARTS_MASK as usize;
 
+/// The number of restart points that are kept beside a block. A block of 4 KiB has two to four of
+/// the usual 16 entries.
+const FIRST_RESTARTS: usize = 6;
+
+/// The size of a cache line in bytes.
+const LINE: usize = 64;
+
+/// The most cache lines of an interval between restart points that are prefetched.
+const MOST_LINES: usize = 32;
+
 /// The uncompressed payload of a block.
 #[derive(Debug, Clone)]
 pub(crate) struct Block {
@@ -37,6 +47,9 @@ pub(crate) struct Block {
     /// Offset of the restart array: where the entries end.
     limit: usize,
     num_restarts: usize,
+    /// The first restart points, so that a block with few of them is searched without a look at
+    /// the array, which is often a cache miss.
+    first_restarts: [u32; FIRST_RESTARTS],
 }
 
 impl Block {
@@ -77,11 +90,16 @@ impl Block {
         if num_restarts == 0 && limit > 0 {
             return bad("block without restart points");
         }
-        Ok(Block {
+        let mut block = Block {
             data,
             limit,
             num_restarts,
-        })
+            first_restarts: [0; FIRST_RESTARTS],
+        };
+        for i in 0..FIRST_RESTARTS.min(num_restarts) {
+            block.first_restarts[i] = block.stored_restart(i) as u32;
+        }
+        Ok(block)
     }
 
     /// A block without entries.
@@ -90,6 +108,7 @@ impl Block {
             data: Bytes::new(),
             limit: 0,
             num_restarts: 0,
+            first_restarts: [0; FIRST_RESTARTS],
         }
     }
 
@@ -111,12 +130,33 @@ impl Block {
         }
     }
 
+    /// Prefetches what a search reads first: the keys at the first restart points. A hint.
+    #[inline]
+    pub(crate) fn expect_restart_keys(&self) {
+        let start = self.data.as_ptr();
+        let points = self.num_restarts.min(FIRST_RESTARTS);
+        for offset in &self.first_restarts[..points] {
+            prefetch::for_reading(start.wrapping_add(*offset as usize));
+        }
+    }
+
+    /// Prefetches the entries from restart point `i` to the next one, which a search walks over: the
+    /// address of each depends on the length of the one before. A hint.
+    #[inline]
+    pub(crate) fn expect_interval(&self, i: usize) {
+        let (start, end) = (self.restart(i), self.restart(i + 1));
+        let stride = (end.saturating_sub(start) / MOST_LINES).max(LINE);
+        for at in (start + LINE..end).step_by(stride) {
+            prefetch::for_reading(self.data.as_ptr().wrapping_add(at));
+        }
+    }
+
     /// Prefetches the first entries. A hint.
     #[inline]
     pub(crate) fn expect_first_entries(&self) {
         let start = self.data.as_ptr();
         for line in 0..4 {
-            prefetch::for_reading(start.wrapping_add(64 * line));
+            prefetch::for_reading(start.wrapping_add(LINE * line));
         }
     }
 
@@ -126,6 +166,15 @@ impl Block {
         if i >= self.num_restarts {
             return self.limit;
         }
+        match self.first_restarts.get(i) {
+            Some(&offset) => offset as usize,
+            None => self.stored_restart(i),
+        }
+    }
+
+    /// Offset of restart point `i`, which there is, by the array.
+    #[inline]
+    fn stored_restart(&self, i: usize) -> usize {
         let at = self.limit + 4 * i;
         match self.data.get(at..at + 4) {
             Some(b) => u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize,

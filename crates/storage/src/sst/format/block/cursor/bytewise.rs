@@ -41,6 +41,7 @@ impl Cursor {
         let Some((restart, _)) = self.find_restart(block, candidates.clone(), &mut compare) else {
             return;
         };
+        block.expect_interval(restart);
         self.enter(block.restart(restart));
         match self.scan(block, target) {
             Scan::Done => {}
