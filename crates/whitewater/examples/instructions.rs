@@ -17,8 +17,7 @@ const KEYS: u64 = 10_000;
 /// Entries that there are to pop; at most as many operations.
 const QUEUE: u64 = 40_000;
 /// Entries of a scan.
-static SCAN: std::sync::LazyLock<u64> =
-    std::sync::LazyLock::new(|| std::env::var("SCAN").map_or(50, |s| s.parse().unwrap()));
+const SCAN: u64 = 50;
 /// Operations of a batch.
 const BATCH: u64 = 8;
 

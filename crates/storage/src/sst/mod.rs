@@ -47,5 +47,6 @@ pub use read::block_list::{BlockInfo, BlockRole};
 pub use read::block_run::BlockRun;
 pub use read::filter_reader::FilterQuery;
 pub use read::get::TableValue;
+pub use read::pinned_value::PinnedValue;
 pub use read::table::Table;
 pub use write::any_builder::TableBuilder;

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use whitewater_storage::sst::PinnedValue;
 
 /// A value that shares the memory it was found in (a block of the cache, for
 /// one) instead of copying it. Dropping it lets go of that memory.
@@ -19,14 +20,14 @@ use std::ops::Deref;
 /// drop(value);
 /// ```
 pub struct DBPinnableSlice<'a> {
-    bytes: Bytes,
+    value: PinnedValue,
     db: PhantomData<&'a DB>,
 }
 
 impl DBPinnableSlice<'_> {
-    pub(crate) fn new(bytes: Bytes) -> Self {
+    pub(crate) fn new(value: impl Into<PinnedValue>) -> Self {
         DBPinnableSlice {
-            bytes,
+            value: value.into(),
             db: PhantomData,
         }
     }
@@ -41,13 +42,13 @@ impl AsRef<[u8]> for DBPinnableSlice<'_> {
 impl Deref for DBPinnableSlice<'_> {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
-        &self.bytes
+        &self.value
     }
 }
 
 impl fmt::Debug for DBPinnableSlice<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        fmt::Debug::fmt(&self.bytes, f)
+        fmt::Debug::fmt(&self.value, f)
     }
 }
 

@@ -6,6 +6,7 @@ use super::payload::{Payload, payload};
 use bytes::Bytes;
 use whitewater_storage::Result;
 use whitewater_storage::key::ValueType;
+use whitewater_storage::sst::PinnedValue;
 
 /// What a look-up finds for a key that exists.
 pub(crate) trait Answer: Sized {
@@ -13,7 +14,7 @@ pub(crate) trait Answer: Sized {
     const COPIES: bool = false;
 
     /// The answer for a plain value.
-    fn of_value(value: Bytes) -> Self;
+    fn of_value(value: PinnedValue) -> Self;
 
     /// The answer for the wide-column entity `stored` of `key`.
     ///
@@ -39,8 +40,8 @@ pub(crate) trait Answer: Sized {
 
 impl Answer for Bytes {
     #[inline]
-    fn of_value(value: Bytes) -> Self {
-        value
+    fn of_value(value: PinnedValue) -> Self {
+        value.into_bytes()
     }
 
     fn of_entity(key: &[u8], stored: Bytes, blobs: &dyn Blobs) -> Result<Self> {
@@ -71,14 +72,45 @@ impl Answer for Bytes {
     }
 }
 
+/// The value, in the memory in which it was found.
+impl Answer for PinnedValue {
+    #[inline]
+    fn of_value(value: PinnedValue) -> Self {
+        value
+    }
+
+    fn of_entity(key: &[u8], stored: Bytes, blobs: &dyn Blobs) -> Result<Self> {
+        Bytes::of_entity(key, stored, blobs).map(Self::from)
+    }
+
+    #[inline]
+    fn merge_base(&self) -> &[u8] {
+        self
+    }
+
+    #[inline]
+    fn with_merged(&self, merged: Vec<u8>) -> Self {
+        merged.into()
+    }
+
+    #[inline]
+    fn size(&self) -> usize {
+        self.len()
+    }
+
+    fn map_plain(self, change: impl FnOnce(&Bytes) -> Result<Bytes>) -> Result<Self> {
+        change(&self.into_bytes()).map(Self::from)
+    }
+}
+
 /// The value, copied.
 impl Answer for Vec<u8> {
     const COPIES: bool = true;
 
     // The look-up has made `value` for this answer. Its memory is taken, not copied.
     #[inline]
-    fn of_value(value: Bytes) -> Self {
-        value.into()
+    fn of_value(value: PinnedValue) -> Self {
+        value.into_bytes().into()
     }
 
     fn of_entity(key: &[u8], stored: Bytes, blobs: &dyn Blobs) -> Result<Self> {
@@ -106,8 +138,8 @@ impl Answer for Vec<u8> {
 }
 
 impl Answer for WideColumns {
-    fn of_value(value: Bytes) -> Self {
-        WideColumns::plain(value)
+    fn of_value(value: PinnedValue) -> Self {
+        WideColumns::plain(value.into_bytes())
     }
 
     fn of_entity(key: &[u8], stored: Bytes, blobs: &dyn Blobs) -> Result<Self> {

@@ -16,7 +16,7 @@ use whitewater_concurrent::undecided::UndecidedRanges;
 use whitewater_storage::Result;
 use whitewater_storage::key::{ParsedKey, SequenceNumber, ValueType};
 use whitewater_storage::planted;
-use whitewater_storage::sst::TableValue;
+use whitewater_storage::sst::{PinnedValue, TableValue};
 
 /// Called with each operand, newest first: whether older entries are wanted, too.
 pub(crate) type WantsMore<'a> = &'a dyn Fn(&[u8]) -> bool;
@@ -47,7 +47,7 @@ pub(crate) struct GetContext<'a> {
 }
 
 enum Base {
-    Value(Bytes),
+    Value(PinnedValue),
     Deleted,
     /// Boxed, because it is rare, and each look-up drops what it has of this type.
     Part(Box<BasePart>),
@@ -179,11 +179,11 @@ impl<'a> GetContext<'a> {
     /// `NotSupported` for entry types that the engine does not read yet; `Corruption` for stored
     /// bytes that do not fit their type.
     #[inline]
-    pub fn entry(
+    pub fn entry<V: Into<PinnedValue>>(
         &mut self,
         seq: SequenceNumber,
         ty: ValueType,
-        value: impl FnOnce() -> Bytes,
+        value: impl FnOnce() -> V,
     ) -> Result<bool> {
         if self.done() {
             return Ok(false);
@@ -199,12 +199,12 @@ impl<'a> GetContext<'a> {
             self.base = Some(Base::Deleted);
             return Ok(false);
         }
-        let value = value();
+        let value = value().into();
         if ty == ValueType::Value {
             self.base = Some(Base::Value(value));
             return Ok(false);
         }
-        self.unusual(ty, value)
+        self.unusual(ty, value.into_bytes())
     }
 
     /// [`entry`](Self::entry) of another type than a plain value.
@@ -250,13 +250,17 @@ impl<'a> GetContext<'a> {
     pub fn stored(&mut self, key: ParsedKey<'_>, value: &TableValue<'_>) -> Result<bool> {
         let copies = self.copies;
         self.parsed(key, || match copies {
-            true => Bytes::copy_from_slice(value),
+            true => Bytes::copy_from_slice(value).into(),
             false => value.share(),
         })
     }
 
     /// The same as [`GetContext::entry`], for a parsed key.
-    pub fn parsed(&mut self, key: ParsedKey<'_>, value: impl FnOnce() -> Bytes) -> Result<bool> {
+    pub fn parsed<V: Into<PinnedValue>>(
+        &mut self,
+        key: ParsedKey<'_>,
+        value: impl FnOnce() -> V,
+    ) -> Result<bool> {
         let more = self.entry(key.seq, key.ty, value)?;
         if let Some(Base::Part(part)) = &mut self.base
             && (part.is_blob || part.is_entity)
@@ -357,8 +361,8 @@ impl BasePart {
             return A::of_entity(key, self.stored, blobs);
         }
         Ok(A::of_value(match self.is_blob {
-            true => blobs.read(key, &self.stored[self.range])?,
-            false => self.stored.slice(self.range),
+            true => blobs.read(key, &self.stored[self.range])?.into(),
+            false => self.stored.slice(self.range).into(),
         }))
     }
 }

@@ -77,7 +77,7 @@ impl Directory {
         self.slots.probe(offset).find_map(|(_, slot)| {
             let block = slot.load();
             match &*block {
-                Some(b) if b.offset == offset && (!marked || b.used.load(Ordering::Relaxed)) => {
+                Some(b) if b.is_at(offset) && (!marked || b.used.load(Ordering::Relaxed)) => {
                     Some(FoundBlock(block))
                 }
                 _ => None,
@@ -202,6 +202,31 @@ impl Deref for FoundBlock {
     fn deref(&self) -> &Block {
         // `find` returns blocks only.
         self.0.as_ref().map_or(&EMPTY, |placed| &placed.block)
+    }
+}
+
+impl FoundBlock {
+    /// A share of the block, which counts as a user of it.
+    #[inline]
+    pub(crate) fn placed(&self) -> Option<Arc<PlacedBlock>> {
+        rmw::shared_writes(2);
+        self.0.clone()
+    }
+}
+
+impl PlacedBlock {
+    /// Whether it is the block at `offset`. What its readers look at first lies in two cache lines,
+    /// which are fetched together.
+    #[inline]
+    fn is_at(&self, offset: u64) -> bool {
+        prefetch::for_reading(&raw const self.block);
+        self.offset == offset
+    }
+
+    /// All bytes of the block.
+    #[inline]
+    pub(crate) fn data(&self) -> &Bytes {
+        self.block.data()
     }
 }
 

@@ -3,13 +3,14 @@
 use crate::error::Result;
 use crate::key::{ParsedKey, TAG_SIZE, parse_internal_key, user_key};
 use crate::perf::{self, PerfMetric};
-use crate::sst::format::block::{Block, Cursor, EntryLayout};
+use crate::sst::format::block::{Cursor, EntryLayout};
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
+use crate::sst::read::directory::DataBlock;
 use crate::sst::read::filter_reader::FilterAnswer;
 use crate::sst::read::index_cursor::IndexCursor;
+use crate::sst::read::pinned_value::PinnedValue;
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
-use bytes::Bytes;
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -25,15 +26,20 @@ thread_local! {
 
 /// A value that a lookup has found, where it stands in its block. It derefs to its bytes.
 pub struct TableValue<'a> {
-    block: &'a Block,
+    block: &'a DataBlock,
     cursor: &'a Cursor,
 }
 
 impl TableValue<'_> {
     /// The value as a slice that shares the block's memory. It counts as a user of the block, for
     /// which all threads that share it write to the same cache line.
-    pub fn share(&self) -> Bytes {
-        self.cursor.shared_value(self.block)
+    pub fn share(&self) -> PinnedValue {
+        if let DataBlock::Found(found) = self.block
+            && let Some(block) = found.placed()
+        {
+            return PinnedValue::in_block(block, self.cursor.value_range());
+        }
+        self.cursor.shared_value(self.block).into()
     }
 }
 

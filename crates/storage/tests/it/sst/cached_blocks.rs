@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use whitewater_storage::cache::{BlockCache, CacheOptions};
 use whitewater_storage::key::{ParsedKey, ValueType, internal_key};
 use whitewater_storage::sst::{
-    CompressionType, Table, TableBuilderOptions, TableReadOptions, TableValue,
+    CompressionType, PinnedValue, Table, TableBuilderOptions, TableReadOptions, TableValue,
 };
 
 const ENTRIES: usize = 4000;
@@ -42,15 +42,15 @@ fn check(table: &Table, entry: &Entry) {
 }
 
 /// The value of `entry`, sharing the block's memory.
-fn shared(table: &Table, entry: &Entry) -> Bytes {
-    let mut kept = Bytes::new();
+fn shared(table: &Table, entry: &Entry) -> PinnedValue {
+    let mut kept = None;
     table
         .get(&entry.0, TableReadOptions::default(), &mut |_, value| {
-            kept = value.share();
+            kept = Some(value.share());
             Ok(false)
         })
         .expect("reads");
-    kept
+    kept.expect("it is there")
 }
 
 #[test]
@@ -118,7 +118,7 @@ fn a_cache_whose_limit_becomes_strict_knows_which_blocks_are_in_use() {
     assert_eq!(cache.pinned_usage(), 0);
     cache.set_strict_capacity_limit(true);
     assert_eq!(cache.pinned_usage(), 0);
-    let held: Vec<Bytes> = (0..2).map(|i| shared(&table, &entries[i * 1000])).collect();
+    let held: Vec<PinnedValue> = (0..2).map(|i| shared(&table, &entries[i * 1000])).collect();
     assert!(cache.pinned_usage() > 2 * 4096);
     entries.iter().for_each(|entry| check(&table, entry));
     assert!(cache.usage() <= cache.capacity());
@@ -145,7 +145,7 @@ fn values_outlive_the_eviction_of_their_block_the_table_and_the_cache() {
     let (entries, bytes) = table();
     let cache = one_shard(1 << 20);
     let (table, _) = open_cached(bytes, &cache);
-    let kept: Vec<Bytes> = (0..3)
+    let kept: Vec<PinnedValue> = (0..3)
         .flat_map(|_| entries.iter().step_by(500))
         .map(|entry| shared(&table, entry))
         .collect();

@@ -6,11 +6,13 @@ use crate::api::options::ReadOptions;
 use crate::api::pinnable::{CSlice, DBPinnableSlice};
 use crate::column_family::ColumnFamilyData;
 use crate::entry::answer::Answer;
-use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::Error;
+use whitewater_storage::sst::PinnedValue;
 
-fn pinned<'a>(found: Result<Option<Bytes>, Error>) -> Result<Option<DBPinnableSlice<'a>>, Error> {
+fn pinned<'a>(
+    found: Result<Option<PinnedValue>, Error>,
+) -> Result<Option<DBPinnableSlice<'a>>, Error> {
     Ok(found?.map(DBPinnableSlice::new))
 }
 

@@ -153,7 +153,7 @@ impl InBatch<'_> {
     ) -> Result<Option<A>> {
         let (operands, onto) = match self {
             InBatch::NotFound => return base(),
-            InBatch::Value(value) => return Ok(Some(A::of_value(Bytes::copy_from_slice(value)))),
+            InBatch::Value(value) => return Ok(Some(A::of_value(value.to_vec().into()))),
             InBatch::Entity(stored) => return entity(key, stored).map(Some),
             InBatch::Deleted => return Ok(None),
             InBatch::Merge { operands, onto } => (operands, onto),

@@ -150,6 +150,12 @@ impl Cursor {
         self.value.start
     }
 
+    /// Where in the block the current value is.
+    #[inline]
+    pub(crate) fn value_range(&self) -> Range<usize> {
+        self.value.start..self.value.end
+    }
+
     /// The current value, sharing the block's memory.
     #[inline]
     pub(crate) fn shared_value(&self, block: &Block) -> Bytes {
