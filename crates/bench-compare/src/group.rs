@@ -1,8 +1,8 @@
 //! A limit to the memory of a child process, page cache included: a memory control group.
 //!
-//! Where systemd runs, it is asked for a scope. Elsewhere a group is made by hand in the
-//! hierarchy of version 2, which takes root and the memory controller in that hierarchy. Version
-//! 1 is not used.
+//! Where systemd runs, it is asked for a scope. Elsewhere a group is made by hand, which takes
+//! root: in the hierarchy of version 2, or in that of version 1 where the memory controller is
+//! there.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -27,7 +27,7 @@ pub struct Limit {
     means: Means,
 }
 
-/// Where version 2 is mounted.
+/// Where version 2, or the hierarchies of version 1, are mounted.
 const ROOT: &str = "/sys/fs/cgroup";
 
 impl Limit {
@@ -40,15 +40,19 @@ impl Limit {
         let Err(no_scope) = by_systemd else {
             return by_systemd;
         };
-        match group(Path::new(ROOT), bytes) {
-            Ok(limit) => Ok(limit),
-            Err(no_group) => fail(format!(
+        let root = Path::new(ROOT);
+        let by_group = group(root, bytes);
+        let Err(no_group) = by_group else {
+            return by_group;
+        };
+        first_version(root, bytes).or_else(|no_first| {
+            fail(format!(
                 "the memory of a process cannot be limited on this machine: no scope of systemd \
-                 ({no_scope}), and no control group of version 2 ({no_group}). Run it on a \
-                 machine with systemd, or as root where {ROOT} is of version 2 and has the \
+                 ({no_scope}), and no control group of version 2 ({no_group}) or of version 1 \
+                 ({no_first}). Run it on a machine with systemd, or as root where {ROOT} has the \
                  memory controller"
-            )),
-        }
+            ))
+        })
     }
 
     /// A command that runs `program` within the limit.
@@ -123,16 +127,35 @@ fn group(root: &Path, bytes: u64) -> Result<Limit> {
     }
     // It may be on already, or this user may not be allowed to turn it on.
     let _ = fs::write(root.join("cgroup.subtree_control"), "+memory");
-    let path = root.join(format!("whitewater-compare-{}", process::id()));
+    // There is no file for swap without swap.
+    made(root, bytes, "memory.max", |path| {
+        let _ = fs::write(path.join("memory.swap.max"), "0");
+    })
+}
+
+/// A group in the hierarchy of version 1 that has the memory controller.
+fn first_version(root: &Path, bytes: u64) -> Result<Limit> {
+    let hierarchy = root.join("memory");
+    if !hierarchy.join("memory.limit_in_bytes").is_file() {
+        return fail(format!("{} is no such hierarchy", hierarchy.display()));
+    }
+    made(&hierarchy, bytes, "memory.limit_in_bytes", |path| {
+        // The sum of memory and swap.
+        let _ = fs::write(path.join("memory.memsw.limit_in_bytes"), bytes.to_string());
+    })
+}
+
+/// A new group below `parent`. `file` takes the limit, and `forbid_swap` is called then.
+fn made(parent: &Path, bytes: u64, file: &str, forbid_swap: impl FnOnce(&Path)) -> Result<Limit> {
+    let path = parent.join(format!("whitewater-compare-{}", process::id()));
     let named = |error: std::io::Error| Failure(format!("{}: {error}", path.display()));
     fs::create_dir(&path).map_err(named)?;
     let limit = Limit {
         bytes,
         means: Means::Group(path.clone()),
     };
-    fs::write(path.join("memory.max"), bytes.to_string()).map_err(named)?;
-    // There is no such file without swap.
-    let _ = fs::write(path.join("memory.swap.max"), "0");
+    fs::write(path.join(file), bytes.to_string()).map_err(named)?;
+    forbid_swap(&path);
     Ok(limit)
 }
 
@@ -159,6 +182,25 @@ mod tests {
         assert_eq!(limit.command(OsStr::new("x")).get_program(), "x");
         join(&path).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(fs::read_to_string(path.join("cgroup.procs")).unwrap(), "0");
+    }
+
+    #[test]
+    fn a_group_of_the_first_version_needs_the_hierarchy_of_the_memory_controller() {
+        let root = tempfile::tempdir().unwrap();
+        let missing = first_version(root.path(), 1 << 20).err().unwrap().0;
+        assert!(
+            missing.ends_with("memory is no such hierarchy"),
+            "{missing}"
+        );
+        let hierarchy = root.path().join("memory");
+        fs::create_dir(&hierarchy).unwrap();
+        fs::write(hierarchy.join("memory.limit_in_bytes"), "").unwrap();
+        let limit = first_version(root.path(), 1 << 20).unwrap_or_else(|e| panic!("{e}"));
+        let path = limit.group().unwrap();
+        assert_eq!(path.parent(), Some(&*hierarchy));
+        for file in ["memory.limit_in_bytes", "memory.memsw.limit_in_bytes"] {
+            assert_eq!(fs::read_to_string(path.join(file)).unwrap(), "1048576");
+        }
     }
 
     #[test]

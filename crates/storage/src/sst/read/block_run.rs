@@ -20,7 +20,8 @@ pub struct BlockRun {
 
 impl BlockRun {
     /// Moves to the next entry of the block. If there is none, it stays on the last one. If the
-    /// block is damaged there, it has ended, too, and the iterator tells once it has the block back.
+    /// block is damaged there, it has ended, too, and the iterator tells once it has the block
+    /// back.
     #[inline(always)]
     pub fn advance(&mut self) -> Moved {
         if !self.cursor.next_within(&self.block) {

@@ -4,13 +4,13 @@
 //! fetches blocks: bounds, checksum, decompression. `index_prefix_array`: a faster search in an
 //! index block. `table_filter`: the filter of an open table. `plain_data`, `cuckoo_data`: the data
 //! of plain and cuckoo tables, made into data blocks. `directory`: where cached data blocks are
-//! found without the cache. `block_run`: a block lent with a position in it. `pinned_value`: a value
-//! that keeps its block. `table`: the open table
-//! and its blocks, cached or not. `index_cursor`: walks the index. `filter_reader`: queries the
-//! filter. `get`: point lookups. `table_iter`: the iterator. `size_estimates`: offsets and sizes of
-//! key ranges. `metadata_pinning`: puts index and filter blocks into memory or into the cache.
-//! `open`: opens a table. `verify`: checks a whole table. `block_list`: lists the blocks of a table,
-//! for tools. `evict`: removes the blocks of a table from the cache.
+//! found without the cache. `block_run`: a block lent with a position in it. `pinned_value`: a
+//! value that keeps its block. `table`: the open table and its blocks, cached or not.
+//! `index_cursor`: walks the index. `filter_reader`: queries the filter. `get`: point lookups.
+//! `table_iter`: the iterator. `size_estimates`: offsets and sizes of key ranges.
+//! `metadata_pinning`: puts index and filter blocks into memory or into the cache. `open`: opens a
+//! table. `verify`: checks a whole table. `block_list`: lists the blocks of a table, for tools.
+//! `evict`: removes the blocks of a table from the cache.
 
 pub(crate) mod block_file;
 pub(crate) mod block_list;

@@ -208,8 +208,21 @@ impl Table {
         if self.global_seqno.is_none() && self.comparator.user.is_bytewise() {
             cursor.seek_bytewise(block, candidates, target);
         } else {
-            cursor.seek_between(block, candidates, |k| self.compare(k, target));
+            self.seek_by_comparator(cursor, block, candidates, target);
         }
+    }
+
+    /// [`Table::seek_between`] in another order than the bytewise one.
+    // Not inlined, so that the usual search has room.
+    #[inline(never)]
+    fn seek_by_comparator(
+        &self,
+        cursor: &mut Cursor,
+        block: &Block,
+        candidates: Range<usize>,
+        target: &[u8],
+    ) {
+        cursor.seek_between(block, candidates, |k| self.compare(k, target));
     }
 
     /// Orders a separator of the index against the internal key `target`.

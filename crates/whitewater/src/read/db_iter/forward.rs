@@ -41,9 +41,9 @@ impl DbIter {
         self.find_forward(Run::Older)
     }
 
-    /// Passes older versions of the key shown, at most [`MAX_SEQUENTIAL_SKIP`], from where the source
-    /// has `moved` on. Shows what comes then if it is a visible value of the next key. Otherwise the
-    /// walk has to look closer, from where the source stands. Only if `is_plain`.
+    /// Passes older versions of the key shown, at most [`MAX_SEQUENTIAL_SKIP`], from where the
+    /// source has `moved` on. Shows what comes then if it is a visible value of the next key.
+    /// Otherwise the walk has to look closer, from where the source stands. Only if `is_plain`.
     #[inline(always)]
     pub(super) fn show_at_once(&mut self, mut moved: Moved) -> bool {
         for _ in 0..MAX_SEQUENTIAL_SKIP {

@@ -37,7 +37,8 @@ const FIRST_RESTARTS: usize = 6;
 /// The size of a cache line in bytes.
 const LINE: usize = 64;
 
-/// The most cache lines of an interval between restart points that are prefetched.
+/// The most cache lines of an interval between restart points that are prefetched: every one, or
+/// every other one.
 const MOST_LINES: usize = 32;
 
 /// The uncompressed payload of a block.
@@ -140,12 +141,17 @@ impl Block {
         }
     }
 
-    /// Prefetches the entries from restart point `i` to the next one, which a search walks over: the
-    /// address of each depends on the length of the one before. A hint.
+    /// Prefetches the entries from restart point `i` to the next one, which a search walks over:
+    /// the address of each depends on the length of the one before. Not if they are large, since
+    /// most lines are of values then. A hint.
     #[inline]
-    pub(crate) fn expect_interval(&self, i: usize) {
+    fn expect_interval(&self, i: usize) {
         let (start, end) = (self.restart(i), self.restart(i + 1));
-        let stride = (end.saturating_sub(start) / MOST_LINES).max(LINE);
+        let lines = end.saturating_sub(start) / LINE;
+        if lines > 2 * MOST_LINES {
+            return;
+        }
+        let stride = LINE * lines.div_ceil(MOST_LINES).max(1);
         for at in (start + LINE..end).step_by(stride) {
             prefetch::for_reading(self.data.as_ptr().wrapping_add(at));
         }

@@ -242,6 +242,7 @@ impl Cursor {
         let Some((restart, known_less)) = found else {
             return;
         };
+        block.expect_interval(restart);
         let first = block.restart(restart);
         self.enter(first);
         let less = if known_less { first } else { usize::MAX };
@@ -281,8 +282,8 @@ impl Cursor {
         self.decode_next(block)
     }
 
-    /// Whether the user key is known to come after that of the entry before, in bytewise order; only
-    /// after [`Cursor::next_within`] in a block of internal keys.
+    /// Whether the user key is known to come after that of the entry before, in bytewise order;
+    /// only after [`Cursor::next_within`] in a block of internal keys.
     #[inline(always)]
     pub(crate) fn is_known_greater(&self) -> bool {
         self.known_greater
