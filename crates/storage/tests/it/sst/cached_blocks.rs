@@ -1,7 +1,6 @@
 //! Cached data blocks that readers find in the directory of their table.
 
 use super::files::*;
-use bytes::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use whitewater_storage::cache::{BlockCache, CacheOptions};
