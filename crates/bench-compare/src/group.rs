@@ -140,8 +140,10 @@ fn first_version(root: &Path, bytes: u64) -> Result<Limit> {
         return fail(format!("{} is no such hierarchy", hierarchy.display()));
     }
     made(&hierarchy, bytes, "memory.limit_in_bytes", |path| {
-        // The sum of memory and swap.
+        // The sum of memory and swap. There is no such file without accounting for swap, so the
+        // group is also kept from swapping.
         let _ = fs::write(path.join("memory.memsw.limit_in_bytes"), bytes.to_string());
+        let _ = fs::write(path.join("memory.swappiness"), "0");
     })
 }
 

@@ -41,7 +41,8 @@ pub trait InternalIterator: Send + Sync {
     fn seek_for_prev(&mut self, target: &[u8]);
     /// Moves forward.
     fn next(&mut self);
-    /// Moves forward, and tells what is known about the entry that the cursor stands on then.
+    /// Moves forward, and tells what is known about the entry that the cursor stands on then, if
+    /// any.
     fn advance(&mut self) -> Moved {
         self.next();
         Moved::to_entry(self.valid())

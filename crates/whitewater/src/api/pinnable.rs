@@ -5,6 +5,7 @@ use bytes::Bytes;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Deref;
+use whitewater_storage::Error;
 use whitewater_storage::sst::PinnedValue;
 
 /// A value that shares the memory it was found in (a block of the cache, for
@@ -31,6 +32,13 @@ impl DBPinnableSlice<'_> {
             db: PhantomData,
         }
     }
+}
+
+/// What a look-up has found, for the caller.
+pub(crate) fn pinned<'a>(
+    found: Result<Option<PinnedValue>, Error>,
+) -> Result<Option<DBPinnableSlice<'a>>, Error> {
+    Ok(found?.map(DBPinnableSlice::new))
 }
 
 impl AsRef<[u8]> for DBPinnableSlice<'_> {

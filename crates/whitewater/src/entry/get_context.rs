@@ -249,9 +249,11 @@ impl<'a> GetContext<'a> {
     #[inline]
     pub fn stored(&mut self, key: ParsedKey<'_>, value: &TableValue<'_>) -> Result<bool> {
         let copies = self.copies;
-        self.parsed(key, || match copies {
-            true => Bytes::copy_from_slice(value).into(),
-            false => value.share(),
+        self.parsed(key, || match (copies, key.ty) {
+            (true, _) => Bytes::copy_from_slice(value).into(),
+            (false, ValueType::Value) => value.share(),
+            // It is read as bytes.
+            (false, _) => value.share_bytes().into(),
         })
     }
 

@@ -19,9 +19,8 @@ pub struct BlockRun {
 }
 
 impl BlockRun {
-    /// Moves to the next entry of the block. If there is none, it stays on the last one. If the
-    /// block is damaged there, it has ended, too, and the iterator tells once it has the block
-    /// back.
+    /// Moves to the next entry of the block. If there is none, it stays on the last one. A run also
+    /// ends where its block is damaged; the iterator reports the damage once it has the block back.
     #[inline(always)]
     pub fn advance(&mut self) -> Moved {
         if !self.cursor.next_within(&self.block) {
@@ -50,12 +49,14 @@ impl BlockRun {
 mod tests {
     use super::*;
     use crate::coding::common_prefix;
-    use crate::key::{ValueType, internal_key, user_key};
+    use crate::key::{TAG_SIZE, ValueType, internal_key, user_key};
     use crate::sst::format::block::Block;
+    use crate::sst::format::block::EntryLayout;
     use crate::sst::format::block::tests::{build, small_map, values};
     use crate::sst::format::block_builder::BlockBuilder;
     use bytes::Bytes;
     use proptest::prelude::*;
+    use std::collections::BTreeSet;
 
     fn run(block: &Block) -> BlockRun {
         let mut cursor = values();
@@ -66,6 +67,23 @@ mod tests {
             cursor,
             bytewise: false,
         }
+    }
+
+    /// A block of internal keys, which have sequence numbers up to 9, and the keys.
+    fn internal(users: &BTreeSet<(Vec<u8>, u64)>, interval: usize) -> (Vec<Vec<u8>>, Block) {
+        let mut builder = BlockBuilder::new(interval);
+        let keys = users.iter().map(|(user, age)| (user, 9 - age));
+        let keys = keys.map(|(user, seq)| internal_key(user, seq, ValueType::Value));
+        let keys: Vec<_> = keys.collect();
+        keys.iter().for_each(|key| builder.add(key, b""));
+        let block = Block::new(Bytes::copy_from_slice(builder.finish())).expect("valid");
+        (keys, block)
+    }
+
+    /// User keys of which many are prefixes of each other, with the ages of versions.
+    fn users() -> impl Strategy<Value = BTreeSet<(Vec<u8>, u64)>> {
+        let user = proptest::collection::vec(0u8..3, 0..12);
+        proptest::collection::btree_set((user, 0u64..3), 1..60)
     }
 
     #[test]
@@ -123,15 +141,10 @@ mod tests {
 
         #[test]
         fn a_run_calls_a_key_the_next_one_only_if_it_is_greater(
-            users in proptest::collection::btree_set(
-                (proptest::collection::vec(0u8..3, 0..12), 0u64..3), 1..60),
+            users in users(),
             interval in 1usize..20,
         ) {
-            let mut builder = BlockBuilder::new(interval);
-            let keys = users.iter().map(|(user, age)| (user, 9 - age));
-            let keys: Vec<_> = keys.map(|(user, seq)| internal_key(user, seq, ValueType::Value)).collect();
-            keys.iter().for_each(|key| builder.add(key, b""));
-            let block = Block::new(Bytes::copy_from_slice(builder.finish())).expect("valid");
+            let (keys, block) = internal(&users, interval);
             let mut run = run(&block);
             run.bytewise = true;
             let mut known = 0;
@@ -151,6 +164,43 @@ mod tests {
             };
             if interval > keys.len() {
                 prop_assert_eq!(known, keys.windows(2).filter(shares).count());
+            }
+        }
+
+        #[test]
+        fn the_next_key_is_greater_from_wherever_a_run_starts_and_in_damaged_blocks(
+            users in users(),
+            interval in 1usize..20,
+            to in any::<prop::sample::Index>(),
+            back in 0usize..20,
+            damage in proptest::option::of((any::<prop::sample::Index>(), any::<u8>())),
+        ) {
+            let (keys, whole) = internal(&users, interval);
+            let mut bytes = whole.data().to_vec();
+            if let Some((at, byte)) = damage {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
+            let Ok(block) = Block::new(bytes.into()) else {
+                return Ok(());
+            };
+            let mut cursor = Cursor::new(EntryLayout::Values, TAG_SIZE);
+            cursor.seek_bytewise(&block, 0..block.num_restarts(), &keys[to.index(keys.len())]);
+            for _ in 0..back {
+                if cursor.valid() {
+                    cursor.prev(&block);
+                }
+            }
+            prop_assume!(cursor.valid());
+            let mut run = run(&block);
+            (run.cursor, run.bytewise) = (cursor, true);
+            loop {
+                let before = run.key().to_vec();
+                match run.advance() {
+                    Moved::Ended => break,
+                    Moved::Entry => {}
+                    Moved::NextKey => prop_assert!(user_key(&before) < user_key(run.key())),
+                }
             }
         }
     }

@@ -7,7 +7,8 @@
 //! A slot is an `ArcSwapOption`: a reader says in a word of its own thread that it uses the block,
 //! and writes to nothing that other readers touch. Whoever empties the slot counts those readers
 //! first. So a block stays in memory while it is read, and its count is right as soon as it has
-//! left its slot.
+//! left its slot. A reader that keeps a block for long takes a share of it, which is counted
+//! ([`KeptBlock`], [`PinnedValue`](crate::sst::PinnedValue)).
 //!
 //! Invariants:
 //! * D1: a slot holds a block only while the cache does: the cache tells the block to enter and to
@@ -48,7 +49,6 @@ pub(crate) struct Directory {
 }
 
 /// The slots of a directory.
-#[derive(Debug)]
 struct Slots {
     slots: Box<[ArcSwapOption<PlacedBlock>]>,
     /// Slots in a byte of the file, in units of 2^-32.
@@ -215,8 +215,8 @@ impl FoundBlock {
 }
 
 impl PlacedBlock {
-    /// Whether it is the block at `offset`. What its readers look at first lies in two cache lines,
-    /// which are fetched together.
+    /// Whether it is the block at `offset`. What its readers look at first lies in more than one
+    /// cache line; those are fetched together.
     #[inline]
     fn is_at(&self, offset: u64) -> bool {
         prefetch::for_reading(&raw const self.block);
@@ -270,7 +270,8 @@ impl Deref for DataBlock {
 /// A data block that a reader keeps.
 #[derive(Debug)]
 pub(crate) enum KeptBlock {
-    /// It is counted where its readers look at it first, so that the count costs no cache miss.
+    /// It is counted where its readers look at it first, so that the count seldom costs a cache
+    /// miss.
     Placed(Arc<PlacedBlock>),
     /// It is not in the directory.
     Own(Block),

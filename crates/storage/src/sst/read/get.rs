@@ -11,6 +11,7 @@ use crate::sst::read::index_cursor::IndexCursor;
 use crate::sst::read::pinned_value::PinnedValue;
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
+use bytes::Bytes;
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::ops::Deref;
@@ -31,15 +32,24 @@ pub struct TableValue<'a> {
 }
 
 impl TableValue<'_> {
-    /// The value as a slice that shares the block's memory. It counts as a user of the block, for
-    /// which all threads that share it write to the same cache line.
+    /// The value, sharing the block's memory. It counts as a user of the block, for which all
+    /// threads that share it write to the same cache line.
     pub fn share(&self) -> PinnedValue {
+        let range = self.cursor.value_range();
+        if range.is_empty() {
+            return Bytes::new().into();
+        }
         if let DataBlock::Found(found) = self.block
             && let Some(block) = found.placed()
         {
-            return PinnedValue::in_block(block, self.cursor.value_range());
+            return PinnedValue::in_block(block, range);
         }
-        self.cursor.shared_value(self.block).into()
+        self.share_bytes().into()
+    }
+
+    /// The value as a slice of the block's bytes. It counts as a user of these.
+    pub fn share_bytes(&self) -> Bytes {
+        self.cursor.shared_value(self.block)
     }
 }
 

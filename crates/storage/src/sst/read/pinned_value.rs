@@ -5,6 +5,7 @@ use bytes::Bytes;
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
+use whitewater_concurrent::sync::rmw;
 
 /// A value that shares the memory in which it was found, or owns it.
 pub struct PinnedValue(Place);
@@ -12,7 +13,7 @@ pub struct PinnedValue(Place);
 enum Place {
     Bytes(Bytes),
     /// A part of a cached block. The block is counted where its readers look at it first, so that
-    /// the count costs no cache miss.
+    /// the count seldom costs a cache miss.
     Block {
         block: Arc<PlacedBlock>,
         at: Range<u32>,
@@ -33,7 +34,10 @@ impl PinnedValue {
     pub fn into_bytes(self) -> Bytes {
         match self.0 {
             Place::Bytes(bytes) => bytes,
-            Place::Block { block, at } => block.data().slice(at.start as usize..at.end as usize),
+            Place::Block { block, at } => {
+                rmw::shared_writes(2);
+                block.data().slice(at.start as usize..at.end as usize)
+            }
         }
     }
 }

@@ -107,8 +107,9 @@ impl<T: Deref<Target = Table>> TableIter<T> {
         }
     }
 
-    /// Loads the block under the index; `false` if there is none.
-    fn load(&mut self) -> Result<bool> {
+    /// Loads the block under the index; `false` if there is none. With `onward`, the walk may go
+    /// forward from there.
+    fn load(&mut self, onward: bool) -> Result<bool> {
         self.cursor.clear();
         if !self.index.valid() {
             return Ok(false);
@@ -123,7 +124,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
             .table
             .read_data_block(handle, self.read_options, &mut self.readahead)?;
         self.block = Some((handle, block));
-        if let Some(directory) = self.table.directory() {
+        if onward && let Some(directory) = self.table.directory() {
             directory.expect_head(behind(handle));
         }
         Ok(true)
@@ -165,7 +166,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
                 let _timer = perf::timer(PerfMetric::BlockSeekNanos);
                 t.seek_between(c, b, 0..b.num_restarts(), target);
             };
-            if it.load()? && !it.within(seek)? {
+            if it.load(true)? && !it.within(seek)? {
                 it.forward()?;
             }
             Ok(())
@@ -185,7 +186,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
     fn forward(&mut self) -> Result<()> {
         loop {
             self.index.next(&self.table)?;
-            if !self.load()? || self.within(|c, b, _| c.seek_to_first(b))? {
+            if !self.load(true)? || self.within(|c, b, _| c.seek_to_first(b))? {
                 return Ok(());
             }
         }
@@ -195,7 +196,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
     fn backward(&mut self) -> Result<()> {
         loop {
             self.index.prev(&self.table)?;
-            if !self.load()? || self.within(|c, b, _| c.seek_to_last(b))? {
+            if !self.load(false)? || self.within(|c, b, _| c.seek_to_last(b))? {
                 return Ok(());
             }
         }
@@ -212,7 +213,7 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
         self.failure = None;
         self.run(|it| {
             it.index.seek_to_first(&it.table)?;
-            if it.load()? && !it.within(|c, b, _| c.seek_to_first(b))? {
+            if it.load(true)? && !it.within(|c, b, _| c.seek_to_first(b))? {
                 it.forward()?;
             }
             Ok(())
@@ -223,7 +224,7 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
         self.failure = None;
         self.run(|it| {
             it.index.seek_to_last(&it.table)?;
-            if it.load()? && !it.within(|c, b, _| c.seek_to_last(b))? {
+            if it.load(false)? && !it.within(|c, b, _| c.seek_to_last(b))? {
                 it.backward()?;
             }
             Ok(())

@@ -1,9 +1,11 @@
 //! Cached data blocks that readers find in the directory of their table.
 
 use super::files::*;
+use bytes::Bytes;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use whitewater_storage::cache::{BlockCache, CacheOptions};
+use whitewater_storage::internal_iterator::{InternalIterator, Moved};
 use whitewater_storage::key::{ParsedKey, ValueType, internal_key};
 use whitewater_storage::sst::{
     CompressionType, PinnedValue, Table, TableBuilderOptions, TableReadOptions, TableValue,
@@ -148,17 +150,54 @@ fn values_outlive_the_eviction_of_their_block_the_table_and_the_cache() {
         .flat_map(|_| entries.iter().step_by(500))
         .map(|entry| shared(&table, entry))
         .collect();
+    let bytes: Vec<Bytes> = (entries.iter().step_by(500))
+        .map(|entry| shared(&table, entry).into_bytes())
+        .collect();
     cache.set_capacity(0);
     check(&table, &entries[1]);
     table.evict_blocks();
     drop(table);
     drop(cache);
+    for (value, entry) in bytes.iter().zip(entries.iter().step_by(500)) {
+        assert_eq!(value[..], entry.1[..]);
+    }
     for (value, entry) in kept
         .iter()
         .zip((0..3).flat_map(|_| entries.iter().step_by(500)))
     {
         assert_eq!(value[..], entry.1[..]);
     }
+}
+
+#[test]
+fn an_iterator_and_what_it_has_lent_keep_a_block_that_is_evicted() {
+    let (entries, bytes) = table();
+    let cache = one_shard(1 << 20);
+    let (table, _) = open_cached(bytes, &cache);
+    // Read twice, a block is found in the directory.
+    (0..2).for_each(|_| check(&table, &entries[1000]));
+    assert_eq!(cache.pinned_usage(), 0);
+    let mut it = table.iter(TableReadOptions::default());
+    it.seek(&entries[1000].0);
+    let pinned = cache.pinned_usage();
+    assert!((4096..8192).contains(&pinned), "{pinned}");
+    cache.set_strict_capacity_limit(true);
+    assert_eq!(cache.pinned_usage(), pinned);
+    table.evict_blocks();
+    cache.set_capacity(0);
+    assert_eq!((it.key(), it.value()), entry(&entries[1000]));
+    let mut run = it.lend().expect("a block");
+    drop((it, table, cache));
+    let mut at = 1000;
+    while run.advance() != Moved::Ended {
+        at += 1;
+        assert_eq!((run.key(), run.value()), entry(&entries[at]));
+    }
+    assert!((1001..1036).contains(&at), "the block ends at {at}");
+}
+
+fn entry((key, value): &Entry) -> (&[u8], &[u8]) {
+    (key, value)
 }
 
 /// Reads beside everything that takes blocks from under them.

@@ -3,18 +3,11 @@
 use super::{DBCommon, DBInner, ThreadMode};
 use crate::api::column_family::AsColumnFamilyRef;
 use crate::api::options::ReadOptions;
-use crate::api::pinnable::{CSlice, DBPinnableSlice};
+use crate::api::pinnable::{CSlice, DBPinnableSlice, pinned};
 use crate::column_family::ColumnFamilyData;
 use crate::entry::answer::Answer;
 use std::sync::Arc;
 use whitewater_storage::Error;
-use whitewater_storage::sst::PinnedValue;
-
-fn pinned<'a>(
-    found: Result<Option<PinnedValue>, Error>,
-) -> Result<Option<DBPinnableSlice<'a>>, Error> {
-    Ok(found?.map(DBPinnableSlice::new))
-}
 
 /// Point reads. `None` means that the key does not exist. Every form fails
 /// with `Corruption` naming a damaged file, `IOError` when a file cannot be

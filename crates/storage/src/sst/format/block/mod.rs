@@ -30,15 +30,15 @@ pub(crate) const MAX_BLOCK: usize = u32::MAX as usize;
 /// The largest number of restart points of a block.
 pub(crate) const MAX_RESTARTS: usize = NUM_RESTARTS_MASK as usize;
 
-/// The number of restart points that are kept beside a block. A block of 4 KiB has two to four of
-/// the usual 16 entries.
+/// The number of restart points that are kept beside a block. A block of 4 KiB with entries of
+/// about 100 bytes, and the usual 16 of them to a restart point, has two to four.
 const FIRST_RESTARTS: usize = 6;
 
 /// The size of a cache line in bytes.
 const LINE: usize = 64;
 
-/// The most cache lines of an interval between restart points that are prefetched: every one, or
-/// every other one.
+/// The most cache lines that are prefetched of an interval between restart points: every line, or
+/// every other line of an interval of up to twice as many.
 const MOST_LINES: usize = 32;
 
 /// The uncompressed payload of a block.

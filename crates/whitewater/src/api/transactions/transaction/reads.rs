@@ -3,22 +3,13 @@
 use super::Transaction;
 use crate::api::column_family::{AsColumnFamilyRef, ColumnFamilyHandle};
 use crate::api::options::ReadOptions;
-use crate::api::pinnable::DBPinnableSlice;
+use crate::api::pinnable::{DBPinnableSlice, pinned};
 use crate::column_family::ColumnFamilyData;
+use crate::entry::answer::Answer;
 use crate::txn::transaction::ForUpdate;
 use bytes::Bytes;
 use std::sync::Arc;
 use whitewater_storage::Error;
-
-type Found = Result<Option<Bytes>, Error>;
-
-fn copied(found: Found) -> Result<Option<Vec<u8>>, Error> {
-    Ok(found?.map(|bytes| bytes.to_vec()))
-}
-
-fn pinned<'a>(found: Found) -> Result<Option<DBPinnableSlice<'a>>, Error> {
-    Ok(found?.map(DBPinnableSlice::new))
-}
 
 /// Reads that lock nothing: the transaction's own writes over the newest state of the database, or
 /// over the snapshot of the options. They fail as those of a [`DB`](crate::DBCommon::get), and with
@@ -34,17 +25,22 @@ impl<DB> Transaction<'_, DB> {
         }
     }
 
-    fn find(&self, cf: Option<&ColumnFamilyHandle>, key: &[u8], readopts: &ReadOptions) -> Found {
+    fn find<A: Answer>(
+        &self,
+        cf: Option<&ColumnFamilyHandle>,
+        key: &[u8],
+        readopts: &ReadOptions,
+    ) -> Result<Option<A>, Error> {
         self.core.get(self.family(cf), key, &readopts.spec)
     }
 
-    fn find_for_update(
+    fn find_for_update<A: Answer>(
         &self,
         cf: Option<&ColumnFamilyHandle>,
         key: &[u8],
         exclusive: bool,
         readopts: &ReadOptions,
-    ) -> Found {
+    ) -> Result<Option<A>, Error> {
         let how = ForUpdate {
             exclusive,
             validate: true,
@@ -102,7 +98,7 @@ impl<DB> Transaction<'_, DB> {
         key: K,
         readopts: &ReadOptions,
     ) -> Result<Option<Vec<u8>>, Error> {
-        copied(self.find(None, key.as_ref(), readopts))
+        self.find(None, key.as_ref(), readopts)
     }
 
     /// [`get_pinned`](Self::get_pinned) with options.
@@ -127,7 +123,7 @@ impl<DB> Transaction<'_, DB> {
         key: K,
         readopts: &ReadOptions,
     ) -> Result<Option<Vec<u8>>, Error> {
-        copied(self.find(Some(cf.inner()), key.as_ref(), readopts))
+        self.find(Some(cf.inner()), key.as_ref(), readopts)
     }
 
     /// [`get_pinned_cf`](Self::get_pinned_cf) with options.
@@ -203,7 +199,11 @@ impl<DB> Transaction<'_, DB> {
     ) -> Vec<Result<Option<Vec<u8>>, Error>> {
         let keys: Vec<_> = keys.iter().map(|(cf, key)| (*cf, key.as_ref())).collect();
         let found = self.core.multi_get(&keys, &readopts.spec);
-        found.into_iter().map(copied).collect()
+        let copied = |value: Bytes| value.to_vec();
+        found
+            .into_iter()
+            .map(|found| Ok(found?.map(copied)))
+            .collect()
     }
 }
 
@@ -283,7 +283,7 @@ impl<DB> Transaction<'_, DB> {
         exclusive: bool,
         opts: &ReadOptions,
     ) -> Result<Option<Vec<u8>>, Error> {
-        copied(self.find_for_update(None, key.as_ref(), exclusive, opts))
+        self.find_for_update(None, key.as_ref(), exclusive, opts)
     }
 
     /// [`get_pinned_for_update`](Self::get_pinned_for_update) with options.
@@ -310,7 +310,7 @@ impl<DB> Transaction<'_, DB> {
         exclusive: bool,
         opts: &ReadOptions,
     ) -> Result<Option<Vec<u8>>, Error> {
-        copied(self.find_for_update(Some(cf.inner()), key.as_ref(), exclusive, opts))
+        self.find_for_update(Some(cf.inner()), key.as_ref(), exclusive, opts)
     }
 
     /// [`get_pinned_for_update_cf`](Self::get_pinned_for_update_cf) with options.
@@ -343,8 +343,7 @@ impl<DB> Transaction<'_, DB> {
             validate: false,
         };
         let cf = self.family(None);
-        let found = self.core.get_for_update(cf, key.as_ref(), &opts.spec, how);
-        copied(found)
+        self.core.get_for_update(cf, key.as_ref(), &opts.spec, how)
     }
 
     /// Takes one [`get_for_update`](Self::get_for_update) of `key` back: after as many calls as
