@@ -52,7 +52,12 @@ const FLOORS: &[&[&str]] = &[
         "write::block_sink",
         "write::bare_file",
     ],
-    &["read::plain_data", "read::cuckoo_data"],
+    &[
+        "read::plain_data",
+        "read::cuckoo_data",
+        "read::block_run",
+        "read::pinned_value",
+    ],
     &[
         "read::table",
         "write::data_blocks",
