@@ -185,7 +185,8 @@ fn main() -> ExitCode {
     }
     eprintln!(
         "usage: instructions OPERATION[-statistics] N, where OPERATION is one of \
-          put, put-protected, write, get, get-memtable, next, scan, scan-compacted, pop, transaction-put"
+          put, put-protected, write, get, get-memtable, next, scan, scan-compacted, pop, \
+          transaction-put"
     );
     ExitCode::from(2)
 }

@@ -290,8 +290,9 @@ impl Table {
         if !read_options.use_cache {
             return None;
         }
-        let directory = self.directory.get()?.as_ref()?;
-        let found = directory.find(handle.offset, read_options.fill_cache)?;
+        let found = self
+            .directory()?
+            .find(handle.offset, read_options.fill_cache)?;
         found.expect_restart_keys();
         perf::count(PerfMetric::BlockCacheHitCount, 1);
         if let Some(events) = &self.file.events {

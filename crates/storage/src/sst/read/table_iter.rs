@@ -14,7 +14,7 @@ use crate::sst::format::block::{Block, Cursor, EntryLayout};
 use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
 use crate::sst::read::block_run::BlockRun;
-use crate::sst::read::directory::KeptBlock;
+use crate::sst::read::directory::{Directory, KeptBlock};
 use crate::sst::read::index_cursor::IndexCursor;
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
@@ -107,6 +107,14 @@ impl<T: Deref<Target = Table>> TableIter<T> {
         }
     }
 
+    /// Where blocks that come next may be found, if the cache is read.
+    #[inline]
+    fn directory(&self) -> Option<&Directory> {
+        (self.read_options.use_cache)
+            .then(|| self.table.directory())
+            .flatten()
+    }
+
     /// Loads the block under the index; `false` if there is none. With `onward`, the walk may go
     /// forward from there.
     fn load(&mut self, onward: bool) -> Result<bool> {
@@ -124,7 +132,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
             .table
             .read_data_block(handle, self.read_options, &mut self.readahead)?;
         self.block = Some((handle, block));
-        if onward && let Some(directory) = self.table.directory() {
+        if onward && let Some(directory) = self.directory() {
             directory.expect_head(behind(handle));
         }
         Ok(true)
@@ -311,7 +319,7 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
             return None;
         }
         let (handle, block) = self.block.take()?;
-        if let Some(directory) = self.table.directory() {
+        if let Some(directory) = self.directory() {
             directory.expect_entries(behind(handle));
         }
         let nowhere = Cursor::new(EntryLayout::Values, TAG_SIZE);
