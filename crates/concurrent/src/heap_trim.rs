@@ -15,6 +15,7 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::slab;
 use parking_lot::Mutex;
 
 /// Whether there is something to call.
@@ -87,6 +88,7 @@ fn work() {
         thread::sleep(PAUSE.max(rest));
         HEAP.lock().freed = 0;
         let start = Instant::now();
+        slab::trim();
         trim();
         let took = start.elapsed();
         if !HEAP.lock().called(took) {

@@ -5,6 +5,7 @@
 //! * [`single_flight`]: work that one thread does for all that wait for it.
 //! * [`skiplist`]: the inline skip list (RocksDB's `InlineSkipList`): concurrent inserts
 //!   and lock-free readers.
+//! * [`slab`]: the memory of cached blocks, with huge pages.
 //! * [`wait_group`]: a count of work in flight that other threads can wait for.
 //! * [`prefetch`]: asking the processor for memory before it is needed.
 //! * [`publish`]: a number that moves over a finished prefix, without a leader.
@@ -59,6 +60,7 @@ pub mod region;
 pub mod scratch;
 pub mod single_flight;
 pub mod skiplist;
+pub mod slab;
 pub mod sorted_snapshot;
 pub mod sync;
 pub mod system;

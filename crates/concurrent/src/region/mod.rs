@@ -165,6 +165,15 @@ impl Region {
         }
     }
 
+    /// A region of its own, which never was in the pool. `None` if the system has none.
+    pub(crate) fn map_or_allocate(bytes: usize, huge: HugePages) -> Option<Region> {
+        if cfg!(all(unix, not(any(loom, shuttle, miri)))) {
+            Self::map(bytes, huge)
+        } else {
+            Some(Self::from_heap(bytes))
+        }
+    }
+
     #[cfg(all(unix, not(any(loom, shuttle, miri))))]
     fn map(bytes: usize, huge: HugePages) -> Option<Region> {
         let start = match huge {
@@ -339,6 +348,21 @@ impl Drop for Region {
             }
         }
     }
+}
+
+/// Gives the whole pages among `bytes` bytes from `start` on back to the system. Their content is
+/// lost.
+///
+/// # Safety
+/// The bytes must be a part of one region, which nobody uses.
+pub(crate) unsafe fn discard(start: NonNull<u8>, bytes: usize) {
+    #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+    // SAFETY: by this function's contract.
+    unsafe {
+        system::discard(start, bytes);
+    }
+    #[cfg(not(all(target_os = "linux", not(any(loom, shuttle, miri)))))]
+    let _ = (start, bytes);
 }
 
 fn heap_layout(bytes: usize) -> Layout {

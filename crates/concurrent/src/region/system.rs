@@ -147,6 +147,25 @@ unsafe fn advise(start: NonNull<u8>, bytes: usize, advice: libc::c_int) {
     let _ = unsafe { libc::madvise(start.as_ptr().cast(), bytes, advice) };
 }
 
+/// Gives the whole pages among these bytes back to the system; later they are zeros. A failure does
+/// not matter.
+///
+/// # Safety
+/// The bytes must be in mappings made here, and not in use.
+#[cfg(target_os = "linux")]
+pub(super) unsafe fn discard(start: NonNull<u8>, bytes: usize) {
+    let page = rustix::param::page_size();
+    let before = start.as_ptr().align_offset(page);
+    let whole = bytes.saturating_sub(before) / page * page;
+    if whole > 0 {
+        // SAFETY: inside the bytes, since something is left behind it.
+        let first = unsafe { start.add(before) };
+        // SAFETY: whole pages that are not in use, by this function's contract. Others see no
+        // difference.
+        unsafe { advise(first, whole, libc::MADV_DONTNEED) };
+    }
+}
+
 /// Moves the pages of `bytes` bytes to another address, and replaces the pages there. If
 /// the system refuses, there are fresh pages at that address.
 ///

@@ -17,7 +17,7 @@ pub(super) const PLACED_OVERHEAD: usize = 128;
 
 /// A cached block that readers find without the cache.
 pub(crate) trait Placed: Send + Sync {
-    /// The block.
+    /// The block. Clones of these bytes do not count as users of the block.
     fn bytes(&self) -> &Bytes;
 
     /// Lets readers find the block. Called under the lock of the block's shard.
@@ -53,7 +53,21 @@ impl Place {
     /// uncounted, and are seen only after it has left.
     pub fn is_in_use(&self) -> bool {
         let own = 1 + usize::from(self.0.is_entered());
-        !self.0.bytes().is_unique() || Arc::strong_count(&self.0) > own
+        Arc::strong_count(&self.0) > own
+    }
+
+    /// The block's bytes, which count as a user of the block.
+    pub fn share(&self) -> Bytes {
+        Bytes::from_owner(Share(Arc::clone(&self.0)))
+    }
+}
+
+/// A user of a block.
+struct Share(Arc<dyn Placed>);
+
+impl AsRef<[u8]> for Share {
+    fn as_ref(&self) -> &[u8] {
+        self.0.bytes()
     }
 }
 

@@ -15,7 +15,6 @@
 
 use super::options::CacheOptions;
 use super::placed::{PLACED_OVERHEAD, Place};
-use super::spare::class;
 use bytes::Bytes;
 use quick_cache::unsync::Cache;
 use quick_cache::{Lifecycle, OptionsBuilder, Weighter};
@@ -24,6 +23,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use whitewater_concurrent::prefetch;
+use whitewater_concurrent::slab::class;
 use whitewater_concurrent::sync::rmw;
 
 /// The bytes that an entry counts besides its block. A slot of the hash table has 80 bytes, and
@@ -129,7 +129,10 @@ impl Entry {
         // instruction, for which later reads would wait.
         prefetch::for_reading(bytes.as_ptr().wrapping_add(bytes.len().saturating_sub(8)));
         rmw::shared_writes(2);
-        Some(bytes.clone())
+        Some(match self {
+            Entry::Placed(place) => place.share(),
+            _ => bytes.clone(),
+        })
     }
 
     /// Whether a reader holds the block besides the cache.

@@ -4,16 +4,16 @@
 //! the allocator, and new memory came from there. Allocators with an arena per thread, such as
 //! glibc's, would then let one thread's arena grow while another one is full of holes, and the
 //! cache might take twice its capacity or more. So a thread reuses the memory of the blocks that it
-//! has evicted, and passes what it has too much of on to other threads.
-//!
-//! Memory has *size classes*, sixteen per power of two, so that it fits another block of about the
-//! same size.
+//! has evicted, and passes what it has too much of on to other threads. Memory has the size classes of
+//! [`slab`](whitewater_concurrent::slab), where the blocks are that readers find without the cache: of
+//! those a thread keeps only the memory into which it reads.
 
 use bytes::Bytes;
 use parking_lot::Mutex;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use whitewater_concurrent::scratch;
+use whitewater_concurrent::slab::class;
 
 /// The most bytes that a thread keeps. It keeps several blocks because evictions come in bursts.
 const MOST: usize = 64 << 10;
@@ -55,12 +55,6 @@ impl Kept {
     }
 }
 
-/// The size class for a block of `len` bytes, in bytes: a thirty-second more on average.
-pub(crate) fn class(len: usize) -> usize {
-    let step = (len.max(1).next_power_of_two() / 32).max(16);
-    len.next_multiple_of(step)
-}
-
 /// Kept memory, emptied, for a block of `len` bytes; `None` if the thread has none of its size
 /// class.
 pub(crate) fn take(len: usize) -> Option<Vec<u8>> {
@@ -71,6 +65,17 @@ pub(crate) fn take(len: usize) -> Option<Vec<u8>> {
     let found = kept.find(class(len)).map(|at| kept.remove(at));
     scratch::keep(&KEPT, kept);
     found
+}
+
+/// Keeps the memory of a block that is no longer needed, if nobody else uses it and there is room.
+pub(crate) fn keep(block: Bytes) {
+    let mut kept = scratch::take(&KEPT);
+    if kept.bytes + block.len() <= MOST
+        && let Some(memory) = memory_of(block)
+    {
+        kept.push(memory);
+    }
+    scratch::keep(&KEPT, kept);
 }
 
 /// A copy of a block in memory of its own.
@@ -147,18 +152,6 @@ fn memory_of(block: Bytes) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn memory_of_a_class_fits_its_blocks_and_is_little_more() {
-        for len in (0..10_000).chain([65_535, 65_536, 1 << 20]) {
-            let class = class(len);
-            assert!(
-                class >= len && class <= len + len / 16 + 16,
-                "{len}: {class}"
-            );
-            assert_eq!(super::class(class), class);
-        }
-    }
 
     /// What one thread evicts serves its next blocks, and then others'.
     #[test]

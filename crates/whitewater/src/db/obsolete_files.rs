@@ -146,14 +146,15 @@ impl Engine {
         }
     }
 
-    /// [`Engine::purge_obsolete_files`], if there may be any such files. Cheap if no file
-    /// was released since the last time. If the options say that callers must not wait for
-    /// it, a background thread does it.
+    /// Deletes released files, if there may be any. Cheap if no file was released since the last
+    /// time. If the options say that callers must not wait for it, a background thread does it. A
+    /// background thread also removes the blocks of these tables from the cache, soon afterwards:
+    /// that may take hundreds of milliseconds, and frees no space of files.
     pub(crate) fn purge_what_was_let_go(&self) {
         if self.options.avoid_unnecessary_blocking_io {
             self.purge_later();
-        } else if self.files.obsolete.have_come() {
-            self.purge_obsolete_files();
+        } else if self.files.obsolete.heed_files() {
+            self.delete_obsolete_files();
         }
     }
 
@@ -199,6 +200,11 @@ impl Engine {
         for open in self.files.obsolete.take_open() {
             open.table.evict_blocks();
         }
+        self.delete_obsolete_files();
+    }
+
+    /// The part of [`Engine::purge_obsolete_files`] that deletes.
+    fn delete_obsolete_files(&self) {
         let disabled = self.files.deletions.disabled();
         if *disabled > 0 {
             return;

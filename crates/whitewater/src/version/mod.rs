@@ -83,6 +83,10 @@ pub(crate) struct ObsoleteFiles {
     /// both under the lock. Read by: threads that might take it (relaxed; what one misses is taken
     /// later). Publishes nothing.
     came: AtomicBool,
+    /// Whether files were added since [`ObsoleteFiles::heed_files`] was called last.
+    /// Written by: threads that drop the last hold of a file, and threads that heed it. Read by:
+    /// the latter (relaxed; what one misses is seen later). Publishes nothing.
+    files_came: AtomicBool,
     /// Called when something was added and nothing was there.
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
 }
@@ -139,6 +143,10 @@ impl ObsoleteFiles {
     /// Whether anything was added since the last [`ObsoleteFiles::take_open`].
     pub fn have_come(&self) -> bool {
         self.came.load(Ordering::Relaxed)
+    }
+    /// Whether files were added since this was last called. Cheap if there were none.
+    pub fn heed_files(&self) -> bool {
+        self.files_came.load(Ordering::Relaxed) && self.files_came.swap(false, Ordering::Relaxed)
     }
     /// Sets what is called when the first file since the last [`ObsoleteFiles::take_open`] has
     /// lost its last hold. Any thread may call it, with any locks, so it must do little. Only the
@@ -221,6 +229,7 @@ impl Drop for FileHold {
             Kind::Table => state.tables_to_delete.push(file),
             Kind::Blob => state.blobs.push(file),
         }
+        obsolete.files_came.store(true, Ordering::Relaxed);
         let first = !obsolete.came.swap(true, Ordering::Relaxed);
         drop(state);
         if first && let Some(waker) = obsolete.waker.get() {

@@ -9,6 +9,13 @@ use super::MAX_BLOCK;
 ))]
 use crate::cache::spare;
 use crate::error::{Error, Result};
+#[cfg(any(
+    feature = "snappy",
+    feature = "lz4",
+    feature = "zlib",
+    feature = "zstd"
+))]
+use whitewater_concurrent::slab::class;
 
 /// Refuses a size that is larger than a block can decompress to.
 pub(super) fn check_len(claimed: usize, reachable: usize) -> Result<()> {
@@ -41,7 +48,7 @@ pub(super) fn for_block(len: usize) -> Result<Vec<u8>> {
         return Ok(spare);
     }
     let mut out = Vec::new();
-    reserve(&mut out, spare::class(len))?;
+    reserve(&mut out, class(len))?;
     Ok(out)
 }
 

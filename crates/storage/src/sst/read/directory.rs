@@ -15,7 +15,7 @@
 //!   leave ([`Placed`]).
 //! * D2: nobody replaces the block of a slot. It enters an empty slot, and only itself leaves it.
 
-use crate::cache::{BlockCache, DirectoryCharge, Placed};
+use crate::cache::{BlockCache, DirectoryCharge, Placed, spare};
 use crate::sst::format::block::Block;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
@@ -23,6 +23,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use whitewater_concurrent::prefetch;
+use whitewater_concurrent::slab;
 use whitewater_concurrent::sync::rmw;
 
 /// The slots where a block may be found, one behind the other.
@@ -103,16 +104,26 @@ impl Directory {
         }
     }
 
-    /// The block `bytes` at `offset`, for the cache. `None` if it has no valid footer.
-    pub(crate) fn place(&self, offset: u64, bytes: &Bytes) -> Option<Arc<dyn Placed>> {
-        let block = Block::new(bytes.clone()).ok()?;
-        Some(Arc::new(PlacedBlock {
-            block,
+    /// The block at `offset`, for the cache. Its memory becomes one of those of cached blocks.
+    pub(crate) fn place(&self, offset: u64, block: Block) -> Arc<dyn Placed> {
+        Arc::new(PlacedBlock {
+            block: block.moved(in_slab),
             offset,
             used: AtomicBool::new(false),
             at: AtomicU32::new(NOWHERE),
             slots: Arc::downgrade(&self.slots),
-        }))
+        })
+    }
+}
+
+/// A block in memory that is for cached blocks.
+fn in_slab(block: Bytes) -> Bytes {
+    match slab::copy(&block) {
+        Some(piece) => {
+            spare::keep(block);
+            Bytes::from_owner(piece)
+        }
+        None => block,
     }
 }
 

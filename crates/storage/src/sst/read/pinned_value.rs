@@ -5,7 +5,6 @@ use bytes::Bytes;
 use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
-use whitewater_concurrent::sync::rmw;
 
 /// A value that shares the memory in which it was found, or owns it.
 pub struct PinnedValue(Place);
@@ -29,16 +28,19 @@ impl PinnedValue {
         PinnedValue(Place::Block { block, at })
     }
 
-    /// The same as a slice of shared bytes.
+    /// The same as shared bytes.
     #[inline]
     pub fn into_bytes(self) -> Bytes {
         match self.0 {
             Place::Bytes(bytes) => bytes,
-            Place::Block { block, at } => {
-                rmw::shared_writes(2);
-                block.data().slice(at.start as usize..at.end as usize)
-            }
+            Place::Block { .. } => Bytes::from_owner(self),
         }
+    }
+}
+
+impl AsRef<[u8]> for PinnedValue {
+    fn as_ref(&self) -> &[u8] {
+        self
     }
 }
 

@@ -7,7 +7,7 @@
 //! The types of entries do not matter here. Tables whose entries need a higher layer (blob
 //! references, entities) can be iterated, too.
 
-use crate::cache::{BlockCache, Charge, Placed, Priority};
+use crate::cache::{BlockCache, Charge, Priority};
 use crate::error::{Error, Result};
 use crate::key::{InternalComparator, SequenceNumber, tag, user_key};
 use crate::perf::{self, PerfMetric};
@@ -32,7 +32,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// An open table. Shared by many readers.
 pub struct Table {
@@ -307,15 +307,14 @@ impl Table {
         self.directory.get()?.as_ref()
     }
 
-    /// The data block `bytes` at `offset`, for the cache, if it can be found in the directory.
-    fn place(&self, cache: &BlockCache, offset: u64, bytes: &Bytes) -> Option<Arc<dyn Placed>> {
+    /// The directory, which is made if it can be.
+    fn directory_in(&self, cache: &BlockCache) -> Option<&Directory> {
         if !self.is_block_based() {
             return None;
         }
         let blocks = self.properties.num_data_blocks;
         let new = || Directory::new(cache, blocks, self.data_end);
-        let directory = self.directory.get_or_init(new).as_ref()?;
-        directory.place(offset, bytes)
+        self.directory.get_or_init(new).as_ref()
     }
 
     /// The index block at `handle`.
@@ -404,8 +403,12 @@ impl Table {
             _ => return Ok(bytes),
         };
         let kept = match kind {
-            BlockKind::Data => match self.place(cache, handle.offset, &bytes) {
-                Some(block) => cache.insert_placed(*id, handle.offset, block),
+            BlockKind::Data => match self.directory_in(cache) {
+                Some(directory) => {
+                    let block = Block::new(bytes).map_err(|e| self.file.blame(e, handle))?;
+                    let block = directory.place(handle.offset, block);
+                    cache.insert_placed(*id, handle.offset, block)
+                }
                 None => cache.insert(*id, handle.offset, bytes, Priority::Low),
             },
             BlockKind::Index | BlockKind::Filter => {

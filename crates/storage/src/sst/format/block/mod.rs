@@ -54,6 +54,14 @@ pub(crate) struct Block {
 }
 
 impl Block {
+    /// The same block in other memory: `copy` returns what it is given.
+    pub(crate) fn moved(mut self, copy: impl FnOnce(Bytes) -> Bytes) -> Self {
+        let len = self.data.len();
+        self.data = copy(std::mem::take(&mut self.data));
+        assert_eq!(self.data.len(), len, "a block was changed");
+        self
+    }
+
     /// Reads the footer of the block `data`.
     pub(crate) fn new(data: Bytes) -> Result<Self> {
         let bad = |what| Err(Error::corruption(what));

@@ -1,0 +1,149 @@
+//! Chunks: where slabs come from.
+
+use super::sizes::SLABS;
+use crate::region::{HugePages, Region, TRANSPARENT, discard};
+use std::ptr::NonNull;
+
+/// The bytes of a chunk: a huge page.
+pub(super) const CHUNK: usize = TRANSPARENT;
+
+/// So many chunks have plain pages: a small cache takes what it uses, and a large one wastes no more
+/// than a part of a huge page.
+const PLAIN: usize = 8;
+
+/// A slab: a part of a chunk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Slab {
+    pub start: NonNull<u8>,
+    /// The number of the chunk.
+    chunk: u32,
+    /// The number of the part.
+    part: u32,
+    /// Whether the memory was not used since the system has provided it.
+    pub fresh: bool,
+}
+
+// SAFETY: a slab is an address and numbers. Who may use the memory is said by S1.
+unsafe impl Send for Slab {}
+
+/// A chunk, and which parts of it are free.
+struct Chunk {
+    region: Region,
+    /// The size of its parts: `SLABS[kind]`.
+    kind: usize,
+    /// A bit for each free part.
+    free: u32,
+    /// The free parts whose pages the system has.
+    given: u32,
+}
+
+/// All chunks.
+pub(super) struct Chunks {
+    chunks: Vec<Option<Chunk>>,
+    /// The numbers that no chunk has.
+    unused: Vec<u32>,
+    /// For each size of parts, no chunk below this number has a free one.
+    first: [usize; SLABS.len()],
+    /// The free chunk that is kept.
+    kept: Option<Region>,
+}
+
+impl Chunks {
+    pub(super) const fn new() -> Self {
+        Chunks {
+            chunks: Vec::new(),
+            unused: Vec::new(),
+            first: [0; SLABS.len()],
+            kept: None,
+        }
+    }
+
+    /// A slab of `SLABS[kind]` bytes, from the first chunk that has one. `None` if the system has no
+    /// memory.
+    pub(super) fn take(&mut self, kind: usize) -> Option<Slab> {
+        let has_room = |c: &Option<Chunk>| c.as_ref().is_some_and(|c| c.kind == kind && c.free > 0);
+        let from = self.first[kind];
+        let number = match self.chunks[from..].iter().position(has_room) {
+            Some(further) => from + further,
+            None => self.add(kind)?,
+        };
+        self.first[kind] = number;
+        let chunk = self.chunks[number].as_mut()?;
+        let part = chunk.free.trailing_zeros();
+        let bit = 1 << part;
+        let fresh = chunk.given & bit != 0;
+        chunk.free &= !bit;
+        chunk.given &= !bit;
+        Some(Slab {
+            // SAFETY: the part is inside the chunk.
+            start: unsafe { chunk.region.start().add(part as usize * SLABS[kind]) },
+            chunk: number as u32,
+            part,
+            fresh,
+        })
+    }
+
+    /// Adds a chunk with parts of this kind. Returns its number.
+    fn add(&mut self, kind: usize) -> Option<usize> {
+        let kept = self.kept.take();
+        let is_new = kept.is_none();
+        let pages = if self.chunks.len() - self.unused.len() < PLAIN {
+            HugePages::Off
+        } else {
+            HugePages::Transparent
+        };
+        let region = kept.or_else(|| Region::map_or_allocate(CHUNK, pages))?;
+        let free = u32::MAX >> (u32::BITS as usize - CHUNK / SLABS[kind]);
+        let chunk = Some(Chunk {
+            region,
+            kind,
+            free,
+            given: if is_new { free } else { 0 },
+        });
+        Some(match self.unused.pop() {
+            Some(number) => {
+                self.chunks[number as usize] = chunk;
+                number as usize
+            }
+            None => {
+                self.chunks.push(chunk);
+                self.chunks.len() - 1
+            }
+        })
+    }
+
+    /// Takes back a slab, none of whose pieces is in use. Returns a chunk to give back.
+    pub(super) fn free(&mut self, slab: Slab) -> Option<Region> {
+        let number = slab.chunk as usize;
+        let chunk = self.chunks[number].as_mut()?;
+        chunk.free |= 1 << slab.part;
+        self.first[chunk.kind] = self.first[chunk.kind].min(number);
+        if chunk.free.count_ones() as usize * SLABS[chunk.kind] < CHUNK {
+            return None;
+        }
+        let region = self.chunks[number].take()?.region;
+        self.unused.push(slab.chunk);
+        self.kept.replace(region)
+    }
+
+    /// Free memory that the system has provided.
+    pub(super) fn free_bytes(&self) -> usize {
+        let chunks = self.chunks.iter().flatten();
+        let parts = chunks.map(|c| (c.free & !c.given).count_ones() as usize * SLABS[c.kind]);
+        parts.sum::<usize>() + self.kept.as_ref().map_or(0, Region::bytes)
+    }
+
+    /// Gives free memory back to the system.
+    pub(super) fn trim(&mut self) {
+        self.kept = None;
+        for chunk in self.chunks.iter_mut().flatten() {
+            let parts = chunk.free & !chunk.given;
+            let size = SLABS[chunk.kind];
+            for part in (0..CHUNK / size).filter(|part| parts & (1 << part) != 0) {
+                // SAFETY: the part is inside the chunk and free: it belongs to no slab.
+                unsafe { discard(chunk.region.start().add(part * size), size) };
+            }
+            chunk.given = chunk.free;
+        }
+    }
+}

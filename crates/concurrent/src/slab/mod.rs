@@ -1,0 +1,175 @@
+//! A slab allocator for cached blocks.
+//!
+//! A block cache reads its blocks at random, so with plain pages most look-ups wait for the
+//! processor's TLB before they wait for the block. The heap of the C library cannot be asked for
+//! huge pages, and is full of holes when the blocks of deleted tables have left it. Here blocks
+//! have memory of their own (Bonwick, *The Slab Allocator*, 1994; the layout is jemalloc's):
+//!
+//! * A *chunk* is two MiB of address space, one huge page once there are a few chunks.
+//! * A chunk is cut into *slabs* of one size. A slab belongs to a size class and is cut into
+//!   *pieces* of that size; it goes back to its chunk when all its pieces are free. A chunk goes
+//!   back to the system when all its slabs are free; one such chunk is kept.
+//! * A *size class* has sixteen sizes per power of two. Its lowest free piece is used next, so that
+//!   the later slabs become free.
+//!
+//! [`trim`] gives back the pages of free pieces, once they are a quarter of what is in use. That
+//! breaks huge pages up, so it is done only after much was freed ([`heap_trim`](crate::heap_trim)).
+//!
+//! # Invariants
+//! * S1: a piece that a class has handed out is marked as used until it is dropped, and nothing
+//!   else reads or writes its memory.
+//! * S2: the memory of a slab stays mapped while one of its pieces is in use: its chunk is kept
+//!   while one of its slabs is in use.
+//!
+//! Locks: a class's lock, then that of the chunks. Nothing else is locked while they are held.
+
+mod chunks;
+mod class;
+mod sizes;
+#[cfg(test)]
+mod tests;
+
+use crate::region::Region;
+use chunks::Chunks;
+use class::{Class, Place};
+use parking_lot::Mutex;
+use sizes::{CLASSES, class_of};
+use std::fmt;
+use std::ops::Deref;
+use std::ptr::NonNull;
+
+pub use sizes::{LEAST, MOST, class};
+
+static SLABS: Slabs = Slabs::new();
+
+/// A copy of `bytes` in a piece of memory. `None` for less than [`LEAST`] and more than [`MOST`]
+/// bytes, or if the system has no memory.
+pub fn copy(bytes: &[u8]) -> Option<Piece> {
+    Slabs::copy(&SLABS, bytes)
+}
+
+/// What the pieces of this process take of memory.
+pub fn usage() -> Usage {
+    SLABS.usage()
+}
+
+/// Gives the memory of free pieces back to the system, if it is more than a quarter of that of used
+/// ones.
+pub fn trim() {
+    SLABS.trim();
+}
+
+/// The memory of pieces, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// What pieces in use take.
+    pub used: usize,
+    /// What is kept for later pieces.
+    pub free: usize,
+}
+
+/// Memory that holds a copy of some bytes, until it is dropped.
+pub struct Piece {
+    /// Its place in a slab (S1).
+    start: NonNull<u8>,
+    /// The length of the copy; no more than its size class.
+    len: u32,
+    place: Place,
+    slabs: &'static Slabs,
+}
+
+// SAFETY: a piece owns its memory (S1), which is not bound to a thread. Its class is locked when it
+// goes back.
+unsafe impl Send for Piece {}
+// SAFETY: a shared piece is only read.
+unsafe impl Sync for Piece {}
+
+impl Deref for Piece {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        // SAFETY: the piece has at least `len` bytes, which were written when it was made; they
+        // are not written again while it is in use (S1), and stay mapped (S2).
+        unsafe { std::slice::from_raw_parts(self.start.as_ptr(), self.len as usize) }
+    }
+}
+
+impl AsRef<[u8]> for Piece {
+    fn as_ref(&self) -> &[u8] {
+        self
+    }
+}
+
+impl fmt::Debug for Piece {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Piece").field("len", &self.len).finish()
+    }
+}
+
+impl Drop for Piece {
+    fn drop(&mut self) {
+        self.slabs.free(self.place);
+    }
+}
+
+/// Slabs of all size classes.
+struct Slabs {
+    classes: [Mutex<Class>; CLASSES],
+    chunks: Mutex<Chunks>,
+}
+
+impl Slabs {
+    const fn new() -> Self {
+        Slabs {
+            classes: [const { Mutex::new(Class::new()) }; CLASSES],
+            chunks: Mutex::new(Chunks::new()),
+        }
+    }
+
+    fn copy(&'static self, bytes: &[u8]) -> Option<Piece> {
+        let class = class_of(bytes.len())?;
+        let (start, place) = {
+            let mut slabs = self.classes[class.number].lock();
+            slabs.take(class, || self.chunks.lock().take(class.kind))?
+        };
+        // SAFETY: the piece is at least as long as its class, which is at least as long as `bytes`,
+        // and nobody else has it (S1). What was just allocated does not overlap `bytes`.
+        unsafe { start.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
+        Some(Piece {
+            start,
+            len: bytes.len() as u32,
+            place,
+            slabs: self,
+        })
+    }
+
+    fn free(&self, place: Place) {
+        let mut slabs = self.classes[place.class()].lock();
+        let emptied = slabs.free(place);
+        let returned = emptied.and_then(|slab| self.chunks.lock().free(slab));
+        drop(slabs);
+        // Unmapped without a lock.
+        drop::<Option<Region>>(returned);
+    }
+
+    fn usage(&self) -> Usage {
+        let mut usage = Usage::default();
+        for class in &self.classes {
+            class.lock().add_usage(&mut usage);
+        }
+        usage.free += self.chunks.lock().free_bytes();
+        usage
+    }
+
+    fn trim(&self) {
+        let usage = self.usage();
+        if usage.free < usage.used / 4 {
+            return;
+        }
+        for class in &self.classes {
+            class.lock().trim();
+        }
+        self.chunks.lock().trim();
+    }
+}
