@@ -237,6 +237,9 @@ pub trait RandomAccessFile: Debug + Send + Sync {
     fn is_empty(&self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
+    /// Tells the system that reads come in no order, so that it need not read ahead unasked. A
+    /// hint.
+    fn advise_random(&self) {}
     /// Tells the system that this range will be read soon. A hint.
     fn prefetch(&self, _offset: u64, _len: usize) {}
     /// Whether the system has a use for [`prefetch`](Self::prefetch): it keeps what it reads, so

@@ -30,7 +30,7 @@ use crate::sst_file_manager::files::{TrackedFs, remove_trash};
 use crate::sst_file_manager::trash::is_trash;
 use crate::trace;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
-use crate::version::table_cache::{OpenWith, TableCache};
+use crate::version::table_cache::{FileReads, OpenWith, TableCache};
 use crate::version::tracked::TrackedLogs;
 use crate::version::{ObsoleteFiles, TableFile};
 use crate::write::generation::{End, Generation};
@@ -576,7 +576,10 @@ impl Opening<'_> {
     pub(super) fn table_cache(&self, session_id: &str) -> Arc<TableCache> {
         let o = &self.options;
         let tables = TableCache::new(self.fs.clone(), o.max_open_files)
-            .with_direct_reads(o.use_direct_reads)
+            .with_reads(FileReads {
+                direct: o.use_direct_reads,
+                advise_random: o.advise_random_on_open,
+            })
             .with_row_cache(o.row_cache.as_ref())
             .in_session(session_id)
             .counting(o.statistics.as_ref())

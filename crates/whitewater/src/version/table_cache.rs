@@ -88,8 +88,7 @@ fn by_number<T: Clone>(most: usize) -> ByNumber<T> {
 #[derive(Debug)]
 pub(crate) struct TableCache {
     fs: Arc<dyn Fs>,
-    /// Whether files are read with direct I/O, past the page cache.
-    direct: bool,
+    reads: FileReads,
     /// Whether tables that are opened now stay open, in their [`TableFile`].
     /// Written by: changes of options. Read by: threads that open a table (relaxed). Publishes
     /// nothing.
@@ -106,6 +105,29 @@ pub(crate) struct TableCache {
     rows: Option<RowCache>,
     /// The session of the database; empty if it has none.
     session: String,
+}
+
+/// How tables and blob files are read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FileReads {
+    /// With direct I/O, past the page cache.
+    pub direct: bool,
+    /// The system is told that reads come in no order, so that it reads nothing ahead by itself.
+    pub advise_random: bool,
+}
+
+impl FileReads {
+    /// Opens the file at `path`.
+    fn open(self, fs: &dyn Fs, path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
+        if self.direct {
+            return fs.open_random_direct(path);
+        }
+        let file = fs.open_random(path)?;
+        if self.advise_random {
+            file.advise_random();
+        }
+        Ok(file)
+    }
 }
 
 /// What it takes to open the tables of a column family, besides their files.
@@ -168,7 +190,7 @@ impl TableCache {
         let most = usize::try_from(max_open_files).unwrap_or(0).max(1);
         TableCache {
             fs,
-            direct: false,
+            reads: FileReads::default(),
             keeps_all: AtomicBool::new(max_open_files < 0),
             limited: by_number(most),
             limited_blobs: by_number(most),
@@ -204,10 +226,10 @@ impl TableCache {
         self.rows.as_ref()
     }
 
-    /// Sets whether tables are read with direct I/O; by default they are not.
+    /// Sets how files are read; by default through the system's page cache, without advice.
     #[must_use]
-    pub fn with_direct_reads(mut self, direct: bool) -> Self {
-        self.direct = direct;
+    pub fn with_reads(mut self, reads: FileReads) -> Self {
+        self.reads = reads;
         self
     }
 
@@ -305,12 +327,7 @@ impl TableCache {
     pub fn open_blob(&self, file: &BlobFile) -> Result<Arc<BlobFileReader>> {
         let read = || {
             let _free = Charged::none();
-            let path = file.path();
-            let file = if self.direct {
-                self.fs.open_random_direct(&path)?
-            } else {
-                self.fs.open_random(&path)?
-            };
+            let file = self.reads.open(&*self.fs, &file.path())?;
             let file = ChargedFile::behind(self.limiter.as_ref(), file);
             BlobFileReader::open(file).map(Arc::new)
         };
@@ -355,7 +372,7 @@ impl TableCache {
     ) -> Result<Arc<OpenTable>> {
         let meta = &opened.meta;
         let metadata = with.metadata(opened.first_level, meta.size);
-        let mut file = open_file(&*self.fs, opened, self.direct)?;
+        let mut file = open_file(&*self.fs, opened, self.reads)?;
         let path = file.path().to_path_buf();
         if let Some(statistics) = &self.statistics {
             let level = opened.level();
@@ -447,14 +464,12 @@ pub(crate) fn open_as(
 
 /// Opens the file of a table, under its old suffix if necessary, and checks its size against
 /// the manifest's.
-fn open_file(fs: &dyn Fs, table: &TableFile, direct: bool) -> Result<Arc<dyn RandomAccessFile>> {
-    let open = |path: &Path| {
-        if direct {
-            fs.open_random_direct(path)
-        } else {
-            fs.open_random(path)
-        }
-    };
+fn open_file(
+    fs: &dyn Fs,
+    table: &TableFile,
+    reads: FileReads,
+) -> Result<Arc<dyn RandomAccessFile>> {
+    let open = |path: &Path| reads.open(fs, path);
     let (path, meta) = (table.path(), &table.meta);
     let file = match open(&path) {
         Err(missing) if missing.is_missing_file() => {
@@ -573,7 +588,7 @@ mod tests {
         };
         let dir: Arc<Path> = Arc::from(Path::new("/db"));
         let table = TableFile::new(meta, 0, &dir, Arc::default());
-        let file = open_file(files, &table, false)?;
+        let file = open_file(files, &table, FileReads::default())?;
         Ok(file.path().to_path_buf())
     }
 

@@ -629,6 +629,9 @@ impl RandomAccessFile for FaultRandom {
         self.fs.gate(FaultOp::FileSize, self.inner.path())?;
         self.inner.len()
     }
+    fn advise_random(&self) {
+        self.inner.advise_random();
+    }
     fn prefetch(&self, offset: u64, len: usize) {
         self.inner.prefetch(offset, len);
     }

@@ -369,6 +369,10 @@ impl RandomAccessFile for OsRandom {
         Ok(named("get the size of a file", &self.path, self.file.metadata())?.len())
     }
 
+    fn advise_random(&self) {
+        platform::advise_random(&self.file);
+    }
+
     fn prefetch(&self, offset: u64, len: usize) {
         platform::prefetch(&self.file, offset, len as u64);
     }

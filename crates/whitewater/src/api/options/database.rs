@@ -335,6 +335,16 @@ impl Options {
         self.db.use_direct_io_for_flush_and_compaction = enabled;
     }
 
+    /// Tells the operating system that tables and blob files are read in no order, so that it reads
+    /// nothing ahead by itself (Linux: `posix_fadvise`). Where only a part of the files fits into
+    /// memory, what it would read ahead takes the place of what is read again. Iterators and
+    /// compactions ask for what they will read next, whatever this says.
+    ///
+    /// **Option `advise_random_on_open`**: default `true`; fixed while the database is open.
+    pub fn set_advise_random_on_open(&mut self, advise: bool) {
+        self.db.advise_random_on_open = advise;
+    }
+
     /// Whether tables are read past the system's page cache (`O_DIRECT`): only the block cache
     /// keeps what was read. Where the file system cannot do that, opening the database fails with
     /// `NotSupported`.

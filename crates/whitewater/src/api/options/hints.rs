@@ -28,13 +28,6 @@ impl Options {
         self.db.is_fd_close_on_exec = enabled;
     }
 
-    /// Hint: how tables are read is left to the operating system.
-    ///
-    /// **Option `advise_random_on_open`**: default `true`; fixed while the database is open.
-    pub fn set_advise_random_on_open(&mut self, advise: bool) {
-        self.db.advise_random_on_open = advise;
-    }
-
     /// Hint: mutexes here spin before they sleep in any case.
     ///
     /// **Option `use_adaptive_mutex`**: default `false`; fixed while the database is open.

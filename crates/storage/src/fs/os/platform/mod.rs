@@ -20,9 +20,9 @@ use windows as system;
 
 pub(in crate::fs) use system::{DEVICE_ERROR, DISK_FULL};
 pub(super) use system::{
-    FileId, allocate, file_id, free_space, name_of_special, num_links, open_dir, open_locked,
-    preallocate, prefetch, read_at, read_spare, start_writeback, sync_dir, without_waiting,
-    write_all_at, write_at,
+    FileId, advise_random, allocate, file_id, free_space, name_of_special, num_links, open_dir,
+    open_locked, preallocate, prefetch, read_at, read_spare, start_writeback, sync_dir,
+    without_waiting, write_all_at, write_at,
 };
 
 #[cfg(target_os = "linux")]

@@ -124,6 +124,16 @@ pub(in crate::fs::os) fn prefetch(file: &File, offset: u64, len: u64) {
     advise(file, offset, len, Advice::WillNeed);
 }
 
+/// Tells the system to read nothing ahead unasked.
+#[cfg(target_os = "linux")]
+pub(in crate::fs::os) fn advise_random(file: &File) {
+    let _ = rustix::fs::fadvise(file, 0, None, Advice::Random);
+}
+
+/// Does nothing.
+#[cfg(not(target_os = "linux"))]
+pub(in crate::fs::os) fn advise_random(_: &File) {}
+
 #[cfg(target_os = "linux")]
 fn advise(file: &File, offset: u64, len: u64, advice: Advice) {
     if let Some(len) = NonZeroU64::new(len) {

@@ -100,6 +100,9 @@ pub(in crate::fs::os) fn start_writeback(_: &File, _: u64, _: u64) {}
 /// Does nothing.
 pub(in crate::fs::os) fn prefetch(_: &File, _: u64, _: u64) {}
 
+/// Does nothing.
+pub(in crate::fs::os) fn advise_random(_: &File) {}
+
 /// Does nothing, as in RocksDB: NTFS logs changes of directories by itself, and there is no call to
 /// flush a directory.
 #[expect(clippy::unnecessary_wraps, reason = "other systems can fail")]
