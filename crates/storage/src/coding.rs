@@ -162,6 +162,27 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     at
 }
 
+/// Copies `from` to `to`, which is as long. Lengths that keys often have take no call: the first and
+/// the last bytes are copied, which overlap.
+#[inline(always)]
+pub fn copy_short(to: &mut [u8], from: &[u8]) {
+    match from.len() {
+        16..=32 => copy_both_ends::<16>(to, from),
+        8..=15 => copy_both_ends::<8>(to, from),
+        _ => to.copy_from_slice(from),
+    }
+}
+
+#[inline(always)]
+fn copy_both_ends<const N: usize>(to: &mut [u8], from: &[u8]) {
+    assert_eq!(to.len(), from.len(), "a copy has the length of its source");
+    if let (Some(first), Some(last)) = (from.first_chunk::<N>(), from.last_chunk::<N>()) {
+        to[..N].copy_from_slice(first);
+        let end = to.len() - N;
+        to[end..].copy_from_slice(last);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -176,6 +197,16 @@ mod tests {
             }
             assert_eq!(common_prefix(a, &b), n);
             assert_eq!(common_prefix(a, &a[..n]), n);
+        }
+    }
+
+    #[test]
+    fn copies_of_every_length_are_whole() {
+        let from: Vec<u8> = (1..=70).collect();
+        for len in 0..=from.len() {
+            let mut to = vec![0; len + 1];
+            copy_short(&mut to[..len], &from[..len]);
+            assert_eq!((&to[..len], to[len]), (&from[..len], 0));
         }
     }
 

@@ -201,7 +201,7 @@ option_struct! {
         use_fsync: bool = false;
         /// Hint without effect: child processes do not inherit files.
         is_fd_close_on_exec: bool = true;
-        /// Hint without effect: how tables are read is left to the operating system.
+        /// Tell the system that tables and blob files are read in no order.
         advise_random_on_open: bool = true;
         /// Hint without effect: mutexes spin before they sleep.
         use_adaptive_mutex: bool = false;

@@ -54,6 +54,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use versions::Shown;
 use whitewater_concurrent::undecided::UndecidedRanges;
+use whitewater_storage::coding::copy_short;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, UserComparator, append_internal_key,
@@ -635,7 +636,7 @@ fn upto(versions: &Option<VersionRange>) -> &[u8] {
 #[inline(always)]
 fn set_key(key: &mut Vec<u8>, to: &[u8]) {
     if key.len() == to.len() {
-        key.copy_from_slice(to);
+        copy_short(key, to);
     } else {
         key.clear();
         key.extend_from_slice(to);

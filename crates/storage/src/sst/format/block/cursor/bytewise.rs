@@ -6,7 +6,7 @@
 //! as the target does, and only its own bytes are compared. The entry that ends the scan is one of
 //! these, and its key is put together from the target's bytes and its own.
 
-use super::{Cursor, Header, Span, append, header};
+use super::{Cursor, Header, Span, header};
 use crate::coding::common_prefix;
 use crate::key::{TAG_SIZE, tag, user_key};
 use crate::sst::format::block::Block;
@@ -100,9 +100,7 @@ impl Cursor {
                 end,
             };
         } else {
-            self.buf.clear();
-            append(&mut self.buf, target, h.shared);
-            append(&mut self.buf, &entries[h.suffix..], h.non_shared);
+            self.buf.set(&target[..h.shared], &entries[h.suffix..end]);
             self.in_block = false;
         }
         self.entry = at;

@@ -4,9 +4,10 @@
 //! * I1: no byte is trusted. Every length is checked against the bytes left. A contradiction ends
 //!   the cursor and shows in [`Cursor::failure`].
 //! * I2: every step forward moves the position by at least two bytes, so that every walk ends.
-//! * I3: moving and seeking allocate only to let a buffer grow to the longest key met, and a chunk.
+//! * I3: moving and seeking allocate only to let a buffer grow to the longest key met.
 
 mod bytewise;
+mod key_buffer;
 
 use super::{Block, EntryLayout, Header, header};
 use crate::coding::get_length_prefixed;
@@ -15,6 +16,7 @@ use crate::key::TAG_SIZE;
 use crate::sst::format::data_block_hash_index::{self, Found};
 use crate::sst::format::handle::{BlockHandle, delta_handle};
 use bytes::Bytes;
+use key_buffer::KeyBuffer;
 use std::cmp::Ordering;
 use std::ops::Range;
 use whitewater_concurrent::sync::rmw;
@@ -51,7 +53,7 @@ pub(crate) struct Cursor {
     /// The current key: in the block when it shares no prefix, else in `buf`.
     key: Span,
     in_block: bool,
-    buf: Vec<u8>,
+    buf: KeyBuffer,
     /// Whether the last step forward has shown that the user key comes after the one before, in
     /// bytewise order; only for blocks of internal keys.
     known_greater: bool,
@@ -80,7 +82,7 @@ impl Cursor {
             next: 0,
             key: Span::default(),
             in_block: true,
-            buf,
+            buf: KeyBuffer::in_memory(buf),
             known_greater: false,
             value: Span::default(),
             handle: BlockHandle::default(),
@@ -90,7 +92,7 @@ impl Cursor {
     }
 
     pub(crate) fn into_buffer(self) -> Vec<u8> {
-        self.buf
+        self.buf.into_memory()
     }
 
     /// Whether the cursor stands on an entry.
@@ -408,17 +410,15 @@ impl Cursor {
                 return false;
             }
             self.known_greater = is_known_greater(before, own, h);
-            self.buf.clear();
-            append(&mut self.buf, &entries[self.key.start..], h.shared);
+            self.buf.set(&before[..h.shared], &own[..h.non_shared]);
             self.in_block = false;
         } else {
             if h.shared > self.buf.len() {
                 return false;
             }
             self.known_greater = is_known_greater(&self.buf, own, h);
-            self.buf.truncate(h.shared);
+            self.buf.replace_from(h.shared, &own[..h.non_shared]);
         }
-        append(&mut self.buf, own, h.non_shared);
         true
     }
 
@@ -491,9 +491,7 @@ impl Cursor {
         if p.in_block {
             self.key = p.key;
         } else {
-            self.buf.clear();
-            self.buf
-                .extend_from_slice(&self.passed_keys[p.key.start..p.key.end]);
+            self.buf.set(&self.passed_keys[p.key.start..p.key.end], &[]);
         }
     }
 }
@@ -511,23 +509,6 @@ fn is_known_greater(before: &[u8], own: &[u8], h: Header) -> bool {
             // It continues the user key before.
             _ => h.shared + TAG_SIZE >= before.len(),
         }
-}
-
-/// The bytes that [`append`] copies at once.
-const CHUNK: usize = 16;
-
-/// Appends the first `len` bytes of `from` to `buf`. A few are copied without a call, as part of a
-/// chunk of constant size.
-#[inline(always)]
-fn append(buf: &mut Vec<u8>, from: &[u8], len: usize) {
-    match from.first_chunk::<CHUNK>() {
-        Some(chunk) if len <= CHUNK => {
-            let end = buf.len() + len;
-            buf.extend_from_slice(chunk);
-            buf.truncate(end);
-        }
-        _ => buf.extend_from_slice(&from[..len]),
-    }
 }
 
 /// The last restart point before the entry at `target`, which is not 0.
