@@ -2,7 +2,7 @@
 
 use crate::api::{Cache, DB, DBCommon, DBInner, ThreadMode, TransactionDB};
 use crate::db::Engine;
-use crate::db::properties::memory::{Caches, OwnMemory, kept_for_memtables};
+use crate::db::properties::memory::{Caches, KeptMemory, OwnMemory};
 use whitewater_storage::Error;
 
 /// What [`get_memory_usage_stats`] found. Bytes.
@@ -25,7 +25,7 @@ pub struct MemoryUsage {
     stats: MemoryUsageStats,
     own: OwnMemory,
     caches: u64,
-    kept: u64,
+    kept: KeptMemory,
 }
 
 impl MemoryUsage {
@@ -66,18 +66,24 @@ impl MemoryUsage {
     /// Memory of freed memtables that the whole process keeps for new ones, for some seconds. Not
     /// in the `rocksdb` crate.
     pub fn approximate_kept_for_mem_tables(&self) -> u64 {
-        self.kept
+        self.kept.for_memtables
+    }
+
+    /// Memory of blocks that have left caches, which the whole process keeps for others. Not in the
+    /// `rocksdb` crate.
+    pub fn approximate_kept_for_cached_blocks(&self) -> u64 {
+        self.kept.for_cached_blocks
     }
 
     /// All of it: memtables with room for further entries, what prepared transactions have logged,
     /// open tables, logs, what is known of files, the caches that were added, and memory kept for
-    /// memtables. What a [`WriteBufferManager`](crate::WriteBufferManager) charges to a cache
+    /// memtables and cached blocks. What a [`WriteBufferManager`](crate::WriteBufferManager) charges to a cache
     /// counts once. Not in the `rocksdb` crate.
     ///
     /// The rest of what the system says of a process is code, stacks of threads, buffers of
     /// flushes and compactions that are running, iterators, and what the allocator keeps.
     pub fn approximate_total(&self) -> u64 {
-        self.own.total() + self.caches + self.kept
+        self.own.total() + self.caches + self.kept.total()
     }
 }
 
@@ -162,7 +168,7 @@ impl<'a> MemoryUsageBuilder<'a> {
             stats,
             own,
             caches: caches.memory(),
-            kept: kept_for_memtables(),
+            kept: KeptMemory::now(),
         })
     }
 }

@@ -11,6 +11,7 @@
 //! | memory of freed memtables, kept for new ones | with the memtables an eighth more than these have used at once lately, at most 256 MiB; gone within three seconds without use | the limits of memtables | `kept-for-memtables` |
 //! | what prepared transactions have logged | what they wrote, until they are decided | decide them soon | `prepared-transactions` |
 //! | the block cache: data blocks and what each entry costs | 32 MiB per column family | one shared [`Cache`](crate::Cache), whose capacity includes an estimate of each entry's cost; memory of evicted blocks, kept for new ones, is up to 1/64 more | `caches` |
+//! | memory of cached data blocks that tables deleted or caches evicted, kept for others | below a quarter of what cached blocks take, and 2 MiB; more for half a second | the capacity of caches | `kept-for-cached-blocks` |
 //! | indexes and filters of open tables | all of them, outside the cache | [`set_cache_index_and_filter_blocks`](crate::BlockBasedOptions::set_cache_index_and_filter_blocks) puts them into the block cache; [`set_max_open_files`](crate::Options::set_max_open_files) (no limit) closes tables | `table-readers`, or `caches` |
 //! | values of blob files | none is cached | one [`Cache`](crate::Cache), which may be the block cache, with [`set_blob_cache`](crate::Options::set_blob_cache) | `caches` |
 //! | rows, for single look-ups | none is cached | one [`Cache`](crate::Cache), which may be the block cache, with [`set_row_cache`](crate::Options::set_row_cache) | `caches` |
@@ -23,6 +24,9 @@
 //! | iterators | the memtables and blocks that they are reading, a buffer per source | drop them soon | |
 //! | statistics, if they are on | counters for each processor, and histograms | [`enable_statistics`](crate::Options::enable_statistics) | |
 //! | threads | what they use of their stacks, and what the allocator keeps for each | [`set_max_background_jobs`](crate::Options::set_max_background_jobs), the program's own threads | |
+//!
+//! Cached data blocks have memory of their own, of 2 MiB at a time, beyond the first 16 MiB in huge
+//! pages where the system has them (`madvise`): look-ups then wait less for the processor's TLB.
 //!
 //! What was freed on the heap stays with the allocator at first. The GNU C library would keep most
 //! of it, so a thread has it give the memory back (`malloc_trim`) half a second after 8 MiB or more

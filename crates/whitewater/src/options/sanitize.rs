@@ -291,7 +291,7 @@ const HINTS: [(&str, &str, &str); 14] = [
     (
         "uncache_aggressiveness",
         "0",
-        "blocks of obsolete tables leave the cache by their age",
+        "blocks of obsolete tables are always removed from the cache",
     ),
     (
         "sample_for_compression",

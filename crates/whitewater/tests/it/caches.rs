@@ -1,23 +1,29 @@
 //! Block caches as users see them.
 
 use crate::harness::{Db, tiny};
+use std::path::Path;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
+use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::properties::{BLOCK_CACHE_PINNED_USAGE, ESTIMATE_TABLE_READERS_MEM};
 use whitewater::statistics::Ticker;
 use whitewater::{
     BlockBasedIndexType, BlockBasedOptions, BlockBasedTablePinningTier, Cache, ErrorKind,
-    IteratorMode, Options,
+    IteratorMode, Options, WriteBatch,
 };
 
 /// A database with one table, whose blocks go to `cache`.
 fn filled(cache: &Cache) -> Db {
+    filled_in(cache, &MemFs::new())
+}
+
+fn filled_in(cache: &Cache, fs: &MemFs) -> Db {
     let mut table = BlockBasedOptions::default();
     table.set_block_cache(cache);
     let mut o = tiny();
-    o.set_fs(Arc::new(MemFs::new()));
+    o.set_fs(Arc::new(fs.clone()));
     o.set_block_based_table_factory(&table);
     let db = Db::open(&o, "/db").expect("opens");
     for i in 0..100u32 {
@@ -55,6 +61,41 @@ fn a_cache_is_shared_by_databases_and_knows_what_is_pinned() {
     assert_eq!(pinned.len(), 1000);
     drop(pinned);
     assert_eq!(cache.get_pinned_usage(), 0);
+}
+
+/// The iterator that was the last to need a table once removed all its blocks from the cache, which
+/// took 280 ms of the reader's time.
+#[test]
+fn the_files_of_tables_go_with_their_last_iterator_and_their_blocks_soon_after() {
+    let cache = Cache::new_lru_cache(1 << 20);
+    let fs = MemFs::new();
+    let db = filled_in(&cache, &fs);
+    for i in 0..100u32 {
+        db.get(i.to_be_bytes()).expect("reads");
+    }
+    let all = cache.get_usage();
+    assert!(all > 100 * 1000, "{all}");
+    let tables = || {
+        let names = fs.list(Path::new("/db")).expect("lists");
+        names.iter().filter(|name| name.ends_with(".sst")).count()
+    };
+    let mut iterator = db.raw_iterator();
+    iterator.seek_to_first();
+    let mut batch = WriteBatch::default();
+    batch.delete_range([0], [255]);
+    db.write(batch).expect("writes");
+    db.compact_range(None::<&[u8]>, None::<&[u8]>);
+    let live = db.live_files().expect("lists").len();
+    assert!(iterator.valid() && tables() > live && cache.get_usage() > all / 2);
+    drop(iterator);
+    assert_eq!(tables(), live);
+    for _ in 0..6000 {
+        if cache.get_usage() < all / 10 {
+            return;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("{} of {all} bytes stay in the cache", cache.get_usage());
 }
 
 /// A database with `table`'s layout and three tables in level 0, and its options, which collect

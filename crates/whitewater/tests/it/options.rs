@@ -1,7 +1,10 @@
 //! Options: values that are corrected, and changes while a database is open.
 
-use crate::harness::{set_concurrent_inserts, set_protocol};
+use crate::harness::counting::CountingFs;
+use crate::harness::{DIR, open_all, set_concurrent_inserts, set_protocol, tiny_on};
+use std::path::Path;
 use tempfile::TempDir;
+use whitewater::fs::mem::MemFs;
 use whitewater::{
     Cache, DB, DBCompactionStyle, Env, ErrorKind, MemtableFactory, Options, SliceTransform,
     WaitForCompactOptions,
@@ -433,6 +436,25 @@ fn what_measures_or_hints_opens_and_log_says_that_it_has_no_effect() {
     }
     let (dir, _db) = open(|_| {});
     assert!(!log_of(&dir).contains("is a hint"));
+}
+
+/// It once had no effect, and the system read ahead what took the place of what was read again.
+#[test]
+fn the_system_is_told_that_tables_and_blob_files_are_read_in_no_order_unless_that_is_off() {
+    for advises in [true, false] {
+        let fs = CountingFs::new(MemFs::new());
+        let mut o = tiny_on(fs.clone());
+        o.set_enable_blob_files(true);
+        o.set_min_blob_size(100);
+        if !advises {
+            o.set_advise_random_on_open(false);
+        }
+        let db = open_all(&o, Path::new(DIR)).unwrap();
+        db.put("large", [7; 200]).unwrap();
+        db.flush().unwrap();
+        assert_eq!(db.get("large").unwrap().as_deref(), Some(&[7; 200][..]));
+        assert_eq!(fs.advised(), if advises { 2 } else { 0 });
+    }
 }
 
 #[test]

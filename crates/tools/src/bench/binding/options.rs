@@ -195,6 +195,7 @@ macro_rules! options_binding {
 
             fn set_files(options: &mut Options, flags: &Flags) -> Result<()> {
                 options.set_bytes_per_sync(flags.bytes_per_sync);
+                options.set_advise_random_on_open(flags.advise_random_on_open);
                 options.set_use_direct_reads(flags.use_direct_reads);
                 options.set_use_direct_io_for_flush_and_compaction(
                     flags.use_direct_io_for_flush_and_compaction,
@@ -215,7 +216,6 @@ macro_rules! options_binding {
                 }
                 options.set_use_fsync(flags.use_fsync);
                 options.set_use_adaptive_mutex(flags.use_adaptive_mutex);
-                options.set_advise_random_on_open(flags.advise_random_on_open);
                 options.set_table_cache_num_shard_bits(flags.table_cache_numshardbits);
                 options.set_max_file_opening_threads(flags.file_opening_threads);
                 options.set_writable_file_max_buffer_size(u64::try_from(

@@ -18,6 +18,7 @@ macro_rules! files {
                 wal_compression: String = "none", "The compression of log records: none or zstd.";
                 track_and_verify_wals_in_manifest: bool = false, "Record synced logs in the manifest and check them when the database is opened.";
                 bytes_per_sync: u64 = 0u64, "The number of table bytes after which the system is asked to write them back; 0: never.";
+                advise_random_on_open: bool = true, "Tell the system that tables are read in no order, so that it reads nothing ahead by itself.";
                 use_direct_reads: bool = false, "Read tables with direct I/O, bypassing the page cache.";
                 use_direct_io_for_flush_and_compaction: bool = false, "Write tables with direct I/O, bypassing the page cache.";
             }

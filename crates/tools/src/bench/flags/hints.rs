@@ -10,7 +10,6 @@ macro_rules! hints {
                 delete_obsolete_files_period_micros: u64 = 0u64, "The time in microseconds between two searches for obsolete files; 0: the engine's default. RocksDB's program ignores it.";
                 use_fsync: bool = false, "Sync files with fsync instead of fdatasync.";
                 use_adaptive_mutex: bool = false, "Let mutexes spin before they sleep.";
-                advise_random_on_open: bool = true, "Tell the system that tables are read at random.";
                 table_cache_numshardbits: i32 = 4, "The logarithm of the number of shards of the table cache.";
                 file_opening_threads: i32 = 16, "The number of threads that open tables when the database is opened.";
                 writable_file_max_buffer_size: i32 = 1 << 20, "The size of the write buffer of a file in bytes.";

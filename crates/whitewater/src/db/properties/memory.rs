@@ -4,7 +4,7 @@
 //! A database's own parts are its memtables, prepared transactions, open tables, logs, and what
 //! it knows of its files. Caches, and the budgets that are charged to them, may be shared by
 //! databases, so they stand apart: who adds up several databases counts each once. Memory that is
-//! kept for later memtables belongs to the process.
+//! kept for later memtables and cached blocks belongs to the process.
 
 use super::Engine;
 use crate::memtable::Memtable;
@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::mem::size_of;
 use std::ops::AddAssign;
 use std::sync::Arc;
-use whitewater_concurrent::region;
+use whitewater_concurrent::{region, slab};
 use whitewater_storage::cache::BlockCache;
 
 /// What a database takes, caches not included. Bytes.
@@ -101,9 +101,34 @@ impl<'a> Caches<'a> {
     }
 }
 
-/// The bytes that the process keeps for later memtables.
-pub(crate) fn kept_for_memtables() -> u64 {
-    region::pool_bytes() as u64
+/// What the process keeps for later use, which belongs to no database. Bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct KeptMemory {
+    pub for_memtables: u64,
+    pub for_cached_blocks: u64,
+}
+
+impl KeptMemory {
+    /// What is kept now.
+    pub fn now() -> Self {
+        KeptMemory {
+            for_memtables: region::pool_bytes() as u64,
+            for_cached_blocks: slab::usage().free as u64,
+        }
+    }
+
+    /// All parts with their names.
+    pub fn parts(&self) -> [(&'static str, u64); 2] {
+        [
+            ("kept-for-memtables", self.for_memtables),
+            ("kept-for-cached-blocks", self.for_cached_blocks),
+        ]
+    }
+
+    /// The sum.
+    pub fn total(&self) -> u64 {
+        self.for_memtables + self.for_cached_blocks
+    }
 }
 
 impl Engine {
@@ -161,13 +186,12 @@ impl Engine {
         let mut caches = Caches::default();
         self.add_caches(&mut caches);
         self.add_budget(&mut caches);
-        let (cached, kept) = (caches.memory(), kept_for_memtables());
+        let (cached, kept) = (caches.memory(), KeptMemory::now());
         let others = [
             ("caches", cached),
-            ("kept-for-memtables", kept),
-            ("total", own.total() + cached + kept),
+            ("total", own.total() + cached + kept.total()),
         ];
-        let all = own.parts().into_iter().chain(others);
+        let all = (own.parts().into_iter()).chain(kept.parts()).chain(others);
         all.map(|(name, bytes)| (name.to_owned(), bytes.to_string()))
             .collect()
     }

@@ -22,6 +22,7 @@ pub struct CountingFs {
 struct Counts {
     bytes: AtomicU64,
     opens: AtomicU64,
+    advised: AtomicU64,
 }
 
 impl CountingFs {
@@ -40,6 +41,11 @@ impl CountingFs {
         work();
         let after = now();
         (after[0] - before[0], after[1] - before[1])
+    }
+
+    /// How many times it was told that a file is read in no order.
+    pub fn advised(&self) -> u64 {
+        self.counts.advised.load(Ordering::Relaxed)
     }
 
     fn opened(&self) {
@@ -63,6 +69,9 @@ impl RandomAccessFile for Counted<Arc<dyn RandomAccessFile>> {
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes, Error> {
         self.count(len);
         self.file.read_at(offset, len)
+    }
+    fn advise_random(&self) {
+        self.counts.advised.fetch_add(1, Ordering::Relaxed);
     }
     fn len(&self) -> Result<u64, Error> {
         self.file.len()
