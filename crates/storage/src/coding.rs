@@ -162,8 +162,8 @@ pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     at
 }
 
-/// Copies `from` to `to`, which is as long. Lengths that keys often have take no call: the first and
-/// the last bytes are copied, which overlap.
+/// Copies `from` to `to`, which is as long. Lengths that keys often have take no call: the first
+/// and the last bytes are copied, which overlap.
 #[inline(always)]
 pub fn copy_short(to: &mut [u8], from: &[u8]) {
     match from.len() {

@@ -7,8 +7,8 @@ use std::ptr::NonNull;
 /// The bytes of a chunk: a huge page.
 pub(super) const CHUNK: usize = TRANSPARENT;
 
-/// So many chunks have plain pages: a small cache takes what it uses, and a large one wastes no more
-/// than a part of a huge page.
+/// So many chunks have plain pages: a small cache takes what it uses, and a large one wastes no
+/// more than a part of a huge page.
 const PLAIN: usize = 8;
 
 /// A slab: a part of a chunk.
@@ -58,8 +58,8 @@ impl Chunks {
         }
     }
 
-    /// A slab of `SLABS[kind]` bytes, from the first chunk that has one. `None` if the system has no
-    /// memory.
+    /// A slab of `SLABS[kind]` bytes, from the first chunk that has one. `None` if the system has
+    /// no memory.
     pub(super) fn take(&mut self, kind: usize) -> Option<Slab> {
         let has_room = |c: &Option<Chunk>| c.as_ref().is_some_and(|c| c.kind == kind && c.free > 0);
         let from = self.first[kind];
@@ -140,8 +140,10 @@ impl Chunks {
             let parts = chunk.free & !chunk.given;
             let size = SLABS[chunk.kind];
             for part in (0..CHUNK / size).filter(|part| parts & (1 << part) != 0) {
-                // SAFETY: the part is inside the chunk and free: it belongs to no slab.
-                unsafe { discard(chunk.region.start().add(part * size), size) };
+                // SAFETY: the part is inside the chunk.
+                let start = unsafe { chunk.region.start().add(part * size) };
+                // SAFETY: the part is free: it belongs to no slab.
+                unsafe { discard(start, size) };
             }
             chunk.given = chunk.free;
         }

@@ -136,12 +136,10 @@ impl Class {
             while rest != 0 {
                 let from = rest.trailing_zeros();
                 let count = (rest >> from).trailing_ones();
-                // SAFETY: inside the slab, as in `take`; the pieces are free, so that nobody has
-                // their memory (S1).
-                unsafe {
-                    let start = pieces.slab.start.add(from as usize * self.size);
-                    discard(start, count as usize * self.size);
-                }
+                // SAFETY: inside the slab, as in `take`.
+                let start = unsafe { pieces.slab.start.add(from as usize * self.size) };
+                // SAFETY: the pieces are free, so that nobody has their memory (S1).
+                unsafe { discard(start, count as usize * self.size) };
                 rest &= u64::MAX.checked_shl(from + count).unwrap_or(0);
             }
             pieces.given = pieces.free;

@@ -5,12 +5,13 @@
 //! huge pages, and is full of holes when the blocks of deleted tables have left it. Here blocks
 //! have memory of their own (Bonwick, *The Slab Allocator*, 1994; the layout is jemalloc's):
 //!
-//! * A *chunk* is two MiB of address space, one huge page once there are a few chunks.
-//! * A chunk is cut into *slabs* of one size. A slab belongs to a size class and is cut into
-//!   *pieces* of that size; it goes back to its chunk when all its pieces are free. A chunk goes
-//!   back to the system when all its slabs are free; one such chunk is kept.
-//! * A *size class* has sixteen sizes per power of two. Its lowest free piece is used next, so that
-//!   the later slabs become free.
+//! * A *chunk* (`chunks`) is 2 MiB of address space, one huge page once there are a few chunks. It
+//!   is cut into *slabs* of one size. It goes back to the system when all its slabs are free; one
+//!   such chunk is kept.
+//! * A slab belongs to a *size class* (`class`) and is cut into *pieces* of that size. It goes back
+//!   to its chunk when all its pieces are free. The lowest free piece of a class is used next, so
+//!   that later slabs become free.
+//! * There are sixteen size classes per power of two (`sizes`).
 //!
 //! [`trim`] gives back the pages of free pieces, once they are a quarter of what is in use. That
 //! breaks huge pages up, so it is done only after much was freed ([`heap_trim`](crate::heap_trim)).

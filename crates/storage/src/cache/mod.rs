@@ -6,7 +6,8 @@
 //!
 //! A [`BlockCache`] is an array of shards (`shard`), each with a lock, its part of the capacity and
 //! its own eviction; [`CacheOptions`] (`options`) says how many. A lookup hashes once and takes one
-//! lock for reading. `spare` keeps the memory of evicted blocks for new ones.
+//! lock for reading. `spare` keeps the memory of evicted blocks for new ones; blocks that are found
+//! elsewhere have memory of their own ([`slab`](whitewater_concurrent::slab)).
 //!
 //! Memory that is used elsewhere can be charged to a cache ([`BlockCache::charge`]): the cache then
 //! holds that many bytes less of blocks. Each shard has one entry for its part of the charge, which

@@ -4,9 +4,9 @@
 //! the allocator, and new memory came from there. Allocators with an arena per thread, such as
 //! glibc's, would then let one thread's arena grow while another one is full of holes, and the
 //! cache might take twice its capacity or more. So a thread reuses the memory of the blocks that it
-//! has evicted, and passes what it has too much of on to other threads. Memory has the size classes of
-//! [`slab`](whitewater_concurrent::slab), where the blocks are that readers find without the cache: of
-//! those a thread keeps only the memory into which it reads.
+//! has evicted, and passes what it has too much of on to other threads. Memory has the size classes
+//! of [`slab`](whitewater_concurrent::slab), where the blocks lie that readers find without the
+//! cache: of those a thread keeps only the memory into which it reads.
 
 use bytes::Bytes;
 use parking_lot::Mutex;

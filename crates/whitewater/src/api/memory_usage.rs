@@ -77,8 +77,8 @@ impl MemoryUsage {
 
     /// All of it: memtables with room for further entries, what prepared transactions have logged,
     /// open tables, logs, what is known of files, the caches that were added, and memory kept for
-    /// memtables and cached blocks. What a [`WriteBufferManager`](crate::WriteBufferManager) charges to a cache
-    /// counts once. Not in the `rocksdb` crate.
+    /// memtables and cached blocks. What a [`WriteBufferManager`](crate::WriteBufferManager)
+    /// charges to a cache counts once. Not in the `rocksdb` crate.
     ///
     /// The rest of what the system says of a process is code, stacks of threads, buffers of
     /// flushes and compactions that are running, iterators, and what the allocator keeps.

@@ -1,4 +1,5 @@
-//! The cursor over the entries of a block. `bytewise` has a faster search for the default order.
+//! The cursor over the entries of a block. `bytewise` has a faster search for the default order;
+//! `key_buffer` puts keys together.
 //!
 //! Invariants:
 //! * I1: no byte is trusted. Every length is checked against the bytes left. A contradiction ends
