@@ -9,21 +9,21 @@
 //! calls it, once enough was freed, a moment later, and rests twenty times as long as the
 //! call took before it calls again.
 //!
-//! With another C library nothing is done. A program with another allocator than the C
-//! library's has little in the arenas, so a call ends at once.
+//! With another C library nothing of that is done. A program with another allocator than the C
+//! library's has little in the arenas, so a call ends at once. The same thread has memory given
+//! back that is not the C library's ([`also`]).
 
+use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::slab;
 use parking_lot::Mutex;
 
 /// Whether there is something to call.
-const AVAILABLE: bool = cfg!(all(
-    target_os = "linux",
-    target_env = "gnu",
-    not(any(loom, shuttle, miri))
-));
+const AVAILABLE: bool = cfg!(all(target_os = "linux", not(any(loom, shuttle, miri))));
+
+/// What else gives memory back.
+static ALSO: OnceLock<fn()> = OnceLock::new();
 
 /// The least number of freed bytes for a call.
 const LEAST: usize = 8 << 20;
@@ -67,6 +67,11 @@ impl Heap {
     }
 }
 
+/// Has the thread call `trim`, too, from now on. Only the first call of this has an effect.
+pub fn also(trim: fn()) {
+    let _ = ALSO.set(trim);
+}
+
 /// Tells that about `bytes` bytes of the heap were freed, of which no more than a part will
 /// soon be needed again.
 ///
@@ -88,7 +93,9 @@ fn work() {
         thread::sleep(PAUSE.max(rest));
         HEAP.lock().freed = 0;
         let start = Instant::now();
-        slab::trim();
+        if let Some(also) = ALSO.get() {
+            also();
+        }
         trim();
         let took = start.elapsed();
         if !HEAP.lock().called(took) {

@@ -140,7 +140,7 @@ pub(super) unsafe fn enlarge_pages(start: NonNull<u8>, huge: bool) {
 /// Advises the system on memory. A failure does not matter.
 ///
 /// # Safety
-/// The bytes must be mapped, and the advice one that changes no contents.
+/// The bytes must be mapped, and the advice one that changes no contents, or the bytes not in use.
 #[cfg(target_os = "linux")]
 unsafe fn advise(start: NonNull<u8>, bytes: usize, advice: libc::c_int) {
     // SAFETY: by this function's contract.

@@ -1,5 +1,6 @@
 //! Chunks: where slabs come from.
 
+use super::numbers::Numbers;
 use super::sizes::SLABS;
 use crate::region::{HugePages, Region, TRANSPARENT, discard};
 use std::ptr::NonNull;
@@ -19,8 +20,8 @@ pub(super) struct Slab {
     chunk: u32,
     /// The number of the part.
     part: u32,
-    /// Whether the memory was not used since the system has provided it.
-    pub fresh: bool,
+    /// Whether the system has its memory, but for pages that it shares with others.
+    pub given: bool,
 }
 
 // SAFETY: a slab is an address and numbers. Who may use the memory is said by S1.
@@ -33,17 +34,19 @@ struct Chunk {
     kind: usize,
     /// A bit for each free part.
     free: u32,
-    /// The free parts whose pages the system has.
+    /// The free parts whose memory the system has.
     given: u32,
 }
 
 /// All chunks.
 pub(super) struct Chunks {
     chunks: Vec<Option<Chunk>>,
-    /// The numbers that no chunk has.
-    unused: Vec<u32>,
-    /// For each size of parts, no chunk below this number has a free one.
-    first: [usize; SLABS.len()],
+    /// The numbers below `chunks.len()` that no chunk has.
+    unused: Numbers,
+    /// For each size of parts, the chunks that have a free one.
+    with_room: [Numbers; SLABS.len()],
+    /// How many chunks there are.
+    count: usize,
     /// The free chunk that is kept.
     kept: Option<Region>,
 }
@@ -52,8 +55,9 @@ impl Chunks {
     pub(super) const fn new() -> Self {
         Chunks {
             chunks: Vec::new(),
-            unused: Vec::new(),
-            first: [0; SLABS.len()],
+            unused: Numbers::new(),
+            with_room: [const { Numbers::new() }; SLABS.len()],
+            count: 0,
             kept: None,
         }
     }
@@ -61,55 +65,64 @@ impl Chunks {
     /// A slab of `SLABS[kind]` bytes, from the first chunk that has one. `None` if the system has
     /// no memory.
     pub(super) fn take(&mut self, kind: usize) -> Option<Slab> {
-        let has_room = |c: &Option<Chunk>| c.as_ref().is_some_and(|c| c.kind == kind && c.free > 0);
-        let from = self.first[kind];
-        let number = match self.chunks[from..].iter().position(has_room) {
-            Some(further) => from + further,
+        let number = match self.with_room[kind].lowest() {
+            Some(number) => number,
             None => self.add(kind)?,
         };
-        self.first[kind] = number;
         let chunk = self.chunks[number].as_mut()?;
         let part = chunk.free.trailing_zeros();
         let bit = 1 << part;
-        let fresh = chunk.given & bit != 0;
+        let given = chunk.given & bit != 0;
         chunk.free &= !bit;
         chunk.given &= !bit;
+        if chunk.free == 0 {
+            self.with_room[kind].remove(number);
+        }
         Some(Slab {
             // SAFETY: the part is inside the chunk.
             start: unsafe { chunk.region.start().add(part as usize * SLABS[kind]) },
             chunk: number as u32,
             part,
-            fresh,
+            given,
         })
     }
 
     /// Adds a chunk with parts of this kind. Returns its number.
     fn add(&mut self, kind: usize) -> Option<usize> {
-        let kept = self.kept.take();
-        let is_new = kept.is_none();
-        let pages = if self.chunks.len() - self.unused.len() < PLAIN {
-            HugePages::Off
-        } else {
-            HugePages::Transparent
+        let pages = match self.count {
+            ..PLAIN => HugePages::Off,
+            _ => HugePages::Transparent,
         };
+        // The first touch of a huge page takes all of it.
+        let given = self.kept.is_none() && pages == HugePages::Off;
+        let kept = self.kept.take();
         let region = kept.or_else(|| Region::map_or_allocate(CHUNK, pages))?;
         let free = u32::MAX >> (u32::BITS as usize - CHUNK / SLABS[kind]);
         let chunk = Some(Chunk {
             region,
             kind,
             free,
-            given: if is_new { free } else { 0 },
+            given: if given { free } else { 0 },
         });
-        Some(match self.unused.pop() {
+        let number = match self.unused.lowest() {
             Some(number) => {
-                self.chunks[number as usize] = chunk;
-                number as usize
+                self.unused.remove(number);
+                self.chunks[number] = chunk;
+                number
             }
             None => {
                 self.chunks.push(chunk);
                 self.chunks.len() - 1
             }
-        })
+        };
+        self.with_room[kind].insert(number);
+        self.count += 1;
+        Some(number)
+    }
+
+    /// How many chunks there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
     }
 
     /// Takes back a slab, none of whose pieces is in use. Returns a chunk to give back.
@@ -117,12 +130,19 @@ impl Chunks {
         let number = slab.chunk as usize;
         let chunk = self.chunks[number].as_mut()?;
         chunk.free |= 1 << slab.part;
-        self.first[chunk.kind] = self.first[chunk.kind].min(number);
-        if chunk.free.count_ones() as usize * SLABS[chunk.kind] < CHUNK {
+        chunk.given |= u32::from(slab.given) << slab.part;
+        if (chunk.free.count_ones() as usize) * SLABS[chunk.kind] < CHUNK {
+            self.with_room[chunk.kind].insert(number);
             return None;
         }
+        self.with_room[chunk.kind].remove(number);
+        self.unused.insert(number);
+        self.count -= 1;
         let region = self.chunks[number].take()?.region;
-        self.unused.push(slab.chunk);
+        while let Some(None) = self.chunks.last() {
+            self.chunks.pop();
+            self.unused.remove(self.chunks.len());
+        }
         self.kept.replace(region)
     }
 

@@ -2,8 +2,10 @@
 
 use super::Usage;
 use super::chunks::Slab;
+use super::numbers::Numbers;
 use super::sizes::{SLABS, SizeClass};
 use crate::region::discard;
+use std::ops::Range;
 use std::ptr::NonNull;
 
 /// Where a piece is.
@@ -28,7 +30,7 @@ struct Pieces {
     slab: Slab,
     /// A bit for each free piece.
     free: u64,
-    /// The free pieces whose pages the system has, but for those that they share with others.
+    /// The free pieces whose memory the system has, but for pages that they share with others.
     given: u64,
 }
 
@@ -39,10 +41,13 @@ pub(super) struct Class {
     /// A bit for each piece of a slab.
     all: u64,
     slabs: Vec<Option<Pieces>>,
-    /// The numbers that no slab has.
-    unused: Vec<u32>,
-    /// No slab below this number has a free piece.
-    first: usize,
+    /// The numbers below `slabs.len()` that no slab has.
+    unused: Numbers,
+    /// The slabs that have a free piece.
+    with_room: Numbers,
+    /// How many pieces are used, and how many are free and not given back.
+    used: usize,
+    kept: usize,
 }
 
 impl Class {
@@ -51,8 +56,10 @@ impl Class {
             size: 0,
             all: 0,
             slabs: Vec::new(),
-            unused: Vec::new(),
-            first: 0,
+            unused: Numbers::new(),
+            with_room: Numbers::new(),
+            used: 0,
+            kept: 0,
         }
     }
 
@@ -66,16 +73,20 @@ impl Class {
             self.size = class.size;
             self.all = u64::MAX >> (u64::BITS as usize - SLABS[class.kind] / class.size);
         }
-        let has_room = |s: &Option<Pieces>| s.as_ref().is_some_and(|s| s.free > 0);
-        let number = match self.slabs[self.first..].iter().position(has_room) {
-            Some(further) => self.first + further,
+        let number = match self.with_room.lowest() {
+            Some(number) => number,
             None => self.put(add()?),
         };
-        self.first = number;
         let pieces = self.slabs[number].as_mut()?;
         let piece = pieces.free.trailing_zeros();
-        pieces.free &= !(1 << piece);
-        pieces.given &= !(1 << piece);
+        let bit = 1 << piece;
+        self.used += 1;
+        self.kept -= usize::from(pieces.given & bit == 0);
+        pieces.free &= !bit;
+        pieces.given &= !bit;
+        if pieces.free == 0 {
+            self.with_room.remove(number);
+        }
         // SAFETY: a slab has as many pieces of this size as `all` has bits, one after the other.
         let start = unsafe { pieces.slab.start.add(piece as usize * self.size) };
         let place = Place {
@@ -88,21 +99,26 @@ impl Class {
 
     /// Adds a slab, all free. Returns its number.
     fn put(&mut self, slab: Slab) -> usize {
+        let given = if slab.given { self.all } else { 0 };
+        self.kept += (self.all & !given).count_ones() as usize;
         let pieces = Some(Pieces {
-            free: self.all,
-            given: if slab.fresh { self.all } else { 0 },
             slab,
+            free: self.all,
+            given,
         });
-        match self.unused.pop() {
+        let number = match self.unused.lowest() {
             Some(number) => {
-                self.slabs[number as usize] = pieces;
-                number as usize
+                self.unused.remove(number);
+                self.slabs[number] = pieces;
+                number
             }
             None => {
                 self.slabs.push(pieces);
                 self.slabs.len() - 1
             }
-        }
+        };
+        self.with_room.insert(number);
+        number
     }
 
     /// Takes back a piece. Returns its slab if it is not needed any longer.
@@ -110,26 +126,37 @@ impl Class {
         let number = place.slab as usize;
         let pieces = self.slabs[number].as_mut()?;
         pieces.free |= 1 << place.piece;
+        self.used -= 1;
+        self.kept += 1;
         if pieces.free != self.all {
-            self.first = self.first.min(number);
+            self.with_room.insert(number);
             return None;
         }
-        self.unused.push(place.slab);
-        Some(self.slabs[number].take()?.slab)
+        self.kept -= (self.all & !pieces.given).count_ones() as usize;
+        self.with_room.remove(number);
+        self.unused.insert(number);
+        let mut slab = pieces.slab;
+        slab.given = pieces.given == self.all;
+        self.slabs[number] = None;
+        while let Some(None) = self.slabs.last() {
+            self.slabs.pop();
+            self.unused.remove(self.slabs.len());
+        }
+        Some(slab)
     }
 
     pub(super) fn add_usage(&self, usage: &mut Usage) {
-        for pieces in self.slabs.iter().flatten() {
-            let count = |bits: u64| bits.count_ones() as usize * self.size;
-            usage.used += count(self.all & !pieces.free);
-            usage.free += count(pieces.free & !pieces.given);
-        }
+        usage.used += self.used * self.size;
+        usage.free += self.kept * self.size;
     }
 
-    /// Gives pages of free pieces back to the system.
-    pub(super) fn trim(&mut self) {
-        for pieces in self.slabs.iter_mut().flatten() {
-            if pieces.free & !pieces.given == 0 {
+    /// Gives pages of free pieces of some slabs back to the system. Returns whether there are slabs
+    /// behind them.
+    pub(super) fn trim(&mut self, slabs: Range<usize>) -> bool {
+        let end = slabs.end.min(self.slabs.len());
+        for pieces in self.slabs[slabs.start.min(end)..end].iter_mut().flatten() {
+            let kept = (pieces.free & !pieces.given).count_ones();
+            if kept == 0 {
                 continue;
             }
             let mut rest = pieces.free;
@@ -143,6 +170,8 @@ impl Class {
                 rest &= u64::MAX.checked_shl(from + count).unwrap_or(0);
             }
             pieces.given = pieces.free;
+            self.kept -= kept as usize;
         }
+        end < self.slabs.len()
     }
 }

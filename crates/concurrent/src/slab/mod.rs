@@ -12,9 +12,12 @@
 //!   to its chunk when all its pieces are free. The lowest free piece of a class is used next, so
 //!   that later slabs become free.
 //! * There are sixteen size classes per power of two (`sizes`).
+//! * `numbers` finds the lowest slab that has a free piece.
 //!
-//! [`trim`] gives back the pages of free pieces, once they are a quarter of what is in use. That
-//! breaks huge pages up, so it is done only after much was freed ([`heap_trim`](crate::heap_trim)).
+//! A thread gives back the pages of free pieces once they are a quarter of what is in use: after
+//! much was freed, and when more memory is needed ([`heap_trim`] says when). That breaks huge pages
+//! up. Linux's `khugepaged` may put them together again, in time, which takes memory for the free
+//! pieces again.
 //!
 //! # Invariants
 //! * S1: a piece that a class has handed out is marked as used until it is dropped, and nothing
@@ -22,14 +25,18 @@
 //! * S2: the memory of a slab stays mapped while one of its pieces is in use: its chunk is kept
 //!   while one of its slabs is in use.
 //!
-//! Locks: a class's lock, then that of the chunks. Nothing else is locked while they are held.
+//! Locks: a class's lock, then that of the chunks. Nothing else is locked while they are held. A
+//! chunk is mapped under both, once for hundreds of pieces, and pages of up to `AT_ONCE` slabs are
+//! given back under one of them.
 
 mod chunks;
 mod class;
+mod numbers;
 mod sizes;
 #[cfg(test)]
 mod tests;
 
+use crate::heap_trim;
 use crate::region::Region;
 use chunks::Chunks;
 use class::{Class, Place};
@@ -43,8 +50,11 @@ pub use sizes::{LEAST, MOST, class};
 
 static SLABS: Slabs = Slabs::new();
 
-/// A copy of `bytes` in a piece of memory. `None` for less than [`LEAST`] and more than [`MOST`]
-/// bytes, or if the system has no memory.
+/// Of so many slabs free pages are given back under one lock.
+const AT_ONCE: usize = 32;
+
+/// A copy of `bytes` in a piece of memory. `None` for no more than [`LEAST`] and for more than
+/// [`MOST`] bytes, or if the system has no memory.
 pub fn copy(bytes: &[u8]) -> Option<Piece> {
     Slabs::copy(&SLABS, bytes)
 }
@@ -52,12 +62,6 @@ pub fn copy(bytes: &[u8]) -> Option<Piece> {
 /// What the pieces of this process take of memory.
 pub fn usage() -> Usage {
     SLABS.usage()
-}
-
-/// Gives the memory of free pieces back to the system, if it is more than a quarter of that of used
-/// ones.
-pub fn trim() {
-    SLABS.trim();
 }
 
 /// The memory of pieces, in bytes.
@@ -130,10 +134,20 @@ impl Slabs {
 
     fn copy(&'static self, bytes: &[u8]) -> Option<Piece> {
         let class = class_of(bytes.len())?;
+        let mut grown = false;
         let (start, place) = {
             let mut slabs = self.classes[class.number].lock();
-            slabs.take(class, || self.chunks.lock().take(class.kind))?
+            slabs.take(class, || {
+                let mut chunks = self.chunks.lock();
+                let before = chunks.count();
+                let slab = chunks.take(class.kind);
+                grown = chunks.count() > before;
+                slab
+            })?
         };
+        if grown {
+            self.note_growth();
+        }
         // SAFETY: the piece is at least as long as its class, which is at least as long as `bytes`,
         // and nobody else has it (S1). What was just allocated does not overlap `bytes`.
         unsafe { start.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
@@ -163,14 +177,35 @@ impl Slabs {
         usage
     }
 
-    fn trim(&self) {
+    /// Asks for [`Slabs::trim`] if much is free although more memory was needed: it has other
+    /// sizes.
+    #[cold]
+    fn note_growth(&self) {
+        heap_trim::also(|| SLABS.trim());
         let usage = self.usage();
-        if usage.free < usage.used / 4 {
+        if usage.keeps_much() {
+            heap_trim::freed(usage.free);
+        }
+    }
+
+    /// Gives back the pages of free pieces, if they are many.
+    fn trim(&self) {
+        if !self.usage().keeps_much() {
             return;
         }
         for class in &self.classes {
-            class.lock().trim();
+            let mut from = 0;
+            while class.lock().trim(from..from + AT_ONCE) {
+                from += AT_ONCE;
+            }
         }
         self.chunks.lock().trim();
+    }
+}
+
+impl Usage {
+    /// Whether free memory is more than a quarter of what is in use.
+    fn keeps_much(self) -> bool {
+        self.free > self.used / 4
     }
 }

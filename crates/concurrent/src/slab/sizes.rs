@@ -1,6 +1,6 @@
 //! Size classes.
 
-/// The least bytes of a piece.
+/// Pieces have more bytes than this.
 pub const LEAST: usize = 1 << LEAST_BITS;
 /// The most bytes of a piece.
 pub const MOST: usize = 1 << MOST_BITS;
@@ -37,11 +37,9 @@ pub const fn class(len: usize) -> usize {
 
 /// The size class of `len` bytes, if there is one.
 pub(super) fn class_of(len: usize) -> Option<SizeClass> {
-    if !(LEAST..=MOST).contains(&len) {
+    if len <= LEAST || len > MOST {
         return None;
     }
-    // The lowest class has what is one byte longer than half a power of two.
-    let len = len.max(LEAST + 1);
     let size = class(len);
     let bits = (len - 1).ilog2();
     let step = 1 << (bits - STEPS.ilog2());

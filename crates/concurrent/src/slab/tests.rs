@@ -40,12 +40,10 @@ fn memory_of_a_class_fits_its_blocks_and_is_little_more() {
 fn each_class_has_a_number_of_its_own_and_pieces_that_fill_nine_tenths_of_a_slab() {
     let mut numbers = HashSet::new();
     let mut sizes = HashSet::new();
-    for len in LEAST..=MOST {
+    for len in LEAST + 1..=MOST {
         let class = class_of(len).unwrap();
         assert!(class.size >= len && class.number < CLASSES);
-        if len > LEAST {
-            assert_eq!(class.size, super::class(len));
-        }
+        assert_eq!(class.size, super::class(len));
         assert_eq!(numbers.insert(class.number), sizes.insert(class.size));
         let slab = sizes::SLABS[class.kind];
         let pieces = slab / class.size;
@@ -53,7 +51,7 @@ fn each_class_has_a_number_of_its_own_and_pieces_that_fill_nine_tenths_of_a_slab
         assert!(pieces * class.size * 10 > slab * 9, "{len}");
     }
     assert_eq!(numbers.len(), CLASSES);
-    assert!(class_of(LEAST - 1).is_none() && class_of(MOST + 1).is_none());
+    assert!(class_of(LEAST).is_none() && class_of(MOST + 1).is_none());
 }
 
 #[test]
@@ -72,7 +70,7 @@ fn pieces_keep_their_content_while_others_come_and_go() {
             assert_eq!(piece[..], pattern(number, piece.len()));
         } else {
             let largest = if random.below(10) == 0 { MOST } else { 5_000 };
-            let len = LEAST + random.below(largest - LEAST + 1);
+            let len = LEAST + 1 + random.below(largest - LEAST);
             held.push((step, slabs.copy(&pattern(step, len)).unwrap()));
         }
         if step % (steps / 4) == 0 {
@@ -172,4 +170,55 @@ fn a_piece_may_be_dropped_by_another_thread() {
         assert_eq!(all.count(), 2 * rounds);
     });
     assert_eq!(slabs.usage().used, 0);
+}
+
+/// A search from a hint once went over a sixth of all slabs for each block.
+#[test]
+fn the_lowest_number_is_known_whatever_comes_and_goes() {
+    let mut random = Random(3);
+    let mut numbers = numbers::Numbers::default();
+    let mut expected = std::collections::BTreeSet::new();
+    numbers.remove(7);
+    for _ in 0..if cfg!(miri) { 300 } else { 20_000 } {
+        let number = random.below(10) * 4096 + random.below(70);
+        if random.below(2) == 0 {
+            numbers.insert(number);
+            expected.insert(number);
+        } else {
+            let number = expected.first().copied().unwrap_or(number);
+            numbers.remove(number);
+            expected.remove(&number);
+        }
+        assert_eq!(numbers.lowest(), expected.first().copied());
+    }
+}
+
+#[test]
+fn what_is_free_is_what_was_used_or_kept_after_every_step() {
+    let slabs = slabs();
+    let walked = || {
+        let mut usage = Usage::default();
+        for class in &slabs.classes {
+            class.lock().add_usage(&mut usage);
+        }
+        usage
+    };
+    let mut random = Random(11);
+    let mut held: Vec<Piece> = Vec::new();
+    let (mut used, mut most) = (0, 0);
+    for step in 0..if cfg!(miri) { 100 } else { 5_000 } {
+        if held.len() > random.below(600) {
+            used -= class(held.swap_remove(random.below(held.len())).len());
+        } else {
+            let len = 3_000 + random.below(20) * 300;
+            used += class(len);
+            held.push(slabs.copy(&pattern(step, len)).unwrap());
+        }
+        most = most.max(used);
+        assert_eq!(walked().used, used);
+        assert!(walked().free <= 21 * 64 * 1024 + most);
+    }
+    slabs.trim();
+    held.clear();
+    assert_eq!(walked(), Usage::default());
 }

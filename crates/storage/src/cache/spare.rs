@@ -67,14 +67,17 @@ pub(crate) fn take(len: usize) -> Option<Vec<u8>> {
     found
 }
 
-/// Keeps the memory of a block that is no longer needed, if nobody else uses it and there is room.
+/// Keeps the memory of a block that is no longer needed, if nobody else uses it, instead of what
+/// the thread has kept longest.
 pub(crate) fn keep(block: Bytes) {
+    let Some(memory) = memory_of(block) else {
+        return;
+    };
     let mut kept = scratch::take(&KEPT);
-    if kept.bytes + block.len() <= MOST
-        && let Some(memory) = memory_of(block)
-    {
-        kept.push(memory);
+    while kept.bytes + memory.capacity() > MOST && !kept.pieces.is_empty() {
+        kept.remove(0);
     }
+    kept.push(memory);
     scratch::keep(&KEPT, kept);
 }
 
@@ -179,6 +182,17 @@ mod tests {
             assert!(own.iter().zip(0..).all(|(b, i)| b[..] == [i; 4_090]));
         });
         assert_eq!(store.0.lock().bytes, 0);
+    }
+
+    #[test]
+    fn memory_into_which_a_thread_reads_takes_the_place_of_older_memory() {
+        for len in [9_000, 4_000, 20_000, 4_000] {
+            (0..20).for_each(|_| keep(copy(&vec![1; len])));
+            let block = copy(&vec![2; len]);
+            let place = block.as_ptr();
+            keep(block);
+            assert_eq!(copy(&vec![3; len]).as_ptr(), place, "{len}");
+        }
     }
 
     #[test]

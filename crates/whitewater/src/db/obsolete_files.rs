@@ -13,6 +13,7 @@ use crate::thread_pools::pool::Waiting;
 use crate::version::TableFile;
 use crate::version::range::KeyRange;
 use crate::version::set::{CfVersion, VersionSet};
+use crate::version::table_cache::OpenTable;
 use crate::write::wal::Synced;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -148,14 +149,21 @@ impl Engine {
 
     /// Deletes released files, if there may be any. Cheap if no file was released since the last
     /// time. If the options say that callers must not wait for it, a background thread does it. A
-    /// background thread also removes the blocks of these tables from the cache, soon afterwards:
-    /// that may take hundreds of milliseconds, and frees no space of files.
+    /// background thread also closes these tables and removes their blocks from the cache, for
+    /// which a reader does not wait: that may take hundreds of milliseconds.
     pub(crate) fn purge_what_was_let_go(&self) {
         if self.options.avoid_unnecessary_blocking_io {
-            self.purge_later();
-        } else if self.files.obsolete.heed_files() {
-            self.delete_obsolete_files();
+            return self.purge_later();
         }
+        if !self.files.obsolete.heed_files() {
+            return;
+        }
+        if self.state.lock().closing {
+            // There is no such thread any longer.
+            return self.purge_obsolete_files();
+        }
+        self.delete_obsolete_files();
+        self.purge_later();
     }
 
     /// Makes a flush thread delete released files, if there are any.
@@ -197,13 +205,14 @@ impl Engine {
     /// Deletes tables and blob files that no version names, and removes the tables' blocks
     /// from the cache. Failures are logged and retried later.
     pub(crate) fn purge_obsolete_files(&self) {
-        for open in self.files.obsolete.take_open() {
-            open.table.evict_blocks();
-        }
+        let evict = |open: Arc<OpenTable>| open.table.evict_blocks();
+        self.files.obsolete.take_open().into_iter().for_each(evict);
         self.delete_obsolete_files();
+        self.files.obsolete.take_open().into_iter().for_each(evict);
     }
 
-    /// The part of [`Engine::purge_obsolete_files`] that deletes.
+    /// The part of [`Engine::purge_obsolete_files`] that deletes. Tables that were open are left to
+    /// the other part.
     fn delete_obsolete_files(&self) {
         let disabled = self.files.deletions.disabled();
         if *disabled > 0 {
@@ -224,7 +233,9 @@ impl Engine {
         };
         for file in obsolete {
             let number = file.number;
-            self.files.tables.evict(number);
+            if let Some(open) = self.files.tables.remove(number) {
+                self.files.obsolete.add_open(open);
+            }
             let path = file.table_path();
             match self.files.fs.remove(&path) {
                 Ok(()) => {
@@ -258,7 +269,7 @@ impl Engine {
     fn purge_obsolete_blobs(&self) {
         let mut failed = Vec::new();
         for file in self.files.obsolete.take_blobs() {
-            self.files.tables.evict(file.number);
+            drop(self.files.tables.remove(file.number));
             let path = file.blob_path();
             match self.files.fs.remove(&path) {
                 Ok(()) => Event::new(self.background.next_job(), "blob_file_deletion")

@@ -249,11 +249,9 @@ impl<'a> GetContext<'a> {
     #[inline]
     pub fn stored(&mut self, key: ParsedKey<'_>, value: &TableValue<'_>) -> Result<bool> {
         let copies = self.copies;
-        self.parsed(key, || match (copies, key.ty) {
-            (true, _) => Bytes::copy_from_slice(value).into(),
-            (false, ValueType::Value) => value.share(),
-            // It is read as bytes.
-            (false, _) => value.share_bytes().into(),
+        self.parsed(key, || match copies {
+            true => Bytes::copy_from_slice(value).into(),
+            false => value.share(),
         })
     }
 

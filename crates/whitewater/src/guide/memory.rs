@@ -11,7 +11,7 @@
 //! | memory of freed memtables, kept for new ones | with the memtables an eighth more than these have used at once lately, at most 256 MiB; gone within three seconds without use | the limits of memtables | `kept-for-memtables` |
 //! | what prepared transactions have logged | what they wrote, until they are decided | decide them soon | `prepared-transactions` |
 //! | the block cache: data blocks and what each entry costs | 32 MiB per column family | one shared [`Cache`](crate::Cache), whose capacity includes an estimate of each entry's cost; memory of evicted blocks, kept for new ones, is up to 1/64 more | `caches` |
-//! | memory of cached data blocks that tables deleted or caches evicted, kept for others | below a quarter of what cached blocks take, and 2 MiB; more for half a second | the capacity of caches | `kept-for-cached-blocks` |
+//! | memory of cached data blocks that tables deleted or caches evicted, kept for others | about a quarter of what cached blocks take at most, a moment after more was freed or is needed | the capacity of caches | `kept-for-cached-blocks` |
 //! | indexes and filters of open tables | all of them, outside the cache | [`set_cache_index_and_filter_blocks`](crate::BlockBasedOptions::set_cache_index_and_filter_blocks) puts them into the block cache; [`set_max_open_files`](crate::Options::set_max_open_files) (no limit) closes tables | `table-readers`, or `caches` |
 //! | values of blob files | none is cached | one [`Cache`](crate::Cache), which may be the block cache, with [`set_blob_cache`](crate::Options::set_blob_cache) | `caches` |
 //! | rows, for single look-ups | none is cached | one [`Cache`](crate::Cache), which may be the block cache, with [`set_row_cache`](crate::Options::set_row_cache) | `caches` |

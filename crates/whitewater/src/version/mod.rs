@@ -140,6 +140,12 @@ impl ObsoleteFiles {
         self.came.store(false, Ordering::Relaxed);
         std::mem::take(&mut state.tables)
     }
+    /// Adds an open table of a file that is deleted.
+    pub fn add_open(&self, table: Arc<OpenTable>) {
+        let mut state = self.state.lock();
+        state.tables.push(table);
+        self.came.store(true, Ordering::Relaxed);
+    }
     /// Whether anything was added since the last [`ObsoleteFiles::take_open`].
     pub fn have_come(&self) -> bool {
         self.came.load(Ordering::Relaxed)
@@ -156,7 +162,9 @@ impl ObsoleteFiles {
     }
     /// Takes the tables collected so far.
     pub fn take(&self) -> Vec<ObsoleteFile> {
-        std::mem::take(&mut self.state.lock().tables_to_delete)
+        let mut state = self.state.lock();
+        self.files_came.store(false, Ordering::Relaxed);
+        std::mem::take(&mut state.tables_to_delete)
     }
     /// Takes the blob files collected so far.
     pub fn take_blobs(&self) -> Vec<ObsoleteFile> {

@@ -341,13 +341,12 @@ impl TableCache {
         once(&self.limited_blobs, file.meta.number, read)
     }
 
-    /// Removes the table or blob file `number`, which is being deleted, and its blocks in the block
-    /// cache.
-    pub fn evict(&self, number: u64) {
-        if let Some((_, open)) = self.limited.remove(&number) {
-            open.table.evict_blocks();
-        }
+    /// Removes the table or blob file `number`, which is being deleted. Returns the table, whose
+    /// blocks may be in the block cache.
+    #[must_use = "its blocks stay in the cache"]
+    pub fn remove(&self, number: u64) -> Option<Arc<OpenTable>> {
         self.limited_blobs.remove(&number);
+        self.limited.remove(&number).map(|(_, open)| open)
     }
 
     fn read(
@@ -624,7 +623,7 @@ mod tests {
                 assert!(e.unwrap_err().is_missing_file());
             }
             assert!(file.open.get().is_none());
-            tables.evict(3);
+            assert!(tables.remove(3).is_none());
         }
     }
 }

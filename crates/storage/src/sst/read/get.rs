@@ -44,12 +44,7 @@ impl TableValue<'_> {
         {
             return PinnedValue::in_block(block, range);
         }
-        self.share_bytes().into()
-    }
-
-    /// The value as a slice of the block's bytes. It counts as a user of these.
-    pub fn share_bytes(&self) -> Bytes {
-        self.cursor.shared_value(self.block)
+        self.cursor.shared_value(self.block).into()
     }
 }
 

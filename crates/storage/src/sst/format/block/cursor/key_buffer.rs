@@ -32,7 +32,8 @@ impl KeyBuffer {
         self.replace_from(first.len(), second);
     }
 
-    /// Makes it a key of its first `kept` bytes, of which it must have as many, and `rest`.
+    /// Makes it a key of its first `kept` bytes and `rest`. It must have as many bytes, as callers
+    /// check: else it would get what a longer key has left.
     #[inline(always)]
     pub fn replace_from(&mut self, kept: usize, rest: &[u8]) {
         debug_assert!(kept <= self.len);
@@ -70,7 +71,10 @@ mod tests {
         fn a_key_is_what_it_was_set_to(
             first in prop::collection::vec(any::<u8>(), 0..50),
             second in prop::collection::vec(any::<u8>(), 0..50),
-            steps in prop::collection::vec((0_usize..100, prop::collection::vec(any::<u8>(), 0..70)), 0..20),
+            steps in prop::collection::vec(
+                (0_usize..100, prop::collection::vec(any::<u8>(), 0..70)),
+                0..20,
+            ),
         ) {
             let mut key = KeyBuffer::in_memory(vec![1, 2, 3]);
             prop_assert!(key.is_empty());
