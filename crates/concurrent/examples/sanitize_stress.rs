@@ -19,12 +19,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::thread;
 
+use parking_lot::Mutex;
 use whitewater_concurrent::append_list::AppendList;
 use whitewater_concurrent::arena::ConcurrentArena;
 use whitewater_concurrent::hash_buckets::{
     HashLinkList, HashSkipList, LinkListOptions, SkipListOptions,
 };
 use whitewater_concurrent::skiplist::SkipList;
+use whitewater_concurrent::slab::{self, Piece};
 use whitewater_concurrent::sorted_snapshot::SortedIter;
 
 #[path = "../tests/support/mod.rs"]
@@ -62,6 +64,7 @@ fn rounds(number: usize) {
         stress_append();
         stress_skip_buckets();
         stress_link_buckets();
+        stress_slabs();
     }
     println!("{number} rounds");
 }
@@ -222,6 +225,32 @@ fn stress_link_buckets() {
             assert!(walk_sorted(table.sorted()) >= least, "entries are missing");
         },
     );
+}
+
+/// Threads copy bytes into pieces of slabs and drop those that others have made.
+fn stress_slabs() {
+    let shelf: Arc<Vec<Mutex<Option<Piece>>>> =
+        Arc::new((0..64).map(|_| Mutex::default()).collect());
+    let threads = (0..WRITERS).map(|thread| {
+        let shelf = shelf.clone();
+        thread::spawn(move || {
+            for step in 0..1_000 {
+                let number = thread * 7_919 + step * 104_729;
+                let bytes = vec![number as u8; 1_100 + number % 6_000];
+                let piece = slab::copy(&bytes).expect("there is memory");
+                let before = shelf[number % shelf.len()].lock().replace(piece);
+                let is_whole = |piece: &Piece| piece.iter().all(|byte| *byte == piece[0]);
+                assert!(
+                    before.as_ref().is_none_or(is_whole),
+                    "a piece was overwritten"
+                );
+            }
+        })
+    });
+    let threads: Vec<_> = threads.collect();
+    for thread in threads {
+        thread.join().unwrap();
+    }
 }
 
 /// A whole walk; checks order and values, and returns the number of entries.

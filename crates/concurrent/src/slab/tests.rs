@@ -62,7 +62,7 @@ fn pieces_keep_their_content_while_others_come_and_go() {
     let (most, steps) = if cfg!(miri) {
         (20, 200)
     } else {
-        (2_000, 40_000)
+        (800, 10_000)
     };
     for step in 0..steps {
         if random.below(most) < held.len() {
