@@ -2,8 +2,12 @@ use super::chunks::CHUNK;
 use super::*;
 use std::collections::HashSet;
 
-fn slabs() -> &'static Slabs {
-    Box::leak(Box::new(Slabs::new()))
+/// Slabs of a test's own. They live for ever, as pieces may.
+macro_rules! slabs {
+    () => {{
+        static OWN: Slabs = Slabs::new();
+        &OWN
+    }};
 }
 
 /// Bytes that tell pieces apart.
@@ -56,14 +60,10 @@ fn each_class_has_a_number_of_its_own_and_pieces_that_fill_nine_tenths_of_a_slab
 
 #[test]
 fn pieces_keep_their_content_while_others_come_and_go() {
-    let slabs = slabs();
+    let slabs = slabs!();
     let mut random = Random(7);
     let mut held: Vec<(usize, Piece)> = Vec::new();
-    let (most, steps) = if cfg!(miri) {
-        (20, 200)
-    } else {
-        (800, 10_000)
-    };
+    let (most, steps) = if cfg!(miri) { (20, 200) } else { (800, 10_000) };
     for step in 0..steps {
         if random.below(most) < held.len() {
             let (number, piece) = held.swap_remove(random.below(held.len()));
@@ -86,7 +86,7 @@ fn pieces_keep_their_content_while_others_come_and_go() {
 
 #[test]
 fn all_but_one_chunk_goes_back_when_nothing_is_used() {
-    let slabs = slabs();
+    let slabs = slabs!();
     let count = if cfg!(miri) { 20 } else { 3_000 };
     let pieces: Vec<Piece> = (0..count)
         .map(|i| slabs.copy(&pattern(i, 4_000 + i % 90)).unwrap())
@@ -102,7 +102,7 @@ fn all_but_one_chunk_goes_back_when_nothing_is_used() {
 
 #[test]
 fn the_lowest_free_piece_is_used_next() {
-    let slabs = slabs();
+    let slabs = slabs!();
     let mut pieces: Vec<Piece> = (0..100)
         .map(|i| slabs.copy(&pattern(i, 4_096)).unwrap())
         .collect();
@@ -119,7 +119,7 @@ fn the_lowest_free_piece_is_used_next() {
 
 #[test]
 fn free_memory_goes_back_once_it_is_a_quarter_of_what_is_used() {
-    let slabs = slabs();
+    let slabs = slabs!();
     let count = if cfg!(miri) { 40 } else { 4_000 };
     let mut pieces: Vec<Option<Piece>> =
         (0..count).map(|i| slabs.copy(&pattern(i, 4_096))).collect();
@@ -149,7 +149,7 @@ fn free_memory_goes_back_once_it_is_a_quarter_of_what_is_used() {
 
 #[test]
 fn a_piece_may_be_dropped_by_another_thread() {
-    let slabs = slabs();
+    let slabs = slabs!();
     let rounds = if cfg!(miri) { 3 } else { 200 };
     std::thread::scope(|scope| {
         let (give, take) = std::sync::mpsc::sync_channel::<(usize, Piece)>(50);
@@ -195,7 +195,7 @@ fn the_lowest_number_is_known_whatever_comes_and_goes() {
 
 #[test]
 fn what_is_free_is_what_was_used_or_kept_after_every_step() {
-    let slabs = slabs();
+    let slabs = slabs!();
     let walked = || {
         let mut usage = Usage::default();
         for class in &slabs.classes {
