@@ -1,5 +1,6 @@
 //! Chunks: where slabs come from.
 
+use super::numbered::Numbered;
 use super::numbers::Numbers;
 use super::sizes::SLABS;
 use crate::region::{HugePages, Region, TRANSPARENT, discard};
@@ -40,9 +41,7 @@ struct Chunk {
 
 /// All chunks.
 pub(super) struct Chunks {
-    chunks: Vec<Option<Chunk>>,
-    /// The numbers below `chunks.len()` that no chunk has.
-    unused: Numbers,
+    chunks: Numbered<Chunk>,
     /// For each size of parts, the chunks that have a free one.
     with_room: [Numbers; SLABS.len()],
     /// How many chunks there are.
@@ -54,8 +53,7 @@ pub(super) struct Chunks {
 impl Chunks {
     pub(super) const fn new() -> Self {
         Chunks {
-            chunks: Vec::new(),
-            unused: Numbers::new(),
+            chunks: Numbered::new(),
             with_room: [const { Numbers::new() }; SLABS.len()],
             count: 0,
             kept: None,
@@ -69,7 +67,7 @@ impl Chunks {
             Some(number) => number,
             None => self.add(kind)?,
         };
-        let chunk = self.chunks[number].as_mut()?;
+        let chunk = self.chunks.get_mut(number)?;
         let part = chunk.free.trailing_zeros();
         let bit = 1 << part;
         let given = chunk.given & bit != 0;
@@ -98,23 +96,12 @@ impl Chunks {
         let kept = self.kept.take();
         let region = kept.or_else(|| Region::map_or_allocate(CHUNK, pages))?;
         let free = u32::MAX >> (u32::BITS as usize - CHUNK / SLABS[kind]);
-        let chunk = Some(Chunk {
+        let number = self.chunks.add(Chunk {
             region,
             kind,
             free,
             given: if given { free } else { 0 },
         });
-        let number = match self.unused.lowest() {
-            Some(number) => {
-                self.unused.remove(number);
-                self.chunks[number] = chunk;
-                number
-            }
-            None => {
-                self.chunks.push(chunk);
-                self.chunks.len() - 1
-            }
-        };
         self.with_room[kind].insert(number);
         self.count += 1;
         Some(number)
@@ -128,7 +115,7 @@ impl Chunks {
     /// Takes back a slab, none of whose pieces is in use. Returns a chunk to give back.
     pub(super) fn free(&mut self, slab: Slab) -> Option<Region> {
         let number = slab.chunk as usize;
-        let chunk = self.chunks[number].as_mut()?;
+        let chunk = self.chunks.get_mut(number)?;
         chunk.free |= 1 << slab.part;
         chunk.given |= u32::from(slab.given) << slab.part;
         if (chunk.free.count_ones() as usize) * SLABS[chunk.kind] < CHUNK {
@@ -136,27 +123,25 @@ impl Chunks {
             return None;
         }
         self.with_room[chunk.kind].remove(number);
-        self.unused.insert(number);
         self.count -= 1;
-        let region = self.chunks[number].take()?.region;
-        while let Some(None) = self.chunks.last() {
-            self.chunks.pop();
-            self.unused.remove(self.chunks.len());
-        }
+        let region = self.chunks.remove(number)?.region;
         self.kept.replace(region)
     }
 
     /// Free memory that the system has provided.
     pub(super) fn free_bytes(&self) -> usize {
-        let chunks = self.chunks.iter().flatten();
-        let parts = chunks.map(|c| (c.free & !c.given).count_ones() as usize * SLABS[c.kind]);
+        let parts =
+            (self.chunks.iter()).map(|c| (c.free & !c.given).count_ones() as usize * SLABS[c.kind]);
         parts.sum::<usize>() + self.kept.as_ref().map_or(0, Region::bytes)
     }
 
     /// Gives free memory back to the system.
     pub(super) fn trim(&mut self) {
         self.kept = None;
-        for chunk in self.chunks.iter_mut().flatten() {
+        for number in 0..self.chunks.end() {
+            let Some(chunk) = self.chunks.get_mut(number) else {
+                continue;
+            };
             let parts = chunk.free & !chunk.given;
             let size = SLABS[chunk.kind];
             for part in (0..CHUNK / size).filter(|part| parts & (1 << part) != 0) {

@@ -2,6 +2,7 @@
 
 use super::Usage;
 use super::chunks::Slab;
+use super::numbered::Numbered;
 use super::numbers::Numbers;
 use super::sizes::{SLABS, SizeClass};
 use crate::region::discard;
@@ -40,9 +41,7 @@ pub(super) struct Class {
     size: usize,
     /// A bit for each piece of a slab.
     all: u64,
-    slabs: Vec<Option<Pieces>>,
-    /// The numbers below `slabs.len()` that no slab has.
-    unused: Numbers,
+    slabs: Numbered<Pieces>,
     /// The slabs that have a free piece.
     with_room: Numbers,
     /// How many pieces are used, and how many are free and not given back.
@@ -55,8 +54,7 @@ impl Class {
         Class {
             size: 0,
             all: 0,
-            slabs: Vec::new(),
-            unused: Numbers::new(),
+            slabs: Numbered::new(),
             with_room: Numbers::new(),
             used: 0,
             kept: 0,
@@ -77,7 +75,7 @@ impl Class {
             Some(number) => number,
             None => self.put(add()?),
         };
-        let pieces = self.slabs[number].as_mut()?;
+        let pieces = self.slabs.get_mut(number)?;
         let piece = pieces.free.trailing_zeros();
         let bit = 1 << piece;
         self.used += 1;
@@ -101,22 +99,11 @@ impl Class {
     fn put(&mut self, slab: Slab) -> usize {
         let given = if slab.given { self.all } else { 0 };
         self.kept += (self.all & !given).count_ones() as usize;
-        let pieces = Some(Pieces {
+        let number = self.slabs.add(Pieces {
             slab,
             free: self.all,
             given,
         });
-        let number = match self.unused.lowest() {
-            Some(number) => {
-                self.unused.remove(number);
-                self.slabs[number] = pieces;
-                number
-            }
-            None => {
-                self.slabs.push(pieces);
-                self.slabs.len() - 1
-            }
-        };
         self.with_room.insert(number);
         number
     }
@@ -124,7 +111,7 @@ impl Class {
     /// Takes back a piece. Returns its slab if it is not needed any longer.
     pub(super) fn free(&mut self, place: Place) -> Option<Slab> {
         let number = place.slab as usize;
-        let pieces = self.slabs[number].as_mut()?;
+        let pieces = self.slabs.get_mut(number)?;
         pieces.free |= 1 << place.piece;
         self.used -= 1;
         self.kept += 1;
@@ -134,14 +121,9 @@ impl Class {
         }
         self.kept -= (self.all & !pieces.given).count_ones() as usize;
         self.with_room.remove(number);
-        self.unused.insert(number);
+        let pieces = self.slabs.remove(number)?;
         let mut slab = pieces.slab;
         slab.given = pieces.given == self.all;
-        self.slabs[number] = None;
-        while let Some(None) = self.slabs.last() {
-            self.slabs.pop();
-            self.unused.remove(self.slabs.len());
-        }
         Some(slab)
     }
 
@@ -153,8 +135,11 @@ impl Class {
     /// Gives pages of free pieces of some slabs back to the system. Returns whether there are slabs
     /// behind them.
     pub(super) fn trim(&mut self, slabs: Range<usize>) -> bool {
-        let end = slabs.end.min(self.slabs.len());
-        for pieces in self.slabs[slabs.start.min(end)..end].iter_mut().flatten() {
+        let end = slabs.end.min(self.slabs.end());
+        for number in slabs.start..end {
+            let Some(pieces) = self.slabs.get_mut(number) else {
+                continue;
+            };
             let kept = (pieces.free & !pieces.given).count_ones();
             if kept == 0 {
                 continue;
@@ -172,6 +157,6 @@ impl Class {
             pieces.given = pieces.free;
             self.kept -= kept as usize;
         }
-        end < self.slabs.len()
+        end < self.slabs.end()
     }
 }

@@ -12,7 +12,8 @@
 //!   to its chunk when all its pieces are free. The lowest free piece of a class is used next, so
 //!   that later slabs become free.
 //! * There are sixteen size classes per power of two (`sizes`).
-//! * `numbers` finds the lowest slab that has a free piece.
+//! * `numbers` finds the lowest slab that has a free piece; `numbered` gives slabs and chunks their
+//!   numbers.
 //!
 //! A thread gives back the pages of free pieces once they are a quarter of what is in use: after
 //! much was freed, and when more memory is needed ([`heap_trim`] says when). That breaks huge pages
@@ -31,6 +32,7 @@
 
 mod chunks;
 mod class;
+mod numbered;
 mod numbers;
 mod sizes;
 #[cfg(test)]

@@ -83,9 +83,11 @@ pub(crate) struct ObsoleteFiles {
     /// both under the lock. Read by: threads that might take it (relaxed; what one misses is taken
     /// later). Publishes nothing.
     came: AtomicBool,
-    /// Whether files were added since [`ObsoleteFiles::heed_files`] was called last.
-    /// Written by: threads that drop the last hold of a file, and threads that heed it. Read by:
-    /// the latter (relaxed; what one misses is seen later). Publishes nothing.
+    /// Whether files were added since [`ObsoleteFiles::heed_files`] was called last, or files were
+    /// taken.
+    /// Written by: threads that drop the last hold of a file, or take files, both under the lock,
+    /// and threads that heed it. Read by: the latter (relaxed; what one misses is seen later).
+    /// Publishes nothing.
     files_came: AtomicBool,
     /// Called when something was added and nothing was there.
     waker: OnceLock<Box<dyn Fn() + Send + Sync>>,
