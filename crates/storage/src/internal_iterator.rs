@@ -83,6 +83,11 @@ pub trait InternalIterator: Send + Sync {
     fn merged(&mut self) -> Option<&mut dyn MergedCursor> {
         None
     }
+    /// Whether the block that the cursor stands in, or has lent, was in the block cache when the
+    /// cursor came to it. Only while valid. `false` if the entries are not in blocks.
+    fn is_cached(&self) -> bool {
+        false
+    }
 }
 
 /// Movements of a valid [`InternalIterator`] that skip versions.
@@ -160,5 +165,8 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn merged(&mut self) -> Option<&mut dyn MergedCursor> {
         (**self).merged()
+    }
+    fn is_cached(&self) -> bool {
+        (**self).is_cached()
     }
 }

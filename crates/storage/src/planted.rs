@@ -252,6 +252,8 @@ bugs! {
         "A table lends a block whose entries do not all come before those of the other sources."
     BlockLentUptoLimit "block_lent_upto_limit"
         "A table lends a block that may end with an older version of another source's key."
+    VersionTakenForNextKey "version_taken_for_next_key"
+        "A step within a block takes an older version of a key for the next key."
     UpperBoundInclusive "upper_bound_inclusive"
         "An iterator shows the key of its upper bound."
     SnapshotReadsNewest "snapshot_reads_newest"

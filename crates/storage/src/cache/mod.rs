@@ -7,7 +7,7 @@
 //! A [`BlockCache`] is an array of shards (`shard`), each with a lock, its part of the capacity and
 //! its own eviction; [`CacheOptions`] (`options`) says how many. A lookup hashes once and takes one
 //! lock for reading. `spare` keeps the memory of evicted blocks for new ones; blocks that are found
-//! elsewhere have memory of their own ([`slab`](whitewater_concurrent::slab)).
+//! elsewhere have memory of their own (`in_slab`).
 //!
 //! Memory that is used elsewhere can be charged to a cache ([`BlockCache::charge`]): the cache then
 //! holds that many bytes less of blocks. Each shard has one entry for its part of the charge, which
@@ -29,6 +29,7 @@
 //! With [`CacheOptions::strict_capacity_limit`] it is not evicted, and an insertion is refused if
 //! blocks in use and charges leave no room.
 
+pub(crate) mod in_slab;
 mod options;
 mod placed;
 mod shard;
@@ -45,6 +46,7 @@ use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
 use placed::Place;
 use quick_cache::DefaultHashBuilder;
+pub(crate) use shard::Hit;
 use shard::{BlockKey, ENTRY_OVERHEAD, Entry, Evicted, Shard};
 use spare::Store;
 use std::collections::VecDeque;
@@ -208,6 +210,12 @@ impl BlockCache {
     /// The block at `offset` of file `id`.
     #[inline]
     pub fn get(&self, id: u64, offset: u64) -> Option<Bytes> {
+        self.look_up(id, offset).map(|hit| hit.bytes)
+    }
+
+    /// [`BlockCache::get`], and whether readers may find the block without the cache.
+    #[inline]
+    pub(crate) fn look_up(&self, id: u64, offset: u64) -> Option<Hit> {
         let (key, shard) = self.find(id, offset);
         rmw::shared_lock();
         shard.read().get(&key)
@@ -218,7 +226,7 @@ impl BlockCache {
     pub fn peek(&self, id: u64, offset: u64) -> Option<Bytes> {
         let (key, shard) = self.find(id, offset);
         rmw::shared_lock();
-        shard.read().peek(&key)
+        shard.read().peek(&key).map(|hit| hit.bytes)
     }
 
     /// Caches a block, and evicts others to make room. Returns the block to use, which is the
@@ -238,7 +246,7 @@ impl BlockCache {
     }
 
     /// The same as [`BlockCache::insert`], with low priority, for a block that readers may find
-    /// without the cache while it is cached.
+    /// without the cache while it is cached. It replaces one that they could not find.
     pub(crate) fn insert_placed(
         &self,
         id: u64,

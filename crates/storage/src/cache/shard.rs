@@ -99,6 +99,13 @@ pub(super) enum Entry {
     Charge(u64),
 }
 
+/// A block that was found, shared with the caller.
+pub(crate) struct Hit {
+    pub bytes: Bytes,
+    /// Whether readers may find it without the cache.
+    pub placed: bool,
+}
+
 impl Entry {
     fn weight(&self) -> u64 {
         match self {
@@ -119,7 +126,7 @@ impl Entry {
 
     /// The block, if the entry is one, shared with the caller.
     #[inline]
-    fn share(&self) -> Option<Bytes> {
+    fn share(&self) -> Option<Hit> {
         let bytes = match self {
             Entry::Block { bytes, .. } => bytes,
             Entry::Placed(place) => place.block().bytes(),
@@ -130,8 +137,14 @@ impl Entry {
         prefetch::for_reading(bytes.as_ptr().wrapping_add(bytes.len().saturating_sub(8)));
         rmw::shared_writes(2);
         Some(match self {
-            Entry::Placed(place) => place.share(),
-            _ => bytes.clone(),
+            Entry::Placed(place) => Hit {
+                bytes: place.share(),
+                placed: true,
+            },
+            _ => Hit {
+                bytes: bytes.clone(),
+                placed: false,
+            },
         })
     }
 
@@ -253,7 +266,7 @@ impl Shard {
 
     /// The block of `key`.
     #[inline]
-    pub fn get(&self, key: &BlockKey) -> Option<Bytes> {
+    pub fn get(&self, key: &BlockKey) -> Option<Hit> {
         let entry = self.entries.get(key)?;
         if let Entry::Placed(place) = entry {
             place.block().mark();
@@ -262,18 +275,22 @@ impl Shard {
     }
 
     /// The block of `key`, without counting the access for eviction.
-    pub fn peek(&self, key: &BlockKey) -> Option<Bytes> {
+    pub fn peek(&self, key: &BlockKey) -> Option<Hit> {
         self.entries.peek(key)?.share()
     }
 
-    /// Inserts a block unless it is there already, and returns the block to use. A block without
+    /// Inserts a block unless it is there already, and returns the block to use. One that readers
+    /// may find without the cache replaces one that they cannot, unless the cache is strict, which
+    /// would no longer see the users of that one. A block without
     /// room is not kept. `None` if the cache is strict and has no room; then the block must not
     /// be used.
     pub fn insert(&mut self, key: BlockKey, entry: Entry, evicted: &mut Evicted) -> Option<Bytes> {
-        if let Some(there) = self.get(&key) {
-            return Some(there);
+        let strict = self.policy.strict.load(Ordering::Relaxed);
+        let replaces = matches!(entry, Entry::Placed(_)) && !strict;
+        if let Some(there) = self.get(&key).filter(|there| there.placed || !replaces) {
+            return Some(there.bytes);
         }
-        let block = entry.share()?;
+        let block = entry.share()?.bytes;
         self.policy.grow(&entry);
         let high = matches!(entry, Entry::Block { high: true, .. });
         self.entries.insert_with_lifecycle(key, entry, evicted);
@@ -283,7 +300,7 @@ impl Shard {
             self.entries.get(&key);
         }
         self.settle();
-        if !self.policy.strict.load(Ordering::Relaxed) {
+        if !strict {
             if let Some(Entry::Placed(place)) = self.entries.peek(&key) {
                 Arc::clone(place.block()).enter();
             }

@@ -450,6 +450,27 @@ fn a_block_is_found_elsewhere_only_while_it_is_cached() {
 }
 
 #[test]
+fn a_block_that_can_be_found_elsewhere_replaces_one_that_cannot_but_not_the_other_way() {
+    let c = one_shard(100 * CHARGED, false, 0.0);
+    put(&c, 1, 0, 1000);
+    let a = put_findable(&c, 1, 0);
+    assert!(a.is_found());
+    assert_eq!((c.len(), c.usage()), (1, CHARGED + placed::PLACED_OVERHEAD));
+    put(&c, 1, 0, 1000);
+    assert!(a.is_found());
+    c.remove(1, 0);
+    assert_eq!((c.len(), c.usage()), (0, 0));
+    // A strict cache would not see the users of the block that was there.
+    put(&c, 1, 0, 1000);
+    let held = c.get(1, 0).expect("is there");
+    c.set_strict_capacity_limit(true);
+    assert!(!put_findable(&c, 1, 0).is_found());
+    assert_eq!(c.pinned_usage(), CHARGED);
+    drop(held);
+    assert_eq!(c.pinned_usage(), 0);
+}
+
+#[test]
 fn a_strict_cache_lets_no_block_be_found_elsewhere() {
     let c = one_shard(100 * CHARGED, false, 0.0);
     let before = put_findable(&c, 1, 0);

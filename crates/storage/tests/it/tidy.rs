@@ -65,6 +65,7 @@ const FLOORS: &[&[&str]] = &[
         "write::hash_index_builder",
     ],
     &[
+        "read::table_blocks",
         "read::index_cursor",
         "read::filter_reader",
         "read::metadata_pinning",

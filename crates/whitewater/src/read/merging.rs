@@ -353,6 +353,10 @@ impl InternalIterator for MergingIterator {
     fn merged(&mut self) -> Option<&mut dyn MergedCursor> {
         Some(self)
     }
+    fn is_cached(&self) -> bool {
+        let top = self.heap.first();
+        top.is_some_and(|&top| self.children[top].is_cached())
+    }
 }
 
 /// The number of entries of a source that are passed one by one before it seeks. What is to be

@@ -102,6 +102,11 @@ impl Source {
         self.inner.block_ends_before(limit)
     }
 
+    /// See [`InternalIterator::is_cached`].
+    pub fn is_cached(&self) -> bool {
+        self.inner.is_cached()
+    }
+
     /// Takes back the block that it has handed on.
     pub fn take_back(&mut self, run: BlockRun) {
         self.inner.take_back(run);

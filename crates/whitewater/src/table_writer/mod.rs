@@ -402,6 +402,11 @@ impl Outputs<'_> {
         entries.seek_to_first()?;
         while entries.valid() {
             self.add(entries.key(), entries.value())?;
+            if entries.is_cached()
+                && let Some(open) = &mut self.open
+            {
+                open.builder.note_cached();
+            }
             entries.next()?;
         }
         // There may also be many range tombstones.

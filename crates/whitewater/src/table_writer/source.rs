@@ -93,6 +93,11 @@ impl<'a> Source<'a> {
         self.entries.value()
     }
 
+    /// Whether the entry comes from a block that was cached; only while valid.
+    pub fn is_cached(&self) -> bool {
+        self.entries.is_cached()
+    }
+
     /// Moves to the next entry; only while valid.
     pub fn next(&mut self) {
         self.consumed += 1;

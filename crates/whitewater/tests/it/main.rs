@@ -10,6 +10,7 @@ mod blob_files;
 mod blobs;
 mod budget;
 mod cache_limits;
+mod cached_compactions;
 mod caches;
 mod changes;
 mod checkpoint;

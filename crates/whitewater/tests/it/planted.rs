@@ -439,6 +439,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "reads::walks_in_small_blocks_of_many_tables_match_a_map",
     ),
     (
+        Bug::VersionTakenForNextKey,
+        "versions::older_versions_in_a_block_are_not_shown",
+    ),
+    (
         Bug::UpperBoundInclusive,
         "api::single_threaded::iterators_keep_bounds",
     ),

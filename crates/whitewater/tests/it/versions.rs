@@ -493,6 +493,37 @@ fn seek_between_tables(with_tombstone: bool) {
     }
 }
 
+/// A step within a data block passes the versions that a snapshot keeps there.
+#[test]
+fn older_versions_in_a_block_are_not_shown() {
+    let db = open(&options());
+    let mut snapshots = Vec::new();
+    for version in ["first", "second", "third"] {
+        for i in 0..40 {
+            db.put(format!("key{i:03}"), version).expect("writes");
+        }
+        snapshots.push(db.snapshot());
+    }
+    db.flush().expect("flushes");
+    for (snapshot, version) in snapshots.iter().zip(["first", "second", "third"]) {
+        let items = snapshot.iterator(IteratorMode::Start);
+        let items: Vec<_> = items.collect::<Result<_, _>>().expect("reads");
+        let keys: Vec<String> = (0..40).map(|i| format!("key{i:03}")).collect();
+        assert!(
+            items
+                .iter()
+                .map(|(key, _)| &key[..])
+                .eq(keys.iter().map(String::as_bytes))
+        );
+        assert!(
+            items
+                .iter()
+                .all(|(_, value)| &value[..] == version.as_bytes()),
+            "{version}"
+        );
+    }
+}
+
 /// Filters of memtables and tables know every key.
 #[test]
 fn filters_pass_every_key_there_is() {

@@ -62,8 +62,9 @@ impl MetadataPlacement {
     }
 }
 
-/// Which new tables have their blocks inserted into the block cache while they are written.
-/// The values are RocksDB's.
+/// Which new tables have all their blocks inserted into the block cache while they are written.
+/// Those that compactions write always have the data blocks inserted most of whose entries were
+/// cached. The values are RocksDB's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(C)]
 pub enum PrepopulateBlockCache {

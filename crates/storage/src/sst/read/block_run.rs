@@ -2,6 +2,7 @@
 //! them one after another without asking all that lies between it and the block.
 
 use crate::internal_iterator::Moved;
+use crate::planted;
 use crate::sst::format::block::Cursor;
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::read::directory::KeptBlock;
@@ -26,6 +27,7 @@ impl BlockRun {
         if !self.cursor.next_within(&self.block) {
             return Moved::Ended;
         }
+        planted!(VersionTakenForNextKey => return Moved::NextKey);
         if self.bytewise && self.cursor.is_known_greater() {
             return Moved::NextKey;
         }

@@ -15,7 +15,7 @@
 //!   leave ([`Placed`]).
 //! * D2: nobody replaces the block of a slot. It enters an empty slot, and only itself leaves it.
 
-use crate::cache::{BlockCache, DirectoryCharge, Placed, spare};
+use crate::cache::{BlockCache, DirectoryCharge, Placed};
 use crate::sst::format::block::Block;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
@@ -23,7 +23,6 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use whitewater_concurrent::prefetch;
-use whitewater_concurrent::slab;
 use whitewater_concurrent::sync::rmw;
 
 /// The slots where a block may be found, one behind the other.
@@ -104,26 +103,15 @@ impl Directory {
         }
     }
 
-    /// The block at `offset`, for the cache. Its memory becomes one of those of cached blocks.
+    /// The block at `offset`, for the cache. It should be [in a slab](crate::cache::in_slab).
     pub(crate) fn place(&self, offset: u64, block: Block) -> Arc<dyn Placed> {
         Arc::new(PlacedBlock {
-            block: block.moved(in_slab),
+            block,
             offset,
             used: AtomicBool::new(false),
             at: AtomicU32::new(NOWHERE),
             slots: Arc::downgrade(&self.slots),
         })
-    }
-}
-
-/// A block in memory that is for cached blocks.
-fn in_slab(block: Bytes) -> Bytes {
-    match slab::copy(&block) {
-        Some(piece) => {
-            spare::keep(block);
-            Bytes::from_owner(piece)
-        }
-        None => block,
     }
 }
 
@@ -245,11 +233,19 @@ impl PlacedBlock {
 pub(crate) enum DataBlock {
     /// It was found in the table's directory.
     Found(FoundBlock),
-    /// It is counted, or belongs to the reader.
-    Own(Block),
+    /// It was found in the cache, where it is counted.
+    Cached(Block),
+    /// It was read. It is counted if it is cached now, else it belongs to the reader.
+    Read(Block),
 }
 
 impl DataBlock {
+    /// Whether it was in the cache.
+    #[inline]
+    pub(crate) fn was_cached(&self) -> bool {
+        !matches!(self, DataBlock::Read(_))
+    }
+
     /// The block, for a reader that keeps it.
     pub(crate) fn keep(self) -> KeptBlock {
         match self {
@@ -261,7 +257,7 @@ impl DataBlock {
                 // `find` returns blocks only.
                 None => KeptBlock::Own(Block::empty()),
             },
-            DataBlock::Own(block) => KeptBlock::Own(block),
+            DataBlock::Cached(block) | DataBlock::Read(block) => KeptBlock::Own(block),
         }
     }
 }
@@ -273,7 +269,7 @@ impl Deref for DataBlock {
     fn deref(&self) -> &Block {
         match self {
             DataBlock::Found(found) => found,
-            DataBlock::Own(block) => block,
+            DataBlock::Cached(block) | DataBlock::Read(block) => block,
         }
     }
 }

@@ -5,8 +5,8 @@
 //! index block. `table_filter`: the filter of an open table. `plain_data`, `cuckoo_data`: the data
 //! of plain and cuckoo tables, made into data blocks. `directory`: where cached data blocks are
 //! found without the cache. `block_run`: a block lent with a position in it. `pinned_value`: a
-//! value that keeps its block. `table`: the open table and its blocks, cached or not.
-//! `index_cursor`: walks the index. `filter_reader`: queries the filter. `get`: point lookups.
+//! value that keeps its block. `table`: the open table. `table_blocks`: its blocks, cached or
+//! not. `index_cursor`: walks the index. `filter_reader`: queries the filter. `get`: point lookups.
 //! `table_iter`: the iterator. `size_estimates`: offsets and sizes of key ranges.
 //! `metadata_pinning`: puts index and filter blocks into memory or into the cache. `open`: opens a
 //! table. `verify`: checks a whole table. `block_list`: lists the blocks of a table, for tools.
@@ -30,6 +30,7 @@ pub(crate) mod read_buffer;
 pub(crate) mod readahead;
 pub(crate) mod size_estimates;
 pub(crate) mod table;
+pub(crate) mod table_blocks;
 pub(crate) mod table_filter;
 pub(crate) mod table_iter;
 pub(crate) mod verify;

@@ -48,6 +48,8 @@ pub(crate) struct TableIter<T> {
     index: IndexCursor,
     /// The data block read last, and where it stands.
     block: Option<(BlockHandle, KeptBlock)>,
+    /// Whether that block was in the cache.
+    was_cached: bool,
     cursor: Cursor,
     read_options: BlockReadOptions,
     readahead: ReadAhead,
@@ -66,6 +68,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
             readahead: ReadAhead::new(readahead, table.auto_readahead),
             table,
             block: None,
+            was_cached: false,
             cursor: Cursor::new(EntryLayout::Values, TAG_SIZE),
             read_options,
             keeps_to_prefix: false,
@@ -128,10 +131,11 @@ impl<T: Deref<Target = Table>> TableIter<T> {
         }
         self.block = None;
         self.readahead.note(handle);
-        let block = self
-            .table
-            .read_data_block(handle, self.read_options, &mut self.readahead)?;
-        self.block = Some((handle, block));
+        let block =
+            self.table
+                .look_at_data_block(handle, self.read_options, &mut self.readahead)?;
+        self.was_cached = block.was_cached();
+        self.block = Some((handle, block.keep()));
         if onward && let Some(directory) = self.directory() {
             directory.expect_head(behind(handle));
         }
@@ -342,6 +346,10 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
     fn take_back(&mut self, run: BlockRun) {
         self.block = Some((run.handle, run.block));
         self.cursor = run.cursor;
+    }
+
+    fn is_cached(&self) -> bool {
+        self.was_cached
     }
 
     fn status(&self) -> Result<()> {

@@ -67,6 +67,15 @@ impl TableBuilder {
         }
     }
 
+    /// Tells that the entry added last comes from a block that was cached. The data blocks of a
+    /// block-based table most of whose entries were cached are cached while they are written.
+    #[inline]
+    pub fn note_cached(&mut self) {
+        if let Builder::Block(builder) = &mut self.0 {
+            builder.note_cached();
+        }
+    }
+
     /// Adds a range tombstone. They may come in any order.
     ///
     /// # Errors

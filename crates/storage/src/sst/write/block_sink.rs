@@ -1,6 +1,5 @@
 //! Appending blocks to the file of a table being built.
 
-use crate::cache::spare;
 use crate::checksum::{ChecksumType, block_checksum, context};
 use crate::error::Result;
 use crate::fs::{BufferedWriter, WritableFile};
@@ -45,16 +44,15 @@ impl BlockSink {
         self
     }
 
-    /// Whether blocks are cached while they are written.
-    pub(crate) fn is_warming(&self) -> bool {
-        self.warmer.is_some()
+    /// Whether a block is to be [cached](BlockSink::warm_cache). `was_cached`: its entries were.
+    pub(crate) fn warms(&self, kind: BlockKind, was_cached: bool) -> bool {
+        (self.warmer.as_ref()).is_some_and(|warmer| warmer.wants(kind, was_cached))
     }
 
-    /// Caches `raw`, the uncompressed form of the block that was appended at `handle`, if blocks
-    /// are cached.
-    pub(crate) fn warm_cache(&self, kind: BlockKind, handle: BlockHandle, raw: &[u8]) {
-        if let Some(warmer) = &self.warmer {
-            warmer.put(kind, handle, spare::copy(raw));
+    /// Caches `raw`, the uncompressed form of the block that was appended at `handle`.
+    pub(crate) fn warm_cache(&mut self, kind: BlockKind, handle: BlockHandle, raw: &[u8]) {
+        if let Some(warmer) = &mut self.warmer {
+            warmer.put(kind, handle, raw);
         }
     }
 

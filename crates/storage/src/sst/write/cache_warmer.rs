@@ -1,24 +1,29 @@
-//! Inserts the blocks of a table into the block cache while the table is written.
+//! Inserts the blocks of a table into the block cache while the table is written: all of them, if
+//! the user wants it, else the data blocks of a compaction that were cached where they come from.
+//! So a compaction does not leave those cold that readers use.
 //!
 //! Blocks are cached under a cache id that the table will get when it is opened: the cache
 //! remembers the id by the properties that identify the table. Unpartitioned indexes and filters,
 //! and the top blocks of partitioned ones, are cached when the table is opened, which reads them
 //! anyway.
 
-use crate::cache::{BlockCache, FileIdentity, Priority};
+use crate::cache::{BlockCache, FileIdentity, Priority, in_slab, spare};
 use crate::sst::events::BlockKind;
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::options::caching::PrepopulateBlockCache;
 use crate::sst::options::table_builder_options::TableBuilderOptions;
 use crate::sst::options::table_options::TableOptions;
-use bytes::Bytes;
 
 /// Caches the blocks of one table.
 pub(crate) struct CacheWarmer {
     cache: BlockCache,
+    /// Whether all blocks are to be cached.
+    all: bool,
     id: u64,
     identity: FileIdentity,
     metadata_priority: Priority,
+    /// Whether a block was cached.
+    begun: bool,
 }
 
 impl CacheWarmer {
@@ -30,35 +35,48 @@ impl CacheWarmer {
             ..
         } = &options.table;
         let is_flushed = options.level == -1;
-        let wanted = match prepopulate_block_cache {
+        let all = match prepopulate_block_cache {
             PrepopulateBlockCache::Disable => false,
             PrepopulateBlockCache::FlushOnly => is_flushed,
             PrepopulateBlockCache::FlushAndCompaction => true,
         };
-        if !wanted || options.external || options.session_id.is_empty() {
+        // What is flushed was in no block before.
+        let any = all || !is_flushed;
+        if !any || options.external || options.session_id.is_empty() {
             return None;
         }
         let cache = block_cache.clone()?;
         Some(CacheWarmer {
+            all,
             id: cache.new_id(),
             identity: (options.session_id.clone().into(), options.file_number),
             metadata_priority: options.table.metadata_placement(true).priority,
             cache,
+            begun: false,
         })
     }
 
-    /// Caches the block at `handle`, if there is room.
-    pub(crate) fn put(&self, kind: BlockKind, handle: BlockHandle, block: Bytes) {
-        let priority = match kind {
-            BlockKind::Data => Priority::Low,
-            BlockKind::Index | BlockKind::Filter => self.metadata_priority,
+    /// Whether the blocks of index and filter, or data blocks that were cached (`was_cached`) or
+    /// were not, are to be cached.
+    pub(crate) fn wants(&self, kind: BlockKind, was_cached: bool) -> bool {
+        self.all || (kind == BlockKind::Data && was_cached)
+    }
+
+    /// Caches a copy of the block at `handle`, if there is room.
+    pub(crate) fn put(&mut self, kind: BlockKind, handle: BlockHandle, raw: &[u8]) {
+        let (block, priority) = match kind {
+            BlockKind::Data => (in_slab::copy(raw), Priority::Low),
+            BlockKind::Index | BlockKind::Filter => (spare::copy(raw), self.metadata_priority),
         };
+        self.begun = true;
         // A cache with a strict limit may refuse it; then the first reader reads it again.
         let _ = self.cache.insert(self.id, handle.offset, block, priority);
     }
 
-    /// Tells the cache which id belongs to the table.
+    /// Tells the cache which id belongs to the table, if it has blocks of it.
     pub(crate) fn finish(self) {
-        self.cache.expect(self.identity, self.id);
+        if self.begun {
+            self.cache.expect(self.identity, self.id);
+        }
     }
 }

@@ -205,7 +205,9 @@ impl IndexBuilder {
             top.push(IndexEntry::without_first_key(separator));
             let block = encoder.block.finish_within(self.max_block, "the index")?;
             let handle = append(sink, block)?;
-            sink.warm_cache(BlockKind::Index, handle, block);
+            if sink.warms(BlockKind::Index, false) {
+                sink.warm_cache(BlockKind::Index, handle, block);
+            }
             partitions.push(handle);
             rest = &rest[n..];
         }

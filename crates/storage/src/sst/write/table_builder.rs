@@ -35,6 +35,7 @@ use crate::sst::write::hash_index_builder::HashIndexBuilder;
 use crate::sst::write::index_builder::{IndexBuilder, IndexEntry};
 use crate::sst::write::table_properties::{base_context, set_index_properties, set_properties};
 use std::cmp::Ordering;
+use std::mem;
 
 /// Size of the write buffer in bytes.
 const WRITE_BUFFER: usize = 256 << 10;
@@ -64,6 +65,9 @@ pub(crate) struct BlockTableBuilder {
     /// block's last key; the final one depends on the next key.
     pending: Option<IndexEntry>,
     last_key: Vec<u8>,
+    /// The number of entries in the block being filled, and how many of them were cached.
+    entries: usize,
+    cached: usize,
     tombstones: Vec<RangeTombstone>,
     properties: TableProperties,
     /// Smallest and largest sequence number.
@@ -115,6 +119,8 @@ impl BlockTableBuilder {
             hash_index,
             pending: None,
             last_key: Vec::new(),
+            entries: 0,
+            cached: 0,
             tombstones: Vec::new(),
             properties: TableProperties::default(),
             sequences: None,
@@ -156,6 +162,7 @@ impl BlockTableBuilder {
             self.first_key = internal_key.to_vec();
         }
         self.block.add(internal_key, value);
+        self.entries += 1;
         self.last_key.clear();
         self.last_key.extend_from_slice(internal_key);
 
@@ -172,6 +179,11 @@ impl BlockTableBuilder {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Tells that the entry added last comes from a block that was cached.
+    pub(crate) fn note_cached(&mut self) {
+        self.cached += 1;
     }
 
     /// Adds a range tombstone. They may come in any order.
@@ -325,12 +337,14 @@ impl BlockTableBuilder {
             return Ok(());
         }
         let separator = self.block.last_key().to_vec();
-        self.data.add(self.block.finish(), &mut self.sink)?;
+        let was_cached = 2 * mem::take(&mut self.cached) > mem::take(&mut self.entries);
+        self.data
+            .add(self.block.finish(), was_cached, &mut self.sink)?;
         self.block.reset();
         self.properties.num_data_blocks += 1;
         self.pending = Some(IndexEntry {
             separator,
-            first_key: std::mem::take(&mut self.first_key),
+            first_key: mem::take(&mut self.first_key),
         });
         Ok(())
     }
@@ -360,7 +374,7 @@ impl BlockTableBuilder {
         let (mut top_entries, mut handles) = (Vec::new(), Vec::new());
         for part in parts {
             let handle = self.sink.append(&part.block, CompressionType::None)?;
-            if partitioned {
+            if partitioned && self.sink.warms(BlockKind::Filter, false) {
                 self.sink.warm_cache(BlockKind::Filter, handle, &part.block);
             }
             handles.push(handle);

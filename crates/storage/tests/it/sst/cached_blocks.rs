@@ -8,7 +8,8 @@ use whitewater_storage::cache::{BlockCache, CacheOptions};
 use whitewater_storage::internal_iterator::{InternalIterator, Moved};
 use whitewater_storage::key::{ParsedKey, ValueType, internal_key};
 use whitewater_storage::sst::{
-    CompressionType, PinnedValue, Table, TableBuilderOptions, TableReadOptions, TableValue,
+    CompressionType, PinnedValue, PrepopulateBlockCache, Table, TableBuilderOptions,
+    TableReadOptions, TableValue,
 };
 
 const ENTRIES: usize = 4000;
@@ -139,6 +140,39 @@ fn a_cache_whose_limit_becomes_strict_knows_which_blocks_are_in_use() {
             .zip([0, 1000])
             .all(|(v, i)| v[..] == entries[i].1[..])
     );
+}
+
+#[test]
+fn blocks_that_were_cached_while_they_were_written_come_into_the_directory() {
+    let (entries, _) = table();
+    let [cold, warm] = [
+        PrepopulateBlockCache::Disable,
+        PrepopulateBlockCache::FlushOnly,
+    ]
+    .map(|prepopulate_block_cache| {
+        let cache = one_shard(4 << 20);
+        let mut options = TableBuilderOptions {
+            compression: CompressionType::None,
+            level: -1,
+            session_id: "0123456789ABCDEFGHIJ".to_owned(),
+            file_number: 7,
+            ..TableBuilderOptions::default()
+        };
+        options.table.block_cache = Some(cache.clone());
+        options.table.prepopulate_block_cache = prepopulate_block_cache;
+        let bytes = build(options, &entries, &[]);
+        let (table, file) = open_cached(bytes, &cache);
+        let opened = file.reads.lock().unwrap().len();
+        for _ in 0..2 {
+            entries.iter().for_each(|entry| check(&table, entry));
+        }
+        let reads = file.reads.lock().unwrap().len() - opened;
+        (reads, cache.usage(), cache.len())
+    });
+    let (reads, usage, len) = cold;
+    assert!(reads > 100);
+    // They count as much as those that were read, with their places in the directory.
+    assert_eq!(warm, (0, usage, len));
 }
 
 #[test]

@@ -234,6 +234,9 @@ impl BlockBasedOptions {
     /// has room for most of the database. A change holds for tables to come. Not in the
     /// `rocksdb` crate.
     ///
+    /// Whatever this is, a compaction caches the data blocks most of whose entries come from blocks
+    /// that were cached, so that it does not leave cold what is read. RocksDB does not.
+    ///
     /// **Option `prepopulate_block_cache`**: default `kDisable`; can be changed while the database
     /// is open.
     ///

@@ -279,6 +279,10 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
             cursor.take_back(run);
         }
     }
+    fn is_cached(&self) -> bool {
+        let current = self.current.as_ref();
+        current.is_some_and(|(_, cursor)| cursor.is_cached())
+    }
     fn next(&mut self) {
         self.advance();
     }

@@ -170,6 +170,12 @@ impl<'a> CompactionIter<'a> {
         }
     }
 
+    /// Whether the entry comes from a block that was cached; only while valid. An entry that was
+    /// decided while looking ahead counts as the one after it.
+    pub fn is_cached(&self) -> bool {
+        self.source.is_cached()
+    }
+
     /// Moves to the next entry.
     ///
     /// # Errors

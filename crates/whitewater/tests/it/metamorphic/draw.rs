@@ -150,6 +150,8 @@ pub fn database(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature, fs: &MemF
     o.set_max_subcompactions(draw.one("max_subcompactions", &[1, 2, 4]));
     o.set_max_background_jobs(draw.one("max_background_jobs", &[2, 1, 4]));
     o.set_max_open_files(draw.one("max_open_files", &[-1, 1, 20]));
+    o.set_advise_random_on_open(draw.flag("advise_random_on_open"));
+    o.set_avoid_unnecessary_blocking_io(draw.flag("avoid_unnecessary_blocking_io"));
     o.set_compaction_readahead_size(draw.one("compaction_readahead_size", &[2 << 20, 0, 512]));
     o.set_bytes_per_sync(draw.one("bytes_per_sync", &[0, 4_096]));
     o.set_wal_bytes_per_sync(draw.one("wal_bytes_per_sync", &[0, 4_096]));

@@ -22,7 +22,11 @@ use std::sync::Arc;
 
 enum Stage {
     /// Blocks are held until there are enough to make a dictionary from.
-    Holding { blocks: Vec<Vec<u8>>, bytes: u64 },
+    Holding {
+        blocks: Vec<Vec<u8>>,
+        were_cached: Vec<bool>,
+        bytes: u64,
+    },
     /// Blocks are compressed as they come.
     Serial(Compressor),
     /// Threads compress the blocks.
@@ -40,8 +44,9 @@ pub(super) struct DataBlocks {
     stage: Stage,
     dictionary: Option<Bytes>,
     handles: Vec<BlockHandle>,
-    /// Copies of blocks that threads are compressing and that are to be cached, oldest first.
-    to_warm: VecDeque<Vec<u8>>,
+    /// Copies of the blocks that threads are compressing, oldest first; `None` if they are not to be
+    /// cached.
+    to_warm: VecDeque<Option<Vec<u8>>>,
 }
 
 impl DataBlocks {
@@ -63,6 +68,7 @@ impl DataBlocks {
         let stage = if options.max_dict_bytes > 0 && ty.takes_dictionary() {
             Stage::Holding {
                 blocks: Vec::new(),
+                were_cached: Vec::new(),
                 bytes: 0,
             }
         } else if threads(ty, &options) > 1 {
@@ -82,23 +88,29 @@ impl DataBlocks {
         })
     }
 
-    /// Adds the next block.
+    /// Adds the next block. `was_cached`: its entries come from blocks that were cached.
     ///
     /// # Errors
     /// The file's, or a codec's.
     ///
     /// # Panics
     /// If a compressing thread panicked, with the same message.
-    pub(super) fn add(&mut self, raw: &[u8], sink: &mut BlockSink) -> Result<()> {
-        if let Stage::Holding { blocks, bytes } = &mut self.stage {
+    pub(super) fn add(&mut self, raw: &[u8], was_cached: bool, sink: &mut BlockSink) -> Result<()> {
+        if let Stage::Holding {
+            blocks,
+            were_cached,
+            bytes,
+        } = &mut self.stage
+        {
             blocks.push(raw.to_vec());
+            were_cached.push(was_cached);
             *bytes += raw.len() as u64;
             if *bytes > self.hold_limit {
                 self.release(sink)?;
             }
             return Ok(());
         }
-        self.write(raw, sink)
+        self.write(raw, was_cached, sink)
     }
 
     /// Writes everything that was added.
@@ -137,10 +149,15 @@ impl DataBlocks {
 
     /// Makes the dictionary from the held blocks, if any, and writes them.
     fn release(&mut self, sink: &mut BlockSink) -> Result<()> {
-        let Stage::Holding { blocks, .. } = &mut self.stage else {
+        let Stage::Holding {
+            blocks,
+            were_cached,
+            ..
+        } = &mut self.stage
+        else {
             return Ok(());
         };
-        let blocks = std::mem::take(blocks);
+        let (blocks, were_cached) = (std::mem::take(blocks), std::mem::take(were_cached));
         self.dictionary = train(self.ty, &self.options, &blocks);
         let dictionary = self.dictionary.as_ref();
         self.stage = if threads(self.ty, &self.options) > 1 {
@@ -151,19 +168,22 @@ impl DataBlocks {
             Stage::Serial(compressor.with_events(self.events.clone()))
         };
         // One by one, so that memory shrinks as the file grows.
-        for block in blocks {
-            self.write(&block, sink)?;
+        for (block, was_cached) in blocks.into_iter().zip(were_cached) {
+            self.write(&block, was_cached, sink)?;
         }
         Ok(())
     }
 
-    fn write(&mut self, raw: &[u8], sink: &mut BlockSink) -> Result<()> {
+    fn write(&mut self, raw: &[u8], was_cached: bool, sink: &mut BlockSink) -> Result<()> {
+        let warm = sink.warms(BlockKind::Data, was_cached);
         match &mut self.stage {
             Stage::Holding { .. } => {}
             Stage::Serial(compressor) => {
                 let (payload, ty) = compressor.compress(raw)?;
                 let handle = sink.append(payload, ty)?;
-                sink.warm_cache(BlockKind::Data, handle, raw);
+                if warm {
+                    sink.warm_cache(BlockKind::Data, handle, raw);
+                }
                 self.handles.push(handle);
             }
             Stage::Parallel(pipeline) => {
@@ -171,9 +191,7 @@ impl DataBlocks {
                     let handle = append_next(pipeline, &mut self.to_warm, sink)?;
                     self.handles.push(handle);
                 }
-                if sink.is_warming() {
-                    self.to_warm.push_back(raw.to_vec());
-                }
+                self.to_warm.push_back(warm.then(|| raw.to_vec()));
                 pipeline.put(raw.to_vec())?;
             }
         }
@@ -184,12 +202,12 @@ impl DataBlocks {
 /// Appends the oldest block that threads are compressing.
 fn append_next(
     pipeline: &mut Pipeline,
-    to_warm: &mut VecDeque<Vec<u8>>,
+    to_warm: &mut VecDeque<Option<Vec<u8>>>,
     sink: &mut BlockSink,
 ) -> Result<BlockHandle> {
     let block = pipeline.take()?;
     let handle = sink.append(&block.payload, block.ty)?;
-    if let Some(raw) = to_warm.pop_front() {
+    if let Some(Some(raw)) = to_warm.pop_front() {
         sink.warm_cache(BlockKind::Data, handle, &raw);
     }
     Ok(handle)

@@ -35,7 +35,7 @@ fn write(
     let mut sink = BlockSink::new(file, ChecksumType::CRC32c, 0);
     let mut data = DataBlocks::new(ty, options, target, None).expect("built in");
     for block in blocks {
-        data.add(block, &mut sink).expect("added");
+        data.add(block, false, &mut sink).expect("added");
     }
     data.finish(&mut sink).expect("finished");
     assert_eq!(data.in_flight_bytes(), 0);
