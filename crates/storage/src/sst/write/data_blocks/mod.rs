@@ -44,8 +44,8 @@ pub(super) struct DataBlocks {
     stage: Stage,
     dictionary: Option<Bytes>,
     handles: Vec<BlockHandle>,
-    /// Copies of the blocks that threads are compressing, oldest first; `None` if they are not to be
-    /// cached.
+    /// Copies of the blocks that threads are compressing, oldest first; `None` for those that are
+    /// not to be cached.
     to_warm: VecDeque<Option<Vec<u8>>>,
 }
 
