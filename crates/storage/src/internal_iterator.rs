@@ -47,6 +47,20 @@ pub trait InternalIterator: Send + Sync {
         self.next();
         Moved::to_entry(self.valid())
     }
+    /// [`advance`](Self::advance) for a caller that needs no older versions of the user key on
+    /// which the cursor stands: it may leave them out.
+    fn advance_key(&mut self) -> Moved {
+        match self.by_key() {
+            Some(cursor) => {
+                cursor.next_key();
+                match self.valid() {
+                    true => Moved::NextKey,
+                    false => Moved::Ended,
+                }
+            }
+            None => self.advance(),
+        }
+    }
     /// Moves backward.
     fn prev(&mut self);
     /// The internal key.
@@ -135,6 +149,9 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn advance(&mut self) -> Moved {
         (**self).advance()
+    }
+    fn advance_key(&mut self) -> Moved {
+        (**self).advance_key()
     }
     fn prev(&mut self) {
         (**self).prev();

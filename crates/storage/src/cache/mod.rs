@@ -213,12 +213,12 @@ impl BlockCache {
         self.look_up(id, offset).map(|hit| hit.bytes)
     }
 
-    /// [`BlockCache::get`], and whether readers may find the block without the cache.
+    /// [`BlockCache::get`] for a reader that may let others find the block elsewhere.
     #[inline]
     pub(crate) fn look_up(&self, id: u64, offset: u64) -> Option<Hit> {
         let (key, shard) = self.find(id, offset);
         rmw::shared_lock();
-        shard.read().get(&key)
+        shard.read().look_up(&key)
     }
 
     /// [`BlockCache::get`], but the access does not count for eviction. For readers that will not
@@ -226,7 +226,7 @@ impl BlockCache {
     pub fn peek(&self, id: u64, offset: u64) -> Option<Bytes> {
         let (key, shard) = self.find(id, offset);
         rmw::shared_lock();
-        shard.read().peek(&key).map(|hit| hit.bytes)
+        shard.read().peek(&key)
     }
 
     /// Caches a block, and evicts others to make room. Returns the block to use, which is the
@@ -391,7 +391,8 @@ impl BlockCache {
     }
 
     /// Changes whether the capacity is a strict limit. Blocks in use count from then on if they
-    /// are still in the cache.
+    /// are still in the cache. (Who uses a block since before others could find it elsewhere is not
+    /// seen.)
     pub fn set_strict_capacity_limit(&self, strict: bool) {
         let mut room = self.0.room.lock();
         room.options.strict_capacity_limit = strict;

@@ -29,7 +29,8 @@ pub(crate) trait Placed: Send + Sync {
     /// Whether readers find the block.
     fn is_entered(&self) -> bool;
 
-    /// Marks the block as used. Called under the lock of the block's shard, for reading.
+    /// Marks the block as used. Called under the lock of the block's shard, for reading, or before
+    /// the block is inserted.
     fn mark(&self);
 
     /// Takes the mark away. Returns whether there was one. Called under the lock of the block's

@@ -102,8 +102,9 @@ pub(super) enum Entry {
 /// A block that was found, shared with the caller.
 pub(crate) struct Hit {
     pub bytes: Bytes,
-    /// Whether readers may find it without the cache.
-    pub placed: bool,
+    /// Whether readers can find it only here, and it may be [replaced](Shard::insert) by one that
+    /// they find elsewhere.
+    pub only_here: bool,
 }
 
 impl Entry {
@@ -126,7 +127,7 @@ impl Entry {
 
     /// The block, if the entry is one, shared with the caller.
     #[inline]
-    fn share(&self) -> Option<Hit> {
+    fn share(&self) -> Option<Bytes> {
         let bytes = match self {
             Entry::Block { bytes, .. } => bytes,
             Entry::Placed(place) => place.block().bytes(),
@@ -137,14 +138,8 @@ impl Entry {
         prefetch::for_reading(bytes.as_ptr().wrapping_add(bytes.len().saturating_sub(8)));
         rmw::shared_writes(2);
         Some(match self {
-            Entry::Placed(place) => Hit {
-                bytes: place.share(),
-                placed: true,
-            },
-            _ => Hit {
-                bytes: bytes.clone(),
-                placed: false,
-            },
+            Entry::Placed(place) => place.share(),
+            _ => bytes.clone(),
         })
     }
 
@@ -264,33 +259,46 @@ impl Shard {
         shard
     }
 
+    fn is_strict(&self) -> bool {
+        self.policy.strict.load(Ordering::Relaxed)
+    }
+
     /// The block of `key`.
     #[inline]
-    pub fn get(&self, key: &BlockKey) -> Option<Hit> {
+    pub fn look_up(&self, key: &BlockKey) -> Option<Hit> {
         let entry = self.entries.get(key)?;
         if let Entry::Placed(place) = entry {
             place.block().mark();
         }
-        entry.share()
+        Some(Hit {
+            only_here: matches!(entry, Entry::Block { high: false, .. }) && !self.is_strict(),
+            bytes: entry.share()?,
+        })
+    }
+
+    /// The block of `key`.
+    fn get(&self, key: &BlockKey) -> Option<Bytes> {
+        self.look_up(key).map(|hit| hit.bytes)
     }
 
     /// The block of `key`, without counting the access for eviction.
-    pub fn peek(&self, key: &BlockKey) -> Option<Hit> {
+    pub fn peek(&self, key: &BlockKey) -> Option<Bytes> {
         self.entries.peek(key)?.share()
     }
 
-    /// Inserts a block unless it is there already, and returns the block to use. One that readers
-    /// may find without the cache replaces one that they cannot, unless the cache is strict, which
-    /// would no longer see the users of that one. A block without
+    /// Inserts a block unless it is there already, and returns the block to use. A block that
+    /// readers may find elsewhere replaces one that they can find [only here](Hit). A block without
     /// room is not kept. `None` if the cache is strict and has no room; then the block must not
     /// be used.
     pub fn insert(&mut self, key: BlockKey, entry: Entry, evicted: &mut Evicted) -> Option<Bytes> {
-        let strict = self.policy.strict.load(Ordering::Relaxed);
-        let replaces = matches!(entry, Entry::Placed(_)) && !strict;
-        if let Some(there) = self.get(&key).filter(|there| there.placed || !replaces) {
-            return Some(there.bytes);
+        // A strict cache would no longer see the users of what is replaced.
+        let replaces = matches!(entry, Entry::Placed(_))
+            && !self.is_strict()
+            && matches!(self.entries.peek(&key), Some(Entry::Block { .. }));
+        if !replaces && let Some(there) = self.get(&key) {
+            return Some(there);
         }
-        let block = entry.share()?.bytes;
+        let block = entry.share()?;
         self.policy.grow(&entry);
         let high = matches!(entry, Entry::Block { high: true, .. });
         self.entries.insert_with_lifecycle(key, entry, evicted);
@@ -300,7 +308,7 @@ impl Shard {
             self.entries.get(&key);
         }
         self.settle();
-        if !strict {
+        if !self.is_strict() {
             if let Some(Entry::Placed(place)) = self.entries.peek(&key) {
                 Arc::clone(place.block()).enter();
             }

@@ -223,6 +223,26 @@ impl MergingIterator {
         self.sift_down(0);
     }
 
+    /// Moves the top child forward by `step`.
+    #[inline(always)]
+    fn advance_by(&mut self, step: impl FnOnce(&mut Source) -> Moved) -> Moved {
+        if !self.forward {
+            self.turn();
+        }
+        let Some(&top) = self.heap.first() else {
+            return Moved::Ended;
+        };
+        if top < self.memtables {
+            perf_context::count(PerfMetric::NextOnMemtableCount, 1);
+        }
+        if step(&mut self.children[top]) == Moved::Ended {
+            self.remove_top();
+        } else {
+            self.top_moved();
+        }
+        Moved::to_entry(!self.heap.is_empty())
+    }
+
     /// Changes direction at the current entry, which stays current.
     #[cold]
     fn turn(&mut self) {
@@ -278,21 +298,10 @@ impl InternalIterator for MergingIterator {
         self.advance();
     }
     fn advance(&mut self) -> Moved {
-        if !self.forward {
-            self.turn();
-        }
-        let Some(&top) = self.heap.first() else {
-            return Moved::Ended;
-        };
-        if top < self.memtables {
-            perf_context::count(PerfMetric::NextOnMemtableCount, 1);
-        }
-        if self.children[top].advance() == Moved::Ended {
-            self.remove_top();
-        } else {
-            self.top_moved();
-        }
-        Moved::to_entry(!self.heap.is_empty())
+        self.advance_by(Source::advance)
+    }
+    fn advance_key(&mut self) -> Moved {
+        self.advance_by(Source::advance_key)
     }
     fn prev(&mut self) {
         if self.forward {

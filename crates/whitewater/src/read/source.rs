@@ -71,20 +71,31 @@ impl Source {
     /// Moves forward from an entry, and tells what is known about the one that it comes to.
     #[inline(always)]
     pub fn advance(&mut self) -> Moved {
+        self.advance_by(|inner| inner.advance())
+    }
+
+    /// See [`InternalIterator::advance_key`].
+    #[inline(always)]
+    pub fn advance_key(&mut self) -> Moved {
+        self.advance_by(|inner| inner.advance_key())
+    }
+
+    #[inline(always)]
+    fn advance_by(&mut self, step: impl FnOnce(&mut BoxedIterator) -> Moved) -> Moved {
         if let Some(run) = &mut self.run {
             let moved = run.advance();
             if moved != Moved::Ended {
                 return moved;
             }
         }
-        self.advance_whole()
+        self.advance_whole(step)
     }
 
     #[inline(never)]
-    fn advance_whole(&mut self) -> Moved {
+    fn advance_whole(&mut self, step: impl FnOnce(&mut BoxedIterator) -> Moved) -> Moved {
         let asks = self.run.is_some() || self.wait == 0;
         self.wait = self.wait.saturating_sub(1);
-        let moved = self.whole().advance();
+        let moved = step(self.whole());
         if asks && moved != Moved::Ended {
             self.run = self.inner.lend();
             self.wait = STEPS;

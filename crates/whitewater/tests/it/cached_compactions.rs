@@ -2,11 +2,13 @@
 
 use crate::harness::{Db, tiny};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use whitewater::compaction_filter::Decision;
 use whitewater::fs::mem::MemFs;
 use whitewater::statistics::Ticker;
 use whitewater::{
-    BlockBasedIndexType, BlockBasedOptions, Cache, DBCompressionType, LruCacheOptions, Options,
-    ReadOptions,
+    BlockBasedIndexType, BlockBasedOptions, Cache, CompactionOptions, DBCompressionType,
+    LruCacheOptions, Options, ReadOptions,
 };
 
 const KEYS: u32 = 3000;
@@ -15,11 +17,11 @@ fn key(i: u32) -> String {
     format!("key{i:06}")
 }
 
-/// Options of a database with small blocks that go to `cache`.
-fn options(cache: &Cache, partitioned: bool) -> Options {
+/// Options of a database with blocks of this size that go to `cache`.
+fn options(cache: &Cache, block_size: usize, partitioned: bool) -> Options {
     let mut table = BlockBasedOptions::default();
     table.set_block_cache(cache);
-    table.set_block_size(512);
+    table.set_block_size(block_size);
     if partitioned {
         table.set_index_type(BlockBasedIndexType::TwoLevelIndexSearch);
     }
@@ -70,7 +72,7 @@ fn misses(o: &Options, work: impl FnOnce()) -> u64 {
 fn a_compaction_leaves_cached_what_was_cached() {
     for (partitioned, threads, dictionary) in [(false, 1, 0), (true, 3, 0), (false, 1, 4 << 10)] {
         let cache = large_cache();
-        let mut o = options(&cache, partitioned);
+        let mut o = options(&cache, 512, partitioned);
         o.set_compression_type(DBCompressionType::Zstd);
         o.set_compression_options_parallel_threads(threads);
         o.set_compression_options(-14, 3, 0, dictionary);
@@ -94,7 +96,7 @@ fn a_compaction_leaves_cached_what_was_cached() {
 #[test]
 fn a_compaction_caches_nothing_that_was_not_cached() {
     let cache = large_cache();
-    let o = options(&cache, false);
+    let o = options(&cache, 512, false);
     let db = Db::open(&o, "/db").expect("opens");
     fill(&db, 1);
     let mut past_the_cache = ReadOptions::default();
@@ -111,7 +113,7 @@ fn a_compaction_caches_nothing_that_was_not_cached() {
 
 #[test]
 fn a_compaction_caches_the_part_that_was_cached() {
-    let o = options(&large_cache(), false);
+    let o = options(&large_cache(), 512, false);
     let db = Db::open(&o, "/db").expect("opens");
     fill(&db, 1);
     read(&db, 0..KEYS / 3, 1);
@@ -121,19 +123,65 @@ fn a_compaction_caches_the_part_that_was_cached() {
     assert!(misses(&o, || read(&db, KEYS / 3 + 10..KEYS, 1)) > 300);
 }
 
+/// Blocks of the usual size lie in memory of their own once readers find them.
+#[test]
+fn blocks_that_a_compaction_has_cached_are_not_in_use() {
+    let cache = large_cache();
+    let o = options(&cache, 4096, false);
+    let db = Db::open(&o, "/db").expect("opens");
+    fill(&db, 1);
+    read(&db, 0..KEYS, 1);
+    let adds = || o.get_ticker_count(Ticker::BlockCacheDataAdd);
+    let before = adds();
+    compact(&db);
+    assert!(adds() > before + 60, "{before} {}", adds());
+    assert!(cache.get_usage() > KEYS as usize * 100);
+    assert_eq!(cache.get_pinned_usage(), 0);
+    let before = adds();
+    assert_eq!(misses(&o, || read(&db, 0..KEYS, 1)), 0);
+    assert_eq!((adds(), cache.get_pinned_usage()), (before, 0));
+}
+
+#[test]
+fn a_compaction_that_fails_leaves_no_blocks_in_the_cache() {
+    let cache = large_cache();
+    let mut o = options(&cache, 512, false);
+    o.set_target_file_size_base(64 << 20);
+    let calls = Arc::new(AtomicU32::new(0));
+    let seen = Arc::clone(&calls);
+    o.set_compaction_filter(
+        "fails late",
+        move |_level, _key: &[u8], _value: &[u8]| match seen.fetch_add(1, Relaxed) {
+            call if call + 1 == KEYS => panic!("planned"),
+            _ => Decision::Keep,
+        },
+    );
+    let db = Db::open(&o, "/db").expect("opens");
+    fill(&db, 1);
+    read(&db, 0..KEYS, 1);
+    let before = cache.get_usage();
+    let files = db.live_files().expect("known");
+    let names: Vec<_> = files.into_iter().map(|file| file.name).collect();
+    db.compact_files(&CompactionOptions::default(), &names, 1)
+        .expect_err("the filter panics");
+    assert_eq!(calls.load(Relaxed), KEYS);
+    assert_eq!(cache.get_usage(), before);
+}
+
 #[test]
 fn a_compaction_into_a_cache_without_room_fails_nothing() {
-    for strict in [false, true] {
+    for (strict, block_size) in [(false, 512), (true, 512), (false, 4096), (true, 4096)] {
         let mut small = LruCacheOptions::default();
         small.set_num_shard_bits(0);
         small.set_capacity(24 << 10);
         small.set_strict_capacity_limit(strict);
         let cache = Cache::new_lru_cache_opts(&small);
-        let db = Db::open(&options(&cache, false), "/db").expect("opens");
+        let db = Db::open(&options(&cache, block_size, false), "/db").expect("opens");
         for value in 1..4 {
             fill(&db, value);
             read(&db, 0..KEYS, value);
             compact(&db);
+            assert_eq!(cache.get_pinned_usage(), 0);
             read(&db, 0..KEYS, value);
             assert!(cache.get_usage() <= 24 << 10, "{}", cache.get_usage());
         }

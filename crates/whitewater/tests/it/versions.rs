@@ -10,6 +10,7 @@ use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
 use std::path::Path;
 use whitewater::fs::mem::MemFs;
+use whitewater::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
 use whitewater::{
     BlockBasedOptions, BottommostLevelCompaction, Cache, CompactOptions, DBCompressionType,
     FlushOptions, IteratorMode, Options, Point, ReadOptions, WaitForCompactOptions, WriteBatch,
@@ -522,6 +523,42 @@ fn older_versions_in_a_block_are_not_shown() {
             "{version}"
         );
     }
+}
+
+/// An iterator that merges passes many versions in a memtable at once: those of a deleted key and
+/// of one that is shown, and not those of a table or of another memtable.
+#[test]
+fn a_merging_iterator_passes_the_versions_of_a_memtable_at_once() {
+    let db = open(&options());
+    let put = |key: &str, value: &str| db.put(key, value).expect("writes");
+    for key in ["a", "b", "c", "d"] {
+        put(key, "table");
+    }
+    db.flush().expect("flushes");
+    for n in 0..100 {
+        put("b", &format!("old {n}"));
+        put("c", &format!("old {n}"));
+    }
+    let snapshot = db.snapshot();
+    put("b", "new");
+    db.delete("c").expect("deletes");
+    type Item = Result<(Box<[u8]>, Box<[u8]>), whitewater::Error>;
+    let shown = |item: Item| {
+        let (key, value) = item.expect("reads");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        format!("{}={}", text(&key), text(&value))
+    };
+    set_perf_stats(PerfStatsLevel::EnableCount);
+    let mut perf = PerfContext::default();
+    perf.reset();
+    let now: Vec<_> = db.iterator(IteratorMode::Start).map(shown).collect();
+    let then: Vec<_> = snapshot.iterator(IteratorMode::Start).map(shown).collect();
+    set_perf_stats(PerfStatsLevel::Disable);
+    // The versions that the snapshot may not see are passed one by one; of the others the table's.
+    assert!(perf.metric(PerfMetric::InternalKeySkippedCount) <= 4);
+    assert_eq!(perf.metric(PerfMetric::SeekChildSeekCount), 4);
+    assert_eq!(now, ["a=table", "b=new", "d=table"]);
+    assert_eq!(then, ["a=table", "b=old 99", "c=old 99", "d=table"]);
 }
 
 /// Filters of memtables and tables know every key.

@@ -134,7 +134,8 @@ pub(crate) struct PlacedBlock {
     offset: u64,
     /// Whether a reader has used the block since eviction last looked at it.
     /// Written and cleared by: [`Placed::mark`] and [`Placed::unmark`], under the lock of the
-    /// block's shard. Read by: readers of the table. Publishes nothing (relaxed).
+    /// block's shard or before the block is in it. Read by: readers of the table. Publishes nothing
+    /// (relaxed).
     used: AtomicBool,
     /// The block's slot, or [`NOWHERE`]. Written and read by: [`Placed::enter`] and
     /// [`Placed::leave`], one at a time: under the lock of the block's shard, or by the thread

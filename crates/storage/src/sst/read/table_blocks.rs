@@ -168,9 +168,11 @@ impl Table {
         };
         let found = if read_options.fill_cache {
             let hit = cache.look_up(*id, handle.offset);
-            hit.map(|hit| match kind {
-                BlockKind::Data if !hit.placed => self.let_find(handle, cache, *id, hit.bytes),
-                _ => hit.bytes,
+            hit.map(|hit| {
+                (hit.only_here && kind == BlockKind::Data)
+                    .then(|| self.let_find(handle, cache, *id, &hit.bytes))
+                    .flatten()
+                    .unwrap_or(hit.bytes)
             })
         } else {
             cache.peek(*id, handle.offset)
@@ -188,16 +190,20 @@ impl Table {
     }
 
     /// Lets readers find a data block in the directory that was cached while the table was written.
-    /// Returns the block.
-    fn let_find(&self, handle: BlockHandle, cache: &BlockCache, id: u64, block: Bytes) -> Bytes {
-        // A block with damage stays what it is: its reader reports it.
-        let (Some(directory), Ok(parsed)) = (self.directory_in(cache), Block::new(block.clone()))
-        else {
-            return block;
-        };
-        let placed = directory.place(handle.offset, parsed);
-        let kept = cache.insert_placed(id, handle.offset, placed);
-        kept.unwrap_or(block)
+    /// Returns the block. `None` if there is no directory, or the block is damaged, which its
+    /// reader will report.
+    fn let_find(
+        &self,
+        handle: BlockHandle,
+        cache: &BlockCache,
+        id: u64,
+        block: &Bytes,
+    ) -> Option<Bytes> {
+        let directory = self.directory_in(cache)?;
+        let block = Block::new(in_slab::copy(block)).ok()?;
+        let placed = directory.place(handle.offset, block);
+        placed.mark();
+        cache.insert_placed(id, handle.offset, placed).ok()
     }
 
     /// Inserts a block that was read into the cache, if so configured. Returns the block to use.

@@ -67,8 +67,9 @@ impl TableBuilder {
         }
     }
 
-    /// Tells that the entry added last comes from a block that was cached. The data blocks of a
-    /// block-based table most of whose entries were cached are cached while they are written.
+    /// Tells that the entry added last comes from a block that was cached. If most entries of a
+    /// data block do, it is cached as it is written. Has no effect unless the table is
+    /// block-based.
     #[inline]
     pub fn note_cached(&mut self) {
         if let Builder::Block(builder) = &mut self.0 {

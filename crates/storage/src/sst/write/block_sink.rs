@@ -44,15 +44,22 @@ impl BlockSink {
         self
     }
 
-    /// Whether a block is to be [cached](BlockSink::warm_cache). `was_cached`: its entries were.
+    /// Whether a block is to be [cached](BlockSink::warm_cache); see [`CacheWarmer::wants`].
     pub(crate) fn warms(&self, kind: BlockKind, was_cached: bool) -> bool {
         (self.warmer.as_ref()).is_some_and(|warmer| warmer.wants(kind, was_cached))
     }
 
     /// Caches `raw`, the uncompressed form of the block that was appended at `handle`.
     pub(crate) fn warm_cache(&mut self, kind: BlockKind, handle: BlockHandle, raw: &[u8]) {
-        if let Some(warmer) = &mut self.warmer {
-            warmer.put(kind, handle, raw);
+        let Some(warmer) = &mut self.warmer else {
+            return;
+        };
+        let kept = warmer.put(kind, handle, raw);
+        if let Some(events) = &self.events {
+            match kept {
+                true => events.cache_add(kind, raw.len()),
+                false => events.cache_add_failed(),
+            }
         }
     }
 

@@ -7,12 +7,13 @@
 //! and the top blocks of partitioned ones, are cached when the table is opened, which reads them
 //! anyway.
 
-use crate::cache::{BlockCache, FileIdentity, Priority, in_slab, spare};
+use crate::cache::{BlockCache, FileIdentity, Priority, spare};
 use crate::sst::events::BlockKind;
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::options::caching::PrepopulateBlockCache;
 use crate::sst::options::table_builder_options::TableBuilderOptions;
 use crate::sst::options::table_options::TableOptions;
+use std::mem;
 
 /// Caches the blocks of one table.
 pub(crate) struct CacheWarmer {
@@ -22,8 +23,8 @@ pub(crate) struct CacheWarmer {
     id: u64,
     identity: FileIdentity,
     metadata_priority: Priority,
-    /// Whether a block was cached.
-    begun: bool,
+    /// The offsets of the blocks that were cached.
+    cached: Vec<u64>,
 }
 
 impl CacheWarmer {
@@ -52,31 +53,41 @@ impl CacheWarmer {
             identity: (options.session_id.clone().into(), options.file_number),
             metadata_priority: options.table.metadata_placement(true).priority,
             cache,
-            begun: false,
+            cached: Vec::new(),
         })
     }
 
-    /// Whether the blocks of index and filter, or data blocks that were cached (`was_cached`) or
-    /// were not, are to be cached.
+    /// Whether a block is to be cached. `was_cached`: it is a data block most of whose entries come
+    /// from blocks that were.
     pub(crate) fn wants(&self, kind: BlockKind, was_cached: bool) -> bool {
         self.all || (kind == BlockKind::Data && was_cached)
     }
 
-    /// Caches a copy of the block at `handle`, if there is room.
-    pub(crate) fn put(&mut self, kind: BlockKind, handle: BlockHandle, raw: &[u8]) {
-        let (block, priority) = match kind {
-            BlockKind::Data => (in_slab::copy(raw), Priority::Low),
-            BlockKind::Index | BlockKind::Filter => (spare::copy(raw), self.metadata_priority),
+    /// Caches a copy of the block at `handle`, if there is room. Returns whether there is.
+    pub(crate) fn put(&mut self, kind: BlockKind, handle: BlockHandle, raw: &[u8]) -> bool {
+        let priority = match kind {
+            BlockKind::Data => Priority::Low,
+            BlockKind::Index | BlockKind::Filter => self.metadata_priority,
         };
-        self.begun = true;
+        self.cached.push(handle.offset);
         // A cache with a strict limit may refuse it; then the first reader reads it again.
-        let _ = self.cache.insert(self.id, handle.offset, block, priority);
+        let kept = (self.cache).insert(self.id, handle.offset, spare::copy(raw), priority);
+        kept.is_ok()
     }
 
-    /// Tells the cache which id belongs to the table, if it has blocks of it.
-    pub(crate) fn finish(self) {
-        if self.begun {
-            self.cache.expect(self.identity, self.id);
+    /// Tells the cache which id belongs to the table, if it may have blocks of it.
+    pub(crate) fn finish(mut self) {
+        if !mem::take(&mut self.cached).is_empty() {
+            self.cache.expect(mem::take(&mut self.identity), self.id);
+        }
+    }
+}
+
+impl Drop for CacheWarmer {
+    /// Removes the blocks of a table that was not finished: nobody will look for them.
+    fn drop(&mut self) {
+        for offset in &self.cached {
+            self.cache.remove(self.id, *offset);
         }
     }
 }

@@ -244,8 +244,9 @@ impl BlockBasedOptions {
     /// [`FlushAndCompaction`](PrepopulateBlockCache::FlushAndCompaction) is read by
     /// RocksDB from version 11.1 on.
     ///
-    /// The blocks are found by the first thread that opens the table, as long as no more than
-    /// 1024 such tables came in between, and nothing has evicted them.
+    /// The blocks are found by whoever opens the table, as long as no more than 1024 tables with
+    /// such blocks, those of compactions included, were written since, and nothing has evicted
+    /// them.
     pub fn set_prepopulate_block_cache(&mut self, v: PrepopulateBlockCache) {
         self.table.prepopulate_block_cache = v;
     }

@@ -72,7 +72,7 @@ impl DbIter {
                 }
                 Ordering::Equal if !self.skips.is_limited() => {
                     perf_context::count(PerfMetric::InternalKeySkippedCount, 1);
-                    moved = self.source.advance();
+                    moved = self.source.advance_key();
                 }
                 _ => return false,
             }
@@ -158,7 +158,10 @@ impl DbIter {
             }
             passed += 1;
             if passed <= MAX_SEQUENTIAL_SKIP || sought {
-                self.source.next();
+                match run {
+                    Run::Older => _ = self.source.advance_key(),
+                    _ => self.source.next(),
+                }
                 continue;
             }
             sought = true; // upholds I1

@@ -433,19 +433,12 @@ impl DbIter {
         self.skips.begin();
         match self.position {
             Position::Nowhere => return,
-            Position::OnEntry => match self.source.by_key() {
-                Some(source) => {
-                    source.next_key();
-                    let found = self.find_first();
-                    return self.settle(found);
+            Position::OnEntry => {
+                let moved = self.source.advance_key();
+                if self.is_plain && self.show_at_once(moved) {
+                    return;
                 }
-                None => {
-                    let moved = self.source.advance();
-                    if self.is_plain && self.show_at_once(moved) {
-                        return;
-                    }
-                }
-            },
+            }
             Position::BehindOperands => {}
             Position::BeforeKey => self.seek_past_key(),
         }

@@ -170,10 +170,10 @@ impl<'a> CompactionIter<'a> {
         }
     }
 
-    /// Whether the entry comes from a block that was cached; only while valid. An entry that was
-    /// decided while looking ahead counts as the one after it.
+    /// Whether the entry comes from a block that was cached. An entry that was decided while
+    /// looking ahead counts as the one after it.
     pub fn is_cached(&self) -> bool {
-        self.source.is_cached()
+        self.source.valid() && self.source.is_cached()
     }
 
     /// Moves to the next entry.
