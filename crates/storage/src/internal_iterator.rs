@@ -91,7 +91,7 @@ pub trait InternalIterator: Send + Sync {
         false
     }
     /// Takes back the block that it has lent, and stands where that stands. If that has met damage,
-    /// the next movement, which must be `advance`, fails.
+    /// the next movement, which must be `advance` or `advance_key`, fails.
     fn take_back(&mut self, _run: BlockRun) {}
     /// This cursor as a [`MergedCursor`], if it is over several sources.
     fn merged(&mut self) -> Option<&mut dyn MergedCursor> {

@@ -43,7 +43,7 @@ metrics! {
     /// Bytes of keys and values at the positions of iterators.
     IterReadBytes = 9 "iter_read_bytes",
     /// Entries that iterators skipped because a newer entry of the same key hides them or deleted
-    /// the key. An iterator over one memtable skips them uncounted.
+    /// the key. Those that are skipped at once in a memtable do not count.
     InternalKeySkippedCount = 10 "internal_key_skipped_count",
     /// Keys that iterators skipped because their newest visible entry deletes them.
     InternalDeleteSkippedCount = 11 "internal_delete_skipped_count",

@@ -396,7 +396,7 @@ option_struct! {
         /// Hint without effect: the I/O of flushes and compactions is timed whenever statistics are
         /// on.
         report_bg_io_stats: bool = false, changes live;
-        /// Hint without effect: iterators step over versions and do not seek.
+        /// Hint without effect: iterators seek after eight versions, whatever this is.
         max_sequential_skip_in_iterations: u64 = 8, changes live;
         /// Hint without effect: flushed memtables are not kept. Bytes.
         max_write_buffer_size_to_maintain: i64 = 0;

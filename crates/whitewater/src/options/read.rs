@@ -43,7 +43,7 @@ pub(crate) struct ReadSpec {
     /// Amount of read-ahead. Bytes; 0 lets tables decide.
     pub readahead_size: usize,
     /// Number of internal keys that an iterator may skip in one step before it fails with
-    /// `Incomplete`; 0 is no limit.
+    /// `Incomplete`; 0 is no limit. Those that are skipped at once do not count.
     pub max_skippable_internal_keys: u64,
     pub tier: ReadTier,
     /// Ignore range tombstones, so that they delete nothing.

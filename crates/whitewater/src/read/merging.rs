@@ -11,7 +11,8 @@
 //! Invariants:
 //! * I1: every child not in the heap is past an end; every child in it is valid.
 //! * I2: going forward, each child stands on its first entry after the current one in (key,
-//!   child) order; going backward, on its last entry before it.
+//!   child) order, but for what [`advance_key`](InternalIterator::advance_key) has left out;
+//!   going backward, on its last entry before it.
 //! * I3: a failed child empties the heap: the iterator is not valid from then on until it is
 //!   positioned again.
 

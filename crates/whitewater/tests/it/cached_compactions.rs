@@ -159,12 +159,14 @@ fn a_compaction_that_fails_leaves_no_blocks_in_the_cache() {
     let db = Db::open(&o, "/db").expect("opens");
     fill(&db, 1);
     read(&db, 0..KEYS, 1);
-    let before = cache.get_usage();
+    let adds = || o.get_ticker_count(Ticker::BlockCacheDataAdd);
+    let (before, added) = (cache.get_usage(), adds());
     let files = db.live_files().expect("known");
     let names: Vec<_> = files.into_iter().map(|file| file.name).collect();
     db.compact_files(&CompactionOptions::default(), &names, 1)
         .expect_err("the filter panics");
     assert_eq!(calls.load(Relaxed), KEYS);
+    assert!(adds() > added);
     assert_eq!(cache.get_usage(), before);
 }
 

@@ -4,7 +4,7 @@
 //! Each test is a small case of one rule and is deterministic. `model` mixes them all.
 
 use crate::harness::points::Trap;
-use crate::harness::{DIR, Db, open_all, tiny_on, views_hold};
+use crate::harness::{DIR, Db, open_all, set_memtable, tiny_on, views_hold};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 use std::collections::BTreeMap;
@@ -525,11 +525,14 @@ fn older_versions_in_a_block_are_not_shown() {
     }
 }
 
-/// An iterator that merges passes many versions in a memtable at once: those of a deleted key and
-/// of one that is shown, and not those of a table or of another memtable.
+/// An iterator that merges passes many versions in a radix tree at once: those of a deleted key and
+/// of one that is shown.
 #[test]
 fn a_merging_iterator_passes_the_versions_of_a_memtable_at_once() {
-    let db = open(&options());
+    let mut o = options();
+    set_memtable(&mut o, "art");
+    o.set_memtable_protection_bytes_per_key(0);
+    let db = open(&o);
     let put = |key: &str, value: &str| db.put(key, value).expect("writes");
     for key in ["a", "b", "c", "d"] {
         put(key, "table");

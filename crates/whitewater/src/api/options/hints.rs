@@ -191,7 +191,8 @@ impl Options {
         self.cf.report_bg_io_stats = enable;
     }
 
-    /// Hint: iterators step over versions of a key and do not seek again.
+    /// Hint: iterators step over eight versions of a key and then seek, or pass all at once where
+    /// a memtable can.
     ///
     /// **Option `max_sequential_skip_in_iterations`**: default 8; can be changed while the database
     /// is open.

@@ -129,7 +129,7 @@ impl ReadOptions {
 
     /// Internal keys (old versions, deletions) one move of an iterator may
     /// skip before it fails with `Incomplete`. Keys that a range deletion covers do
-    /// not count. Default 0, no limit.
+    /// not count, nor do old versions that are skipped at once in a memtable. Default 0, no limit.
     pub fn set_max_skippable_internal_keys(&mut self, num: u64) {
         self.spec.max_skippable_internal_keys = num;
     }
