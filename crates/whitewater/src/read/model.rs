@@ -172,16 +172,26 @@ impl History {
         let n = rng.random_range(1..6);
         let mut parts = vec![Vec::new(); n];
         for e in &self.entries {
-            let entry = (internal_key(&e.user_key, e.seq, e.ty), e.stored.clone());
-            parts[rng.random_range(0..n)].push(entry);
+            parts[rng.random_range(0..n)].push(e);
         }
-        let c = InternalComparator::new(self.comparator.clone());
-        let cursor = |p| Box::new(VecIterator::new(c.clone(), p)) as BoxedIterator;
-        parts.into_iter().map(cursor).collect()
+        (parts.into_iter())
+            .map(|part| self.source(part, rng))
+            .collect()
     }
 
-    /// The entries in a memtable, inserted in random order.
-    pub fn in_memory(&self, rng: &mut StdRng) -> BoxedIterator {
+    /// Some of the entries as a source, which may be a memtable.
+    pub fn source(&self, entries: Vec<&Entry>, rng: &mut StdRng) -> BoxedIterator {
+        if rng.random_ratio(1, 3) {
+            return self.in_memory(entries, rng);
+        }
+        let entries = entries.into_iter();
+        let entries = entries.map(|e| (internal_key(&e.user_key, e.seq, e.ty), e.stored.clone()));
+        let c = InternalComparator::new(self.comparator.clone());
+        Box::new(VecIterator::new(c, entries.collect()))
+    }
+
+    /// Some of the entries in a memtable, inserted in random order.
+    fn in_memory(&self, mut entries: Vec<&Entry>, rng: &mut StdRng) -> BoxedIterator {
         let options = CfOptions {
             comparator: self.comparator.clone(),
             write_buffer_size: 64 << 10,
@@ -196,12 +206,11 @@ impl History {
             0,
             0,
         );
-        let mut order: Vec<&Entry> = self.entries.iter().collect();
         if rng.random() {
-            order.shuffle(rng);
+            entries.shuffle(rng);
         }
         let mut inserter = Inserter::new(false);
-        for e in order {
+        for e in entries {
             let added = inserter.add(&memtable, e.ty, &e.user_key, &e.stored, e.seq);
             added.expect("each number is used once");
         }
@@ -212,7 +221,7 @@ impl History {
     /// The entries as one source.
     pub fn merged(&self, rng: &mut StdRng) -> BoxedIterator {
         if rng.random_ratio(1, 3) {
-            return self.in_memory(rng);
+            return self.in_memory(self.entries.iter().collect(), rng);
         }
         let c = InternalComparator::new(self.comparator.clone());
         merging_iterator(c, self.cursors(rng))

@@ -481,8 +481,7 @@ fn by_age(history: &History, rng: &mut StdRng, c: &InternalComparator) -> DbIter
     for (place, pair) in cuts.windows(2).enumerate() {
         let here = |seq: u64| seq >= pair[1] && seq < pair[0];
         let entries = history.entries.iter().filter(|e| here(e.seq));
-        let entries = entries.map(|e| (internal_key(&e.user_key, e.seq, e.ty), e.stored.clone()));
-        cursors.push(Box::new(VecIterator::new(c.clone(), entries.collect())));
+        cursors.push(history.source(entries.collect(), rng));
         let mut own = history.tombstones.clone();
         own.retain(|t| here(t.seq));
         let fragments = Arc::new(FragmentedTombstones::new(&own, &c.user));
