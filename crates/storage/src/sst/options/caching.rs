@@ -64,8 +64,7 @@ impl MetadataPlacement {
 
 /// Which new tables have all their blocks inserted into the block cache while they are written.
 /// Of the other tables that compactions write, the data blocks are inserted most of whose entries
-/// were cached.
-/// The values are RocksDB's.
+/// were cached. The values are RocksDB's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 #[repr(C)]
 pub enum PrepopulateBlockCache {

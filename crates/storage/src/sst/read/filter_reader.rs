@@ -228,7 +228,6 @@ impl Table {
             BlockKind::Filter,
             handle,
             read_options,
-            None,
             &mut ReadAhead::default(),
         )
     }

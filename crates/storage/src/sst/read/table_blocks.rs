@@ -4,7 +4,6 @@
 use crate::cache::{BlockCache, Priority, in_slab};
 use crate::error::Result;
 use crate::perf::{self, PerfMetric};
-use crate::sst::compress::Dictionary;
 use crate::sst::events::{BlockKind, BlockStep, timed};
 use crate::sst::format::block::Block;
 use crate::sst::format::handle::BlockHandle;
@@ -54,8 +53,7 @@ impl Table {
         if let Some(bytes) = self.cached_block(kind, handle, read_options) {
             return Ok(DataBlock::Cached(self.parse(handle, bytes)?));
         }
-        let dictionary = self.dictionary.as_ref();
-        let bytes = self.load_block(kind, handle, read_options, dictionary, readahead)?;
+        let bytes = self.load_block(kind, handle, read_options, readahead)?;
         Ok(DataBlock::Read(self.parse(handle, bytes)?))
     }
 
@@ -107,23 +105,23 @@ impl Table {
         if read_options.use_cache
             && let Some(bytes) = self.pinned.partitions.get(&handle.offset)
         {
-            return Block::new(bytes.clone()).map_err(|e| self.file.blame(e, handle));
+            return self.parse(handle, bytes.clone());
         }
         let _timer = perf::timer(PerfMetric::ReadIndexBlockNanos);
-        self.read_block(BlockKind::Index, handle, read_options, None, readahead)
+        self.read_block(BlockKind::Index, handle, read_options, readahead)
     }
 
+    /// The block of the index or filter at `handle`.
     pub(crate) fn read_block(
         &self,
         kind: BlockKind,
         handle: BlockHandle,
         read_options: BlockReadOptions,
-        dictionary: Option<&Dictionary>,
         readahead: &mut ReadAhead,
     ) -> Result<Block> {
         let bytes = match self.cached_block(kind, handle, read_options) {
             Some(bytes) => bytes,
-            None => self.load_block(kind, handle, read_options, dictionary, readahead)?,
+            None => self.load_block(kind, handle, read_options, readahead)?,
         };
         self.parse(handle, bytes)
     }
@@ -134,9 +132,11 @@ impl Table {
         kind: BlockKind,
         handle: BlockHandle,
         read_options: BlockReadOptions,
-        dictionary: Option<&Dictionary>,
         readahead: &mut ReadAhead,
     ) -> Result<Bytes> {
+        // Only data blocks are compressed with it.
+        let dictionary = self.dictionary.as_ref();
+        let dictionary = dictionary.filter(|_| kind == BlockKind::Data);
         let detach = read_options.fill_cache && self.cache.is_some();
         let file = &self.file;
         let read = || match &self.data {

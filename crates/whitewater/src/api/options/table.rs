@@ -244,9 +244,8 @@ impl BlockBasedOptions {
     /// [`FlushAndCompaction`](PrepopulateBlockCache::FlushAndCompaction) is read by
     /// RocksDB from version 11.1 on.
     ///
-    /// The blocks are found by whoever opens the table, as long as no more than 1024 tables with
-    /// such blocks, those of compactions included, were written since, and nothing has evicted
-    /// them.
+    /// Whoever opens the table finds its blocks, unless they were evicted. The cache remembers the
+    /// last 1024 tables that had blocks cached while they were written, by compactions as well.
     pub fn set_prepopulate_block_cache(&mut self, v: PrepopulateBlockCache) {
         self.table.prepopulate_block_cache = v;
     }
