@@ -247,6 +247,18 @@ impl UserComparator {
         }
     }
 
+    /// The first bytes of a user key as a number. Of two keys with different heads, the one with
+    /// the smaller head comes first; nothing follows from equal ones. An order of the user's has
+    /// one head for all keys.
+    #[inline(always)]
+    pub fn head(&self, user_key: &[u8]) -> u128 {
+        match self {
+            UserComparator::Bytewise => first_bytes(user_key),
+            UserComparator::ReverseBytewise => !first_bytes(user_key),
+            UserComparator::Custom(_) => 0,
+        }
+    }
+
     // Not inlined, so that a loop that compares has room for the default order.
     #[inline(never)]
     fn compare_otherwise(&self, a: &[u8], b: &[u8]) -> Ordering {
@@ -356,6 +368,23 @@ impl std::fmt::Debug for UserComparator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
+}
+
+/// The first 16 bytes of a key, big-endian, with zeros behind a shorter one. Where two keys differ
+/// in it, they are in bytewise order: a zero is either a byte of the key, or stands for its end,
+/// which comes before every byte.
+#[inline(always)]
+fn first_bytes(key: &[u8]) -> u128 {
+    match key.first_chunk() {
+        Some(bytes) => u128::from_be_bytes(*bytes),
+        None => first_bytes_of_short(key),
+    }
+}
+
+fn first_bytes_of_short(key: &[u8]) -> u128 {
+    let mut bytes = [0; 16];
+    bytes[..key.len()].copy_from_slice(key);
+    u128::from_be_bytes(bytes)
 }
 
 /// RocksDB's byte-wise shortening: the result is at most as long as `start`.

@@ -254,6 +254,8 @@ bugs! {
         "A table lends a block that may end with an older version of another source's key."
     VersionTakenForNextKey "version_taken_for_next_key"
         "A step within a block takes an older version of a key for the next key."
+    HeadLeftBehind "head_left_behind"
+        "A merging iterator compares by the key on which it lent a block, after it got it back."
     UpperBoundInclusive "upper_bound_inclusive"
         "An iterator shows the key of its upper bound."
     SnapshotReadsNewest "snapshot_reads_newest"

@@ -443,6 +443,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "versions::older_versions_in_a_block_are_not_shown",
     ),
     (
+        Bug::HeadLeftBehind,
+        "versions::older_versions_in_the_next_block_are_not_shown",
+    ),
+    (
         Bug::UpperBoundInclusive,
         "api::single_threaded::iterators_keep_bounds",
     ),

@@ -498,30 +498,45 @@ fn seek_between_tables(with_tombstone: bool) {
 #[test]
 fn older_versions_in_a_block_are_not_shown() {
     let db = open(&options());
-    let mut snapshots = Vec::new();
-    for version in ["first", "second", "third"] {
-        for i in 0..40 {
-            db.put(format!("key{i:03}"), version).expect("writes");
-        }
-        snapshots.push(db.snapshot());
+    look_at_versions(&db, || db.flush().expect("flushes"));
+}
+
+/// A step to the next data block passes the versions there of the key before, in one table and in
+/// one of several sources, from which blocks are lent as well.
+#[test]
+fn older_versions_in_the_next_block_are_not_shown() {
+    let mut tables = BlockBasedOptions::default();
+    tables.set_block_size(64);
+    for merges in [false, true] {
+        let mut o = options();
+        o.set_block_based_table_factory(&tables);
+        let db = open(&o);
+        look_at_versions(&db, || {
+            db.flush().expect("flushes");
+            if merges {
+                db.put("last", "last").expect("writes");
+            }
+        });
     }
-    db.flush().expect("flushes");
-    for (snapshot, version) in snapshots.iter().zip(["first", "second", "third"]) {
+}
+
+/// Writes three versions of some keys, `arranges` them, and looks at each through an iterator.
+fn look_at_versions(db: &Db, arranges: impl Fn()) {
+    const VERSIONS: [&str; 3] = ["first", "second", "third"];
+    let keys: Vec<String> = (0..40).map(|i| format!("key{i:03}")).collect();
+    let snapshots = VERSIONS.map(|version| {
+        for key in &keys {
+            db.put(key, version).expect("writes");
+        }
+        db.snapshot()
+    });
+    arranges();
+    for (snapshot, version) in snapshots.iter().zip(VERSIONS) {
         let items = snapshot.iterator(IteratorMode::Start);
         let items: Vec<_> = items.collect::<Result<_, _>>().expect("reads");
-        let keys: Vec<String> = (0..40).map(|i| format!("key{i:03}")).collect();
-        assert!(
-            items
-                .iter()
-                .map(|(key, _)| &key[..])
-                .eq(keys.iter().map(String::as_bytes))
-        );
-        assert!(
-            items
-                .iter()
-                .all(|(_, value)| &value[..] == version.as_bytes()),
-            "{version}"
-        );
+        let shown = items.iter().map(|(key, value)| (&key[..], &value[..]));
+        let expected = keys.iter().map(|key| (key.as_bytes(), version.as_bytes()));
+        assert!(shown.eq(expected), "{version}");
     }
 }
 
