@@ -370,9 +370,9 @@ impl std::fmt::Debug for UserComparator {
     }
 }
 
-/// The first 16 bytes of a key, big-endian, with zeros behind a shorter one. Where two keys differ
-/// in it, they are in bytewise order: a zero is either a byte of the key, or stands for its end,
-/// which comes before every byte.
+/// The first 16 bytes of a key, big-endian, with zeros behind a shorter one. Of two keys with
+/// different numbers, the one with the smaller number comes first in bytewise order: a zero is a
+/// byte of the key, or stands for its end, which comes before every byte.
 #[inline(always)]
 fn first_bytes(key: &[u8]) -> u128 {
     match key.first_chunk() {

@@ -70,9 +70,29 @@ struct Shared<'a, S> {
     layout: &'a Layout,
     plan: &'a Plan,
     operations: Vec<(Operation, u32)>,
+    /// How many operations no thread has taken. Written and read by all threads, relaxed: it
+    /// publishes nothing.
+    left: AtomicU64,
     /// Set by a thread that fails. Relaxed: it publishes nothing.
     stop: AtomicBool,
     start: Barrier,
+}
+
+/// How many operations a thread takes at once. Threads end together, then, and a thread whose
+/// processor has other work does less, instead of making the others wait for its share.
+const TAKEN_AT_ONCE: u64 = 128;
+
+impl<S> Shared<'_, S> {
+    /// Takes operations for a thread; 0 if none are left.
+    fn take(&self) -> u64 {
+        let (mut taken, order) = (0, Ordering::Relaxed);
+        let rest = |left: u64| {
+            taken = left.min(TAKEN_AT_ONCE);
+            (taken > 0).then(|| left - taken)
+        };
+        let _ = self.left.fetch_update(order, order, rest); // fails if none are left
+        taken
+    }
 }
 
 /// The operations that a thread has done: written by that thread, read by the one that samples,
@@ -113,6 +133,7 @@ pub fn run<S: Store>(
         operations: all
             .filter(|(operation, _)| !plan.warming || operation.only_reads())
             .collect(),
+        left: AtomicU64::new(plan.operations),
         stop: AtomicBool::new(false),
         start: Barrier::new(plan.threads),
     };
@@ -225,12 +246,11 @@ impl<'a, S: Store> Worker<'a, S> {
         }
     }
 
-    /// Does this thread's part of the operations. Without a schedule an operation lasts from the
+    /// Does operations as long as some are left. Without a schedule an operation lasts from the
     /// end of the one before it, so that the clock is read once for each.
     fn work(mut self, progress: &AtomicU64) -> Result<Part> {
         let plan = self.shared.plan;
         let threads = plan.threads as u64;
-        let mine = plan.operations / threads + u64::from(self.number < plan.operations % threads);
         let mut latencies = BTreeMap::<Operation, Latencies>::new();
         for (operation, _) in &self.shared.operations {
             latencies.insert(*operation, Latencies::default());
@@ -246,9 +266,12 @@ impl<'a, S: Store> Worker<'a, S> {
         });
         let mut windows = Windows::new(plan.limit);
         let mut to = from;
-        let mut operations = 0;
-        while operations < mine && to - from < plan.limit {
-            if self.shared.stop.load(Ordering::Relaxed) {
+        let (mut operations, mut taken) = (0, 0);
+        while to - from < plan.limit && !self.shared.stop.load(Ordering::Relaxed) {
+            if operations == taken {
+                taken += self.shared.take();
+            }
+            if operations == taken {
                 break;
             }
             let operation = self.draw();

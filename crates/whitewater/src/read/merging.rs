@@ -2,11 +2,10 @@
 //!
 //! The valid children are in a list, ordered by the key that each stands on: smallest first going
 //! forward, largest going backward. So as long as one source supplies a run of keys, a step costs
-//! one comparison; otherwise the child that has moved is put where it belongs by a binary search.
-//! There are few sources, and so the list beats a heap: what comes second is always known, and
-//! moving a few indices costs less than the comparisons on a way down a heap. Each child keeps the
-//! first bytes of its key as a number ([`UserComparator::head`]): most comparisons are of two
-//! numbers, and neither key is asked for.
+//! one comparison. A child that no longer comes first moves down the list, and there are few
+//! sources, so that this takes fewer comparisons than a heap. The list keeps the first bytes of
+//! each child's key as a number ([`UserComparator::head`]): most comparisons are of two numbers,
+//! and neither key is asked for.
 //!
 //! Equal internal keys come in the order of the children going forward, and in the reverse of
 //! it going backward, so both directions see the same sequence.
@@ -18,7 +17,8 @@
 //!   going backward, on its last entry before it.
 //! * I3: a failed child empties the list: the iterator is not valid from then on until it is
 //!   positioned again.
-//! * I4: the head in each place of the list is that of the key on which the child stands.
+//! * I4: the head in each place of the list is that of the key on which the child stands, but
+//!   while the child's block is lent.
 
 use super::source::Source;
 use crate::perf_context::{self, PerfMetric};
@@ -97,8 +97,7 @@ struct Place {
     child: usize,
 }
 
-/// With how many places a child's key is compared one after another, before its place is searched
-/// for in the rest.
+/// How many places a child moves down the list one by one, before the rest is searched.
 const NEAR: usize = 8;
 
 struct MergingIterator {
@@ -136,7 +135,7 @@ impl MergingIterator {
         }
     }
 
-    /// The place of a valid child that stands on what `self.children[child]` does: upholds I4.
+    /// The place of `child`, which is valid, with the head of its key: upholds I4.
     #[inline(always)]
     fn place_of(&self, child: usize) -> Place {
         let key = user_key(self.children[child].key());
@@ -364,6 +363,7 @@ impl InternalIterator for MergingIterator {
         if let Some(&Place { child, .. }) = self.order.first() {
             self.children[child].take_back(run);
             planted!(HeadLeftBehind => return);
+            // A child that has met damage fails with the next movement, which takes it off the list.
             if self.children[child].valid() {
                 self.order[0] = self.place_of(child);
             }
