@@ -363,7 +363,7 @@ impl InternalIterator for MergingIterator {
         if let Some(&Place { child, .. }) = self.order.first() {
             self.children[child].take_back(run);
             planted!(HeadLeftBehind => return);
-            // A child that has met damage fails with the next movement, which takes it off the list.
+            // After damage the next movement fails, and takes the child off the list.
             if self.children[child].valid() {
                 self.order[0] = self.place_of(child);
             }
