@@ -1,7 +1,7 @@
 //! Secondary instances: databases that follow another one as it is written.
 
 use crate::harness::counting::CountingFs;
-use crate::harness::{DIR, Db, open_all, open_named, tiny_on};
+use crate::harness::{DIR, Db, open_all, open_named, sizes_in, tiny_on};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -386,17 +386,10 @@ fn a_catch_up_goes_on_where_the_last_one_stopped() {
         primary.flush().unwrap();
     }
     primary.put("log", "v").unwrap();
-    let sizes = |suffix: &str, prefix: &str| -> u64 {
-        let names = fs.list(Path::new(DIR)).unwrap();
-        let found = names
-            .iter()
-            .filter(|n| n.ends_with(suffix) && n.starts_with(prefix));
-        let size = |name: &String| fs.file_size(&Path::new(DIR).join(name)).unwrap();
-        found.map(size).sum()
-    };
-    let logs = sizes(".log", "");
+    let size = |wanted: fn(&str) -> bool| sizes_in(&fs, Path::new(DIR), wanted).iter().sum::<u64>();
+    let logs = size(|name| name.ends_with(".log"));
     assert!(logs > 200 << 10, "{logs}");
-    let manifest = sizes("", "MANIFEST");
+    let manifest = size(|name| name.starts_with("MANIFEST"));
     assert!(manifest > 256 << 10, "{manifest}");
 
     let counting = CountingFs::new(fs.clone());

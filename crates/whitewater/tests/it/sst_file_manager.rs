@@ -1,6 +1,6 @@
 //! The space of tables and blob files, its limit, and slow deletion (`SstFileManager`).
 
-use crate::harness::{DIR, Db, open_all, tiny_unattended, until, watched};
+use crate::harness::{DIR, Db, open_all, sizes_in, tiny_unattended, until, watched};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,11 +51,8 @@ fn compact(db: &Db) -> Result<(), whitewater::Error> {
 
 /// The size of the tables in `dir`.
 fn size_in(fs: &MemFs, dir: &Path) -> u64 {
-    let names = fs.list(dir).unwrap().into_iter();
-    let tables = names.filter(|name| name.ends_with(".sst"));
-    tables
-        .map(|name| fs.file_size(&dir.join(name)).unwrap())
-        .sum()
+    let tables = sizes_in(fs, dir, |name| name.ends_with(".sst"));
+    tables.iter().sum()
 }
 
 #[test]

@@ -261,6 +261,16 @@ pub fn tiny_on(fs: impl Fs) -> Options {
     o
 }
 
+/// The sizes of the files in `dir` whose names are `wanted`, without those that an open database
+/// deletes meanwhile.
+pub fn sizes_in(fs: &impl Fs, dir: &Path, wanted: impl Fn(&str) -> bool) -> Vec<u64> {
+    let names = fs.list(dir).expect("a directory").into_iter();
+    names
+        .filter(|name| wanted(name))
+        .filter_map(|name| fs.file_size(&dir.join(name)).ok())
+        .collect()
+}
+
 /// Opens the database in `dir` with all column families that it has.
 pub fn open_all(options: &Options, dir: &Path) -> Result<Db, Error> {
     let names = match Db::list_cf(options, dir) {
