@@ -143,6 +143,21 @@ pub fn last_u64(s: &[u8]) -> Option<u64> {
     s.last_chunk::<8>().map(|c| u64::from_le_bytes(*c))
 }
 
+/// The first `N` bytes of `s`, with zeros behind a shorter one. As big-endian numbers, those of two
+/// strings that differ in them have the bytewise order of the strings: a zero is a byte of the
+/// string, or stands for its end, which comes before every byte.
+#[inline(always)]
+pub(crate) fn first_bytes<const N: usize>(s: &[u8]) -> [u8; N] {
+    match s.first_chunk() {
+        Some(bytes) => *bytes,
+        None => {
+            let mut bytes = [0; N];
+            bytes[..s.len()].copy_from_slice(s);
+            bytes
+        }
+    }
+}
+
 /// Length of the longest common prefix, eight bytes at a time.
 #[inline]
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {

@@ -5,6 +5,7 @@
 //! column family's comparator), then by tag descending, so that the newest
 //! version of a key comes first.
 
+use crate::coding::first_bytes;
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
 use std::cmp::Ordering;
@@ -247,14 +248,14 @@ impl UserComparator {
         }
     }
 
-    /// The first bytes of a user key as a number. Of two keys with different heads, the one with
+    /// The first 16 bytes of a user key as a number. Of two keys with different heads, the one with
     /// the smaller head comes first; nothing follows from equal ones. An order of the user's has
     /// one head for all keys.
     #[inline(always)]
     pub fn head(&self, user_key: &[u8]) -> u128 {
         match self {
-            UserComparator::Bytewise => first_bytes(user_key),
-            UserComparator::ReverseBytewise => !first_bytes(user_key),
+            UserComparator::Bytewise => u128::from_be_bytes(first_bytes(user_key)),
+            UserComparator::ReverseBytewise => !u128::from_be_bytes(first_bytes(user_key)),
             UserComparator::Custom(_) => 0,
         }
     }
@@ -368,23 +369,6 @@ impl std::fmt::Debug for UserComparator {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name())
     }
-}
-
-/// The first 16 bytes of a key, big-endian, with zeros behind a shorter one. Of two keys with
-/// different numbers, the one with the smaller number comes first in bytewise order: a zero is a
-/// byte of the key, or stands for its end, which comes before every byte.
-#[inline(always)]
-fn first_bytes(key: &[u8]) -> u128 {
-    match key.first_chunk() {
-        Some(bytes) => u128::from_be_bytes(*bytes),
-        None => first_bytes_of_short(key),
-    }
-}
-
-fn first_bytes_of_short(key: &[u8]) -> u128 {
-    let mut bytes = [0; 16];
-    bytes[..key.len()].copy_from_slice(key);
-    u128::from_be_bytes(bytes)
 }
 
 /// RocksDB's byte-wise shortening: the result is at most as long as `start`.

@@ -10,6 +10,7 @@
 //! the index block at all. The array takes about seventeen bytes per data block. There is one for
 //! bytewise order only.
 
+use crate::coding::first_bytes;
 use crate::key::{InternalComparator, UserComparator, user_key};
 use crate::sst::format::block::Block;
 use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
@@ -185,14 +186,7 @@ fn count_less(numbers: &[u64], wanted: u64) -> usize {
 /// The first eight bytes of `key` as a number; missing bytes count as zeros.
 #[inline]
 fn prefix_of(key: &[u8]) -> u64 {
-    match key.first_chunk::<8>() {
-        Some(head) => u64::from_be_bytes(*head),
-        None => {
-            let mut head = [0; 8];
-            head[..key.len()].copy_from_slice(key);
-            u64::from_be_bytes(head)
-        }
-    }
+    u64::from_be_bytes(first_bytes(key))
 }
 
 #[cfg(test)]
