@@ -122,6 +122,12 @@ impl<R> Watched<R> {
         self.watch.above.load(Relaxed) <= point
     }
 
+    /// Whether both are forms of one range: what it was before or after it was extended or
+    /// narrowed.
+    fn is_form_of(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.watch, &other.watch)
+    }
+
     /// Notes that a reader at `point` has found nothing in the range. It began with a list that has
     /// the range, and the range [is watched](Self::is_watched_at) at `point`.
     pub fn know_from(&self, point: u64) {
@@ -261,6 +267,14 @@ impl<R, L: Lists<R>> WatchedRanges<R, L> {
         list
     }
 
+    /// The present form of `range`, if it has not ended. To a reader that has taken its point
+    /// before, and at which the range is known to be empty, it tells of all that was put beside the
+    /// range and is visible there (E4).
+    pub fn present(&self, range: &Arc<Watched<R>>) -> Option<Arc<Watched<R>>> {
+        let list = self.list.load();
+        list.iter().find(|form| form.is_form_of(range)).cloned()
+    }
+
     /// Adds a range, unless ranges are suspended. `leaves` says which of the present ones it
     /// replaces, if any.
     pub fn propose(&self, range: R, leaves: impl FnOnce(&[Arc<Watched<R>>]) -> Option<usize>) {
@@ -283,7 +297,7 @@ impl<R, L: Lists<R>> WatchedRanges<R, L> {
     pub fn extend(&self, range: &Watched<R>, point: u64, to: impl FnOnce(&R) -> Option<R>) {
         let _changes = self.changes.lock();
         let mut ranges = List::clone(&self.list.load());
-        let present = |other: &&mut Arc<Watched<R>>| Arc::ptr_eq(&other.watch, &range.watch);
+        let present = |form: &&mut Arc<Watched<R>>| form.is_form_of(range);
         // A range that was suspended, or has made room, is no longer there.
         let Some(present) = ranges.iter_mut().find(present) else {
             return;

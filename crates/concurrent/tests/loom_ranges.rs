@@ -212,6 +212,16 @@ impl Store {
         let passes = with_place.any(|range| range.is_empty_at(point));
         assert!(!passes || point == 0, "number {point} was passed over");
     }
+
+    /// A reader that begins with `list`, and concludes from a range in it that there is nothing
+    /// behind that either.
+    fn check_behind(&self, list: &List<Reach>) {
+        let point = self.point();
+        let known = list.iter().filter(|range| range.is_empty_at(point));
+        let present = known.filter_map(|range| self.ranges.present(range));
+        let is_last = present.filter(|range| range.behind.is_none()).count() > 0;
+        assert!(!is_last || point == 0, "number {point} is behind the range");
+    }
 }
 
 /// A range that is proposed, watched and known beside a write into it: nobody passes over the
@@ -296,6 +306,28 @@ fn a_write_that_finds_no_range_has_seen_that_it_ended() {
         reader.join().unwrap();
         writer.join().unwrap();
         assert!(list[0].has_ended());
+    });
+}
+
+/// A reader finds out whether something was put behind a range that it knows since it has begun, by
+/// one of two writers.
+#[test]
+fn what_is_put_behind_a_range_is_told_to_readers_that_see_it() {
+    model(3, || {
+        let (store, list) = Store::with_known_range(SHORT);
+        let first = store.reserve(0);
+        let writer = {
+            let store = store.clone();
+            thread::spawn(move || store.finish(first))
+        };
+        let reader = {
+            let (store, list) = (store.clone(), list.clone());
+            thread::spawn(move || store.check_behind(&list))
+        };
+        store.put(0);
+        reader.join().unwrap();
+        writer.join().unwrap();
+        store.check_behind(&list);
     });
 }
 

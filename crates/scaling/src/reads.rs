@@ -69,7 +69,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 10] = [
+pub const KINDS: [Kind; 11] = [
     Kind {
         name: "get-memtable",
         what: "get, from a memtable",
@@ -110,11 +110,18 @@ pub const KINDS: [Kind; 10] = [
         what: "an iterator over a memtable, made and dropped",
         time: 300.0,
         source: "a guess",
-        visits: &[(Line::SuperVersion, 2), (Line::Held, 4)],
+        visits: &[],
     },
     Kind {
         name: "iterator",
         what: "an iterator over a table, made and dropped",
+        time: 500.0,
+        source: "a guess",
+        visits: &[],
+    },
+    Kind {
+        name: "iterator-bounded",
+        what: "an iterator with bounds over a table, made and dropped",
         time: 500.0,
         source: "a guess",
         visits: &[(Line::SuperVersion, 2), (Line::Held, 6)],

@@ -1,7 +1,8 @@
 //! The interface of iterators over internal keys.
 
 use crate::error::Result;
-use crate::sst::BlockRun;
+use crate::sst::{BlockRun, Table};
+use std::sync::Arc;
 
 /// What a movement forward has come to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,6 +103,18 @@ pub trait InternalIterator: Send + Sync {
     fn is_cached(&self) -> bool {
         false
     }
+    /// Lets go of the blocks and the copies that it has read, and of its failure. Until it is
+    /// positioned again, no function may be called but [`reopen`](Self::reopen). From then on it
+    /// shows what its source has by then, as a new cursor would. Returns `false` if it cannot do
+    /// that, and is of no further use.
+    fn release(&mut self) -> bool {
+        false
+    }
+    /// Becomes a cursor over another table, with the same options, that is not positioned yet.
+    /// Does nothing and returns `false` if it is not a cursor that has a share of its table.
+    fn reopen(&mut self, _table: &Arc<Table>) -> bool {
+        false
+    }
 }
 
 /// Movements of a valid [`InternalIterator`] that skip versions.
@@ -185,5 +198,11 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn is_cached(&self) -> bool {
         (**self).is_cached()
+    }
+    fn release(&mut self) -> bool {
+        (**self).release()
+    }
+    fn reopen(&mut self, table: &Arc<Table>) -> bool {
+        (**self).reopen(table)
     }
 }

@@ -100,11 +100,24 @@ fn scan(db: &DB, n: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes the first entry, as queues do.
-fn pop(db: &DB, n: u64) -> Result<(), Error> {
+/// Finds each of `n` keys through an iterator of its own.
+fn seek(db: &DB, n: u64) -> Result<(), Error> {
+    for i in 0..n {
+        let mut it = db.raw_iterator();
+        it.seek(key(i));
+        assert!(black_box(it.item()).is_some(), "key {i}");
+    }
+    Ok(())
+}
+
+/// Takes the first entry or the last one, as queues do.
+fn pop(db: &DB, n: u64, last: bool) -> Result<(), Error> {
     for _ in 0..n {
         let mut it = db.raw_iterator();
-        it.seek_to_first();
+        match last {
+            true => it.seek_to_last(),
+            false => it.seek_to_first(),
+        }
         let (key, value) = it.item().expect("there are enough entries");
         black_box(value);
         db.delete(key)?;
@@ -121,7 +134,8 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         Some(operation) => (operation, true),
         None => (operation, false),
     };
-    if operation.starts_with("scan") {
+    let reads_compacted = matches!(operation, "scan" | "scan-compacted" | "seek");
+    if reads_compacted {
         // Scans would ask for a compaction, which would end sooner or later.
         options.set_disable_auto_compactions(true);
     }
@@ -133,16 +147,16 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         return Ok(true);
     }
     let db = DB::open(&options, dir)?;
-    if operation == "pop" {
+    if matches!(operation, "pop" | "pop-last") {
         for i in 0..QUEUE {
             db.put(i.to_be_bytes(), [7; 100])?;
         }
         db.flush()?;
-        pop(&db, n)?;
+        pop(&db, n, operation == "pop-last")?;
         return Ok(true);
     }
     put(&db, KEYS, 0)?;
-    if operation.starts_with("scan") {
+    if reads_compacted {
         db.compact_range::<&[u8], &[u8]>(None, None);
         if operation == "scan" {
             // A table of the last level, one of level 0, and the memtable.
@@ -163,6 +177,7 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         "get" | "get-memtable" => get(&db, n)?,
         "next" => next(&db, n)?,
         "scan" | "scan-compacted" => scan(&db, n)?,
+        "seek" => seek(&db, n)?,
         _ => return Ok(false),
     }
     Ok(true)
@@ -185,8 +200,8 @@ fn main() -> ExitCode {
     }
     eprintln!(
         "usage: instructions OPERATION[-statistics] N, where OPERATION is one of \
-          put, put-protected, write, get, get-memtable, next, scan, scan-compacted, pop, \
-          transaction-put"
+          put, put-protected, write, get, get-memtable, next, scan, scan-compacted, \
+          seek, pop, pop-last, transaction-put"
     );
     ExitCode::from(2)
 }

@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
-use whitewater::{BlockBasedOptions, DB, DBRawIterator, Error, ErrorKind, Options};
+use whitewater::{BlockBasedOptions, DB, DBRawIterator, Error, ErrorKind, Options, ReadOptions};
 
 /// Entries that there are to read. They fill some blocks.
 const KEYS: u64 = 200;
@@ -79,6 +79,14 @@ fn iterators(db: &DB, n: u64) {
     }
 }
 
+fn bounded_iterators(db: &DB, n: u64) {
+    for _ in 0..n {
+        let mut options = ReadOptions::default();
+        options.set_iterate_upper_bound(key(1));
+        drop(black_box(db.raw_iterator_opt(options)));
+    }
+}
+
 fn seek(it: &mut DBRawIterator<'_>, n: u64) {
     for i in 0..n {
         it.seek(scattered(i));
@@ -136,6 +144,7 @@ fn run_thread(db: &DB, operation: &str, n: u64, id: usize, turn: &Barrier) -> Re
         "get-absent" => measured(id, turn, n, db, whole(get_absent)),
         "multi-get" => measured(id, turn, n, db, whole(multi_get)),
         "iterator" | "iterator-memtable" => measured(id, turn, n, db, unit(iterators)),
+        "iterator-bounded" => measured(id, turn, n, db, unit(bounded_iterators)),
         "snapshot" => measured(id, turn, n, db, unit(snapshots)),
         "seek" | "next" => {
             let mut it = db.raw_iterator();

@@ -12,7 +12,9 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use whitewater_concurrent::object_pool::ObjectPool;
 use whitewater_concurrent::undecided::{NumberRange, UndecidedRanges};
+use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
@@ -38,6 +40,48 @@ pub(crate) struct SuperVersion {
     /// How long calls of the database take.
     pub latencies: Arc<SampledLatencies>,
     pub number: u64,
+    /// What iterators over this super version have left for the next ones. They pin it, so that
+    /// the pool is closed when another super version takes its place.
+    pub idle: ObjectPool<IteratorBase>,
+}
+
+impl SuperVersion {
+    /// All memtables, newest first.
+    pub fn memtables(&self) -> impl Iterator<Item = &Arc<Memtable>> {
+        std::iter::once(&self.mem).chain(&self.imm)
+    }
+
+    /// Whether there is nothing but the active memtable.
+    pub fn is_only_memtable(&self) -> bool {
+        self.imm.is_empty() && self.version.levels.iter().all(Vec::is_empty)
+    }
+}
+
+/// What an iterator begins with, and leaves to the next one.
+pub(crate) struct IteratorBase {
+    /// All of the sources as one, and buffers. `None` if there was no iterator before, and while
+    /// they are in use. The source has let go of what it has read.
+    pub idle: Option<(BoxedIterator, IterBuffers)>,
+    /// Declared after the source, which reads from it.
+    pub view: Arc<SuperVersion>,
+}
+
+impl IteratorBase {
+    /// The base of an iterator that there was none before.
+    pub fn new(view: Arc<SuperVersion>) -> Box<Self> {
+        Box::new(IteratorBase { idle: None, view })
+    }
+}
+
+/// The memory in which an iterator puts keys and values together.
+#[derive(Default)]
+pub(crate) struct IterBuffers {
+    pub key: Vec<u8>,
+    pub target: Vec<u8>,
+    pub value: Vec<u8>,
+    /// The ends of what it has walked over.
+    pub first: Vec<u8>,
+    pub last: Vec<u8>,
 }
 
 /// What readers of all column families of a database share.
@@ -100,6 +144,7 @@ impl ColumnFamilyData {
             empty_ranges: shared.empty_ranges.clone(),
             latencies: shared.latencies.clone(),
             number: 1,
+            idle: ObjectPool::default(),
         };
         Arc::new(ColumnFamilyData {
             id,
@@ -140,7 +185,7 @@ impl ColumnFamilyData {
         let number = self.publications.fetch_add(1, Ordering::Relaxed) + 1;
         let mut imm: Vec<_> = imm_oldest_first.iter().rev().cloned().collect();
         planted!(MemtablesOldestFirst => imm.reverse());
-        self.super_version.store(Arc::new(SuperVersion {
+        let before = self.super_version.swap(Arc::new(SuperVersion {
             mem: mem.clone(),
             imm,
             version: version.clone(),
@@ -149,7 +194,9 @@ impl ColumnFamilyData {
             empty_ranges: self.shared.empty_ranges.clone(),
             latencies: self.shared.latencies.clone(),
             number,
+            idle: ObjectPool::default(),
         }));
+        before.idle.close();
     }
 
     /// Whether the column family was dropped.
@@ -186,6 +233,12 @@ impl ColumnFamilyData {
                 .map(|ranges| &**ranges);
             point.undecided = UndecidedRanges::union(all);
         }
+    }
+}
+
+impl Drop for ColumnFamilyData {
+    fn drop(&mut self) {
+        self.pin().idle.close();
     }
 }
 

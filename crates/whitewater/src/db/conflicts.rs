@@ -71,7 +71,7 @@ impl Engine {
     ) -> Result<bool> {
         let view = cf.pin();
         caught(Guarded::Comparator("a read"), || {
-            for mem in std::iter::once(&view.mem).chain(&view.imm) {
+            for mem in view.memtables() {
                 if let Some(newer) = mem.newer_version(key, time)? {
                     return Ok(newer);
                 }
@@ -89,7 +89,7 @@ impl Engine {
         above: SequenceNumber,
     ) -> Result<SequenceNumber> {
         let mut newest = 0;
-        for mem in std::iter::once(&view.mem).chain(&view.imm) {
+        for mem in view.memtables() {
             newest = newest.max(mem.newest_number(key)?);
             if newest > above {
                 return Ok(newest);

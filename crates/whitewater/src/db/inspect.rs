@@ -93,7 +93,7 @@ fn blobs_by_table(version: &Version) -> f64 {
 
 fn memtable_stats(view: &SuperVersion, start: &[u8], end: &[u8]) -> MemTableStats {
     let mut all = MemTableStats::default();
-    for mem in std::iter::once(&view.mem).chain(&view.imm) {
+    for mem in view.memtables() {
         all += mem.approximate_stats(start, end);
     }
     all

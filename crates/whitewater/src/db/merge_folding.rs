@@ -70,7 +70,7 @@ impl Fold for Folding<'_> {
         let mut ctx = GetContext::new(user_key, Some(operator)).of_family(&family.name);
         let own = || Bytes::copy_from_slice(operand);
         ctx.entry(seq, ValueType::Merge, own).ok()?;
-        for older in std::iter::once(&view.mem).chain(&view.imm) {
+        for older in view.memtables() {
             older.get(user_key, seq - 1, &mut ctx).ok()?;
             if ctx.done() || ctx.covered() {
                 break;
@@ -104,6 +104,6 @@ fn folded(mut ctx: GetContext<'_>) -> Result<Option<Bytes>> {
 
 /// Whether `memtable` is a memtable of the view.
 fn holds(view: &SuperVersion, memtable: &Memtable) -> bool {
-    let mut all = std::iter::once(&view.mem).chain(&view.imm);
+    let mut all = view.memtables();
     all.any(|m| ptr::eq(&raw const **m, memtable))
 }

@@ -14,8 +14,8 @@
 //!   stored as values), [`timestamps`]; `switch` (new memtables, a new log, a new
 //!   generation), `switch_guard` (the time in which no generation is open); `wal_lock` (writes
 //!   wait until it is unlocked); `stalls`, `budget` (a shared limit on the memory of memtables).
-//! * Reading: [`reads`], [`merge_operands`], `views` (what reads begin with), [`updates`] (the
-//!   logs, as batches), `conflicts` (whether a key has changed).
+//! * Reading: [`reads`], `iterators`, [`merge_operands`], `views` (what reads begin with),
+//!   [`updates`] (the logs, as batches), `conflicts` (whether a key has changed).
 //! * Flushes and compactions: [`background`] runs them; `flush_request`, `manual`,
 //!   `compact_files` and `rearrange` request them; `scheduled_work` finds what is due by time,
 //!   `read_triggered` what is by reads.
@@ -59,6 +59,7 @@ pub(crate) mod ingest;
 pub(crate) mod inspect;
 pub(crate) mod integrity;
 pub(crate) mod internal_stats;
+mod iterators;
 pub(crate) mod listing;
 pub(crate) mod live_files;
 mod manual;

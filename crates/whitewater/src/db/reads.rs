@@ -1,24 +1,15 @@
-//! Reading: single keys, many keys at one moment, iterators, snapshots.
+//! Reading: single keys, many keys at one moment, snapshots.
 
 use super::Engine;
-use super::reader::Role;
-use super::ttl::{TIMESTAMP, unstamped};
+use super::ttl::unstamped;
 use crate::column_family::{ColumnFamilyData, SuperVersion, check_timestamp, no_timestamp};
-use crate::empty_ranges::List;
 use crate::entry::answer::Answer;
 use crate::entry::get_context::GetContext;
 use crate::memtable::Memtable;
-use crate::options::CfOptions;
-use crate::options::commit_protocol::CommitProtocol;
 use crate::options::read::{ReadSpec, ReadTier};
 use crate::panics::{Guarded, caught};
 use crate::perf_context::{self, PerfMetric};
-use crate::read::all_prefixes::AllPrefixes;
 use crate::read::blob::BorrowedBlobs;
-use crate::read::cover::HeldTombstones;
-use crate::read::db_iter::{DbIter, DbIterParts, EmptyRangesView, PrefixMode, VersionRange};
-use crate::read::level_iter::Bounds;
-use crate::read::merging::{failed_iterator, merging_memtables};
 use crate::read::{estimate, level, sampling};
 use crate::slow_operations::Call;
 use crate::snapshots::{BoundaryGuard, ReadAt, ReadPoint, SnapshotGuard};
@@ -27,30 +18,10 @@ use arc_swap::Guard;
 use bytes::Bytes;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
-use whitewater_concurrent::sync::rmw;
 use whitewater_concurrent::system;
-use whitewater_storage::internal_iterator::BoxedIterator;
-use whitewater_storage::key::{InternalComparator, SequenceNumber, lookup_key};
+use whitewater_storage::key::{SequenceNumber, lookup_key};
 use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
-
-/// What an iterator is made from.
-struct Sources {
-    /// Memtables, newest first, and then tables.
-    all: Vec<BoxedIterator>,
-    /// How many of the sources are memtables.
-    memtables: usize,
-    /// The range tombstones of the sources, unless they are ignored.
-    tombstones: Vec<HeldTombstones>,
-}
-
-impl Sources {
-    /// All sources as one, and their range tombstones.
-    fn merged(self, comparator: InternalComparator) -> (BoxedIterator, Vec<HeldTombstones>) {
-        let source = merging_memtables(comparator, self.all, self.memtables);
-        (source, self.tombstones)
-    }
-}
 
 impl Engine {
     /// Returns the newest value, or the newest columns, of `key` that are visible to `spec`.
@@ -350,7 +321,7 @@ impl Engine {
         let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref())
             .ignoring_tombstones(spec.ignore_range_deletions)
             .passing_over(at.undecided);
-        for mem in std::iter::once(&view.mem).chain(&view.imm) {
+        for mem in view.memtables() {
             if mem.get(key, at.sequence, &mut ctx).is_err() {
                 return (true, None);
             }
@@ -368,178 +339,6 @@ impl Engine {
         let found = ctx.has_operands()
             || estimate::may_contain(&view.version, &self.files.tables, &cf.comparator, key);
         (found, None)
-    }
-
-    /// Makes an iterator. Failures to make it are reported at its first use.
-    pub fn iter(&self, cf: &Arc<ColumnFamilyData>, spec: &ReadSpec) -> DbIter {
-        self.tick(Ticker::NoIteratorCreated, 1);
-        // Before the super version is pinned (E3 of `empty_ranges`).
-        let reserved = || self.commit.generations.load().reserved();
-        let empty_ranges = self.commit.empty_ranges.begin(reserved);
-        let (view, point) = self.view::<Arc<_>>(cf, spec);
-        if !runs_user_code(&view) {
-            return self.iter_over(cf, (view, point), spec, Ok(empty_ranges));
-        }
-        let made = caught(Guarded::Comparator("a read"), || {
-            Ok(self.iter_over(cf, (view.clone(), point.clone()), spec, Ok(None)))
-        });
-        made.unwrap_or_else(|e| self.iter_over(cf, (view, point), spec, Err(e)))
-    }
-
-    /// Makes an iterator over a view at a point, or a failed iterator if `begun` is an error.
-    /// Otherwise `begun` has the ranges that are known to be empty.
-    fn iter_over(
-        &self,
-        cf: &Arc<ColumnFamilyData>,
-        (view, point): (Arc<SuperVersion>, ReadPoint),
-        spec: &ReadSpec,
-        begun: Result<Option<Arc<List>>>,
-    ) -> DbIter {
-        rmw::shared_writes(2); // the view
-        let mut empty_ranges = None;
-        let gathered = begun.and_then(|begun_with| {
-            self.check_iteration(cf, &view, spec)?;
-            empty_ranges = self.empty_ranges_of(cf.id, &view, spec, begun_with);
-            self.gather(cf, &view, spec)
-        });
-        let only_memtable = matches!(&gathered, Ok(sources) if sources.all.len() == 1);
-        let (source, tombstones) = match gathered {
-            Ok(sources) => sources.merged(cf.comparator.clone()),
-            Err(e) => (failed_iterator(e), Vec::new()),
-        };
-        let versions = spec.timestamp.clone().map(|upto| VersionRange {
-            upto,
-            from: spec.iter_start_ts.clone(),
-        });
-        let options = &view.options;
-        let values_have_times = options.values_have_times;
-        let mut iter = DbIter::new(DbIterParts {
-            source,
-            only_memtable,
-            tombstones,
-            comparator: cf.comparator.user.clone(),
-            merge_operator: options.merge_operator.clone(),
-            point,
-            versions,
-            lower_bound: spec.lower_bound.clone(),
-            upper_bound: spec.upper_bound.clone(),
-            prefix_extractor: options.prefix_extractor.clone(),
-            prefix_mode: prefix_mode(options, spec),
-            max_skippable_internal_keys: spec.max_skippable_internal_keys,
-            limits: spec.limits(),
-            statistics: self.options.statistics.clone(),
-            slow: self.slow.is_on().then(|| self.slow.clone()),
-            empty_ranges,
-            blob_reads: spec.blobs(),
-            snapshot: spec.snapshot.clone(),
-            view,
-        });
-        if values_have_times {
-            iter.hide_suffix(TIMESTAMP);
-        }
-        iter
-    }
-
-    /// What an iterator may pass over, if it looks at all keys, in an order that writers can use.
-    fn empty_ranges_of(
-        &self,
-        cf: u32,
-        view: &SuperVersion,
-        spec: &ReadSpec,
-        begun_with: Option<Arc<List>>,
-    ) -> Option<EmptyRangesView> {
-        let usable = matches!(self.role, Role::Primary)
-            // A point of this protocol may get more entries.
-            && self.commit.protocol != CommitProtocol::Unordered
-            && view.options.comparator.is_builtin()
-            && spec.tier == ReadTier::All
-            && !spec.ignore_range_deletions
-            && prefix_mode(&view.options, spec) == PrefixMode::Never;
-        usable.then_some(EmptyRangesView { cf, begun_with })
-    }
-
-    /// Collects what an iterator over `view` is made from.
-    fn gather(
-        &self,
-        cf: &Arc<ColumnFamilyData>,
-        view: &SuperVersion,
-        spec: &ReadSpec,
-    ) -> Result<Sources> {
-        if sampling::is_sampled() {
-            self.count_iterator(cf, view);
-        }
-        let options = &view.options;
-        let prefix_mode = prefix_mode(options, spec);
-        let (mut all, mut tombstones) = (Vec::new(), Vec::new());
-        let mut imm = &view.imm[..];
-        planted!(IteratorMissesMemtables => imm = &[]);
-        for mem in std::iter::once(&view.mem).chain(imm) {
-            all.push(match prefix_mode {
-                PrefixMode::Never => mem.iter(),
-                PrefixMode::AfterSeek | PrefixMode::Always => {
-                    mem.prefix_iter(options.prefix_extractor.as_ref())
-                }
-            });
-            if !spec.ignore_range_deletions
-                && let Some(fragments) = mem.tombstones()?
-            {
-                let place = all.len() - 1;
-                tombstones.push(HeldTombstones::of_memtable(place, fragments));
-            }
-        }
-        let memtables = all.len();
-        if spec.tier != ReadTier::Memtable {
-            let (lower, upper) = (spec.lower_bound.as_deref(), spec.upper_bound.as_deref());
-            let bounds = Bounds::of(lower, upper, &cf.comparator.user);
-            level::add_iterators(
-                &view.version,
-                &self.files.tables,
-                &cf.comparator,
-                spec.table(),
-                bounds.as_ref(),
-                &mut all,
-                (!spec.ignore_range_deletions).then_some(&mut tombstones),
-            )?;
-        }
-        if !tables_know_prefixes(view) {
-            let passes = |source: BoxedIterator| -> BoxedIterator { Box::new(AllPrefixes(source)) };
-            let tables = all.split_off(memtables);
-            all.extend(tables.into_iter().map(passes));
-        }
-        Ok(Sources {
-            all,
-            memtables,
-            tombstones,
-        })
-    }
-
-    /// Refuses an iteration that `spec` asks for and that is not possible.
-    ///
-    /// # Errors
-    /// Errors of `check_snapshot`; `NotSupported` for iterators over what is persisted, as
-    /// in RocksDB.
-    fn check_iteration(
-        &self,
-        cf: &ColumnFamilyData,
-        view: &SuperVersion,
-        spec: &ReadSpec,
-    ) -> Result<()> {
-        if spec.tier == ReadTier::Persisted {
-            return Err(Error::not_supported(
-                "ReadTier::Persisted is not supported by iterators",
-            ));
-        }
-        self.check_spec(cf, view, spec)?;
-        if let (Some(from), size) = (&spec.iter_start_ts, cf.comparator.user.timestamp_size()) {
-            check_timestamp(&cf.name, size, from.len())?;
-            if spec.timestamp.is_none() {
-                return Err(Error::invalid("iter_start_ts needs a timestamp"));
-            }
-            if spec.tailing {
-                return Err(Error::not_supported("tailing iterators with iter_start_ts"));
-            }
-        }
-        Ok(())
     }
 
     /// Refuses a read that `spec` asks for and that is not possible.
@@ -625,25 +424,4 @@ impl Engine {
 #[inline]
 pub(super) fn runs_user_code(view: &SuperVersion) -> bool {
     view.options.runs_user_code() || view.version.open_with.runs_user_code
-}
-
-/// Whether the tables of `view` are opened with the current prefix extractor. They are
-/// opened with the one that the database was opened with.
-fn tables_know_prefixes(view: &SuperVersion) -> bool {
-    let now = view.options.prefix_extractor.as_ref().map(|e| e.name());
-    let opened_with = view.version.open_with.prefix_extractor.as_ref();
-    now == opened_with.map(|e| e.name())
-}
-
-/// When an iterator stays within a prefix.
-fn prefix_mode(options: &CfOptions, spec: &ReadSpec) -> PrefixMode {
-    if options.prefix_extractor.is_none() {
-        PrefixMode::Never
-    } else if spec.prefix_same_as_start {
-        PrefixMode::Always
-    } else if !spec.total_order_seek && options.memtable.groups_by_prefix() {
-        PrefixMode::AfterSeek
-    } else {
-        PrefixMode::Never
-    }
 }

@@ -257,4 +257,9 @@ impl<T: Buckets> InternalIterator for HashIter<T> {
     fn keep_to_prefix(&mut self, on: bool) {
         self.keep = on;
     }
+    fn release(&mut self) -> bool {
+        self.all = None;
+        self.keep = false;
+        true
+    }
 }

@@ -596,14 +596,18 @@ impl Memtable {
         }
     }
 
+    /// Whether there are range tombstones.
+    pub fn has_tombstones(&self) -> bool {
+        // Acquire: pairs with the store in `add_tombstone`.
+        self.num_tombstones.load(Ordering::Acquire) > 0
+    }
+
     /// The range tombstones, fragmented; `None` if there are none.
     ///
     /// # Errors
     /// `Corruption` if a tombstone does not match its checksum.
     pub fn tombstones(&self) -> Result<Option<Arc<FragmentedTombstones>>> {
-        // Acquire: pairs with the store in `add_tombstone`.
-        let count = self.num_tombstones.load(Ordering::Acquire);
-        if count == 0 {
+        if !self.has_tombstones() {
             return Ok(None);
         }
         let mut t = self.range_tombstones.lock();

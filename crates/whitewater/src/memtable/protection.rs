@@ -153,6 +153,10 @@ impl InternalIterator for Verified {
     fn keep_to_prefix(&mut self, on: bool) {
         self.inner.keep_to_prefix(on);
     }
+    fn release(&mut self) -> bool {
+        self.failure = None;
+        self.inner.release()
+    }
     fn status(&self) -> Result<()> {
         self.failure
             .clone()

@@ -152,6 +152,9 @@ macro_rules! cursor_as_iterator {
             fn status(&self) -> whitewater_storage::Result<()> {
                 Ok(())
             }
+            fn release(&mut self) -> bool {
+                true // holds no more than its memtable
+            }
             $(fn $by_key(&mut self) -> Option<&mut dyn whitewater_storage::internal_iterator::KeyCursor> {
                 Some(self)
             })?

@@ -15,6 +15,7 @@ use whitewater_concurrent::sorted_snapshot::SortedIter;
 use whitewater_storage::Result;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
 use whitewater_storage::key::{UserComparator, tag, user_key};
+use whitewater_storage::planted;
 
 /// An empty vector.
 pub(super) fn new(comparator: UserComparator, arena: ArenaOptions) -> Arc<dyn MemtableRep> {
@@ -104,5 +105,10 @@ impl InternalIterator for VectorIter {
     }
     fn status(&self) -> Result<()> {
         Ok(())
+    }
+    fn release(&mut self) -> bool {
+        planted!(IdleKeepsCopies => return true);
+        self.sorted = None;
+        true
     }
 }

@@ -120,6 +120,37 @@ impl ReadSpec {
         }
     }
 
+    /// Whether an iterator for this read looks into everything in the same way as one for any
+    /// other such read: it may go on with what that has left.
+    pub fn has_usual_sources(&self) -> bool {
+        // Exhaustive, so that nobody adds a field without deciding whether it counts.
+        let ReadSpec {
+            lower_bound,
+            upper_bound,
+            prefix_same_as_start: _, // part of `PrefixMode`
+            total_order_seek: _,     // the same
+            verify_checksums,
+            fill_cache,
+            readahead_size,
+            tier,
+            ignore_range_deletions,
+            deadline,
+            io_timeout,
+            io_priority,
+            // What the sources do not know.
+            snapshot: _,
+            max_skippable_internal_keys: _,
+            timestamp: _,
+            iter_start_ts: _,
+            tailing: _,
+            background_purge: _,
+        } = self;
+        let bounded = lower_bound.is_some() || upper_bound.is_some();
+        let limited = (*deadline, *io_timeout) != (0, 0) || io_priority.is_some();
+        let usual = *verify_checksums && *fill_cache && *readahead_size == 0;
+        usual && !bounded && !limited && *tier == ReadTier::All && !ignore_range_deletions
+    }
+
     /// The limits on file reads for this read.
     pub fn limits(&self) -> ReadLimits {
         ReadLimits {

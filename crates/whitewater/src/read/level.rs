@@ -235,11 +235,17 @@ impl OpenCursor for Tables {
         prefix(a).is_some_and(|p| prefix(b) != Some(p))
     }
 
-    fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator> {
+    fn open_cursor(&self, file: &TableFile, used: Option<BoxedIterator>) -> Result<BoxedIterator> {
         let limits = self.options.limits;
         let open = self
             .tables
             .open_within(file, &self.comparator, &self.open_with, limits)?;
+        if let Some(mut cursor) = used
+            && cursor.reopen(&open.table)
+        {
+            rmw::shared_writes(2); // the table's reader
+            return Ok(cursor);
+        }
         Ok(new_cursor(&open, self.options))
     }
 }

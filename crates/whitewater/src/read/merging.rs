@@ -20,6 +20,7 @@
 //! * I4: the head in each place of the list is that of the key on which the child stands, but
 //!   while the child's block is lent.
 
+use super::nothing::nothing;
 use super::source::Source;
 use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
@@ -46,7 +47,7 @@ pub(crate) fn merging_memtables(
     memtables: usize,
 ) -> BoxedIterator {
     if children.len() < 2 {
-        return children.pop().unwrap_or(Box::new(Nothing(None)));
+        return children.pop().unwrap_or_else(nothing);
     }
     Box::new(MergingIterator {
         order: Vec::with_capacity(children.len()),
@@ -57,36 +58,6 @@ pub(crate) fn merging_memtables(
         error: None,
         switch_key: Vec::new(),
     })
-}
-
-/// An iterator without entries whose status is `error`. A caller gets it when the sources could
-/// not be opened.
-pub(crate) fn failed_iterator(error: Error) -> BoxedIterator {
-    Box::new(Nothing(Some(error)))
-}
-
-/// An iterator with no entries, and possibly a failure.
-struct Nothing(Option<Error>);
-
-impl InternalIterator for Nothing {
-    fn valid(&self) -> bool {
-        false
-    }
-    fn seek_to_first(&mut self) {}
-    fn seek_to_last(&mut self) {}
-    fn seek(&mut self, _: &[u8]) {}
-    fn seek_for_prev(&mut self, _: &[u8]) {}
-    fn next(&mut self) {}
-    fn prev(&mut self) {}
-    fn key(&self) -> &[u8] {
-        &[]
-    }
-    fn value(&self) -> &[u8] {
-        &[]
-    }
-    fn status(&self) -> Result<()> {
-        self.0.clone().map_or(Ok(()), Err)
-    }
 }
 
 /// A valid child's place in the order of the children.
@@ -374,6 +345,11 @@ impl InternalIterator for MergingIterator {
     }
     fn is_cached(&self) -> bool {
         (self.order.first()).is_some_and(|top| self.children[top.child].is_cached())
+    }
+    fn release(&mut self) -> bool {
+        self.order.clear();
+        self.error = None;
+        self.children.iter_mut().all(Source::release)
     }
 }
 

@@ -4,7 +4,7 @@
 //!   [`tombstones`]: those of a job's tables.
 //! * [`blob`]: values that are stored in blob files.
 //! * [`source`]: a source of an iterator, and a block that it has lent; [`merging`]: many sorted
-//!   sources as one.
+//!   sources as one; [`nothing`]: none.
 //! * [`level`]: the tables of a version as sources; [`level_iter`]: one sorted level as one
 //!   source.
 //! * [`all_prefixes`]: a source whose prefixes have changed.
@@ -21,6 +21,7 @@ pub(crate) mod level;
 pub(crate) mod level_iter;
 pub(crate) mod merging;
 pub(crate) mod newest;
+pub(crate) mod nothing;
 pub(crate) mod sampling;
 mod source;
 pub(crate) mod tombstones;

@@ -4,6 +4,8 @@
 //! source lends the block as long as the entries in it come next. Everything else gives it back
 //! first.
 
+use super::nothing::nothing;
+use std::mem;
 use whitewater_storage::Result;
 use whitewater_storage::internal_iterator::{
     BoxedIterator, InternalIterator, KeyCursor, MergedCursor, Moved,
@@ -116,6 +118,16 @@ impl Source {
     /// See [`InternalIterator::is_cached`].
     pub fn is_cached(&self) -> bool {
         self.inner.is_cached()
+    }
+
+    /// Takes the source out. What stays has no entries.
+    pub fn take(&mut self) -> BoxedIterator {
+        mem::replace(self.whole(), nothing())
+    }
+
+    /// See [`InternalIterator::release`].
+    pub fn release(&mut self) -> bool {
+        self.positioned().release()
     }
 
     /// Takes back the block that it has handed on.

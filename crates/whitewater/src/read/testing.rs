@@ -10,6 +10,7 @@ use crate::version::{TableFile, Version};
 use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::{Arc, LazyLock};
+use whitewater_concurrent::object_pool::ObjectPool;
 use whitewater_storage::coding::{put_length_prefixed, put_varint32};
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator};
@@ -281,6 +282,7 @@ pub(crate) fn no_view() -> Arc<SuperVersion> {
             empty_ranges: Arc::default(),
             latencies: Arc::default(),
             number: 0,
+            idle: ObjectPool::default(),
         })
     });
     VIEW.clone()

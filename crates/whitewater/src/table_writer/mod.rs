@@ -615,6 +615,7 @@ impl Outputs<'_> {
             oldest_ancester_time: self.ancester_time(),
             file_creation_time: self.ctx.now,
             tail_size: tail_size(&properties, size),
+            has_no_range_tombstones: properties.num_range_deletions == 0,
             ..FileMetaData::default()
         };
         let sum = open.digest.map_or_else(Vec::new, |digest| digest.sum());

@@ -66,7 +66,7 @@ pub(crate) struct TableFile {
     wasted_reads: AtomicU64,
     /// The open table, if tables are kept open without limit.
     pub open: OnceLock<Arc<OpenTable>>,
-    /// Whether the file is known to have no range tombstones.
+    /// Whether the file is known to have no range tombstones. At first what `meta` says.
     /// Written by: threads that open the file. Read by: iterators, which then need not open the
     /// file for its tombstones. Publishes nothing (relaxed).
     has_no_tombstones: AtomicBool,
@@ -271,6 +271,7 @@ impl TableFile {
     ) -> Arc<Self> {
         let hold = obsolete.hold(meta.number, dir);
         Arc::new(TableFile {
+            has_no_tombstones: AtomicBool::new(meta.has_no_range_tombstones),
             meta,
             first_level: level,
             job: AtomicU64::new(0),
@@ -279,7 +280,6 @@ impl TableFile {
             suggested: AtomicBool::new(false),
             wasted_reads: AtomicU64::new(0),
             open: OnceLock::new(),
-            has_no_tombstones: AtomicBool::new(false),
             hold,
         })
     }

@@ -256,6 +256,12 @@ impl TableCache {
         }
     }
 
+    /// Whether tables that are opened now stay open as long as their files are in use.
+    #[inline]
+    pub fn keeps_all(&self) -> bool {
+        self.keeps_all.load(Ordering::Relaxed)
+    }
+
     /// The open table of `file`. Threads that open the same file at once may each read it; all get
     /// the same one of the results.
     ///
@@ -295,7 +301,7 @@ impl TableCache {
         if let Some(open) = file.open.get() {
             return Ok(Opened::InFile(open));
         }
-        if self.keeps_all.load(Ordering::Relaxed) {
+        if self.keeps_all() {
             let open = read()?;
             return Ok(Opened::InFile(file.open.get_or_init(|| open)));
         }

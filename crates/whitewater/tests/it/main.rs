@@ -32,6 +32,7 @@ mod flush_reasons;
 mod fuzz;
 mod harness;
 mod hostile;
+mod idle_iterators;
 mod indexed_batch;
 mod info_log;
 mod ingest;

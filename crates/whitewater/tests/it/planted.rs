@@ -423,6 +423,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "queues::a_put_behind_a_range_that_grows_is_found",
     ),
     (
+        Bug::EmptyRangeStaysFirst,
+        "queues::takes_from_both_ends_agree_with_a_map_whatever_is_put_meanwhile",
+    ),
+    (
         Bug::PrevSkipsKey,
         "versions::iterators_turn_around_anywhere",
     ),
@@ -445,6 +449,14 @@ const FINDERS: &[(Bug, &str)] = &[
     (
         Bug::HeadLeftBehind,
         "versions::older_versions_in_the_next_block_are_not_shown",
+    ),
+    (
+        Bug::IdleIgnoresTombstones,
+        "idle_iterators::each_iterator_shows_what_there_is_when_it_is_made",
+    ),
+    (
+        Bug::IdleKeepsCopies,
+        "idle_iterators::each_iterator_shows_what_there_is_when_it_is_made",
     ),
     (
         Bug::UpperBoundInclusive,

@@ -3,6 +3,8 @@
 use crate::harness::points::Trap;
 use crate::harness::{seeds, tiny_on};
 use crate::simulated::in_threads;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use std::collections::{BTreeMap, BTreeSet};
 use whitewater::fs::mem::MemFs;
 use whitewater::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
@@ -231,6 +233,84 @@ fn queues_beside_each_other_agree_with_a_map() {
     let left = db.iterator(IteratorMode::Start);
     let left: Vec<_> = left.map(|entry| entry.unwrap().0.to_vec()).collect();
     assert_eq!(left, model.into_keys().collect::<Vec<_>>());
+}
+
+/// Takes from both ends, with keys put anywhere meanwhile, often before all others or behind them,
+/// and iterators and snapshots that look later.
+#[test]
+fn takes_from_both_ends_agree_with_a_map_whatever_is_put_meanwhile() {
+    for seed in seeds(1, 60) {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        let db = open(&MemFs::new());
+        let mut model = BTreeMap::new();
+        let mut older = Vec::new();
+        let (mut low, mut high) = (500, 500);
+        for step in 0..1_500 {
+            match rng.random_range(0..40) {
+                0..2 => {
+                    low -= 1;
+                    db.put(key(low), b"low").unwrap();
+                    model.insert(key(low), ());
+                }
+                2..7 => {
+                    high += 1;
+                    db.put(key(high), b"high").unwrap();
+                    model.insert(key(high), ());
+                }
+                7 => {
+                    let back = key(rng.random_range(low..=high));
+                    db.put(&back, b"back").unwrap();
+                    model.insert(back, ());
+                }
+                8 => {
+                    for _ in 0..60 {
+                        high += 1;
+                        db.put(key(high), b"many").unwrap();
+                        model.insert(key(high), ());
+                    }
+                }
+                9 => db.flush().unwrap(),
+                10 if older.len() < 4 => {
+                    let it = db.raw_iterator();
+                    older.push((it, model.clone()));
+                }
+                11 if !older.is_empty() => {
+                    let (mut it, model) = older.swap_remove(rng.random_range(0..older.len()));
+                    it.seek_to_last();
+                    assert_eq!(it.key(), model.keys().next_back().map(|k| &k[..]));
+                    it.seek_to_first();
+                    assert_eq!(it.key(), model.keys().next().map(|k| &k[..]));
+                }
+                12 => {
+                    let from = key(rng.random_range(low..=high));
+                    let mut it = db.raw_iterator();
+                    it.seek(&from);
+                    let after = model.range(from.clone()..).next();
+                    assert_eq!(it.key(), after.map(|(k, ())| &k[..]), "seed {seed}, {step}");
+                    it.seek_for_prev(&from);
+                    let before = model.range(..=from).next_back();
+                    assert_eq!(
+                        it.key(),
+                        before.map(|(k, ())| &k[..]),
+                        "seed {seed}, {step}"
+                    );
+                }
+                other => {
+                    let first = other % 3 != 0;
+                    let found = end(&db, first);
+                    let wanted = match first {
+                        true => model.keys().next(),
+                        false => model.keys().next_back(),
+                    };
+                    assert_eq!(found.as_ref(), wanted, "seed {seed}, step {step}");
+                    if let Some(found) = found {
+                        db.delete(&found).unwrap();
+                        model.remove(&found);
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// A write may have looked for ranges before one was remembered, and become visible afterwards.

@@ -57,6 +57,9 @@ pub struct FileMetaData {
     /// Whether timestamps of keys were left out of the file and of its bounds. RocksDB also sets
     /// this for tables whose keys have no timestamps.
     pub timestamps_stripped: bool,
+    /// Whether the file is known to have no range tombstones, because this process has written it.
+    /// Not recorded.
+    pub has_no_range_tombstones: bool,
 }
 
 /// What the manifest says about one blob file.

@@ -89,7 +89,7 @@ impl Table {
         {
             self.report(event);
         }
-        let buffers = [index.into_buffer(), cursor.into_buffer()];
+        let buffers = [index.take_buffer(), cursor.take_buffer()];
         if buffers.iter().all(|b| b.capacity() <= MAX_KEPT_BUFFER) {
             scratch::keep(&BUFFERS, buffers);
         }

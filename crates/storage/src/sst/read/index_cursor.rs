@@ -38,9 +38,16 @@ impl IndexCursor {
         }
     }
 
-    /// Gives the key buffer back.
-    pub(crate) fn into_buffer(self) -> Vec<u8> {
-        self.top.into_buffer()
+    /// Takes the key buffer, for another cursor to use. Only if this one moves no more.
+    pub(crate) fn take_buffer(&mut self) -> Vec<u8> {
+        self.top.take_buffer()
+    }
+
+    /// Lets go of all blocks. Only seeks may follow.
+    pub(crate) fn release(&mut self) {
+        self.by_prefix = None;
+        self.top_block = None;
+        self.part = None;
     }
 
     #[inline]

@@ -50,6 +50,11 @@ impl ReadAhead {
         }
     }
 
+    /// Forgets what was read and told. The caller's choices stay.
+    pub(crate) fn reset(&mut self) {
+        *self = ReadAhead::new(self.fixed, self.auto);
+    }
+
     /// Whether the block is held here as part of a larger buffer, which it would keep alive.
     pub(crate) fn is_wider_than(&self, handle: BlockHandle) -> bool {
         self.bytes.len() > handle.size as usize + TRAILER_LEN && self.get(handle).is_some()

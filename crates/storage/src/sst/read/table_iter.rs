@@ -42,6 +42,26 @@ fn behind(handle: BlockHandle) -> u64 {
         .saturating_add(TRAILER_LEN as u64)
 }
 
+/// How a cursor holds its table.
+pub(crate) trait Hold: Deref<Target = Table> {
+    /// Holds `table` in the same way, if that is by a share.
+    fn share_of(table: &Arc<Table>) -> Option<Self>
+    where
+        Self: Sized;
+}
+
+impl Hold for Arc<Table> {
+    fn share_of(table: &Arc<Table>) -> Option<Self> {
+        Some(Arc::clone(table))
+    }
+}
+
+impl Hold for &Table {
+    fn share_of(_: &Arc<Table>) -> Option<Self> {
+        None
+    }
+}
+
 /// A cursor over the points of a table that it owns a share of or borrows.
 pub(crate) struct TableIter<T> {
     table: T,
@@ -61,7 +81,7 @@ pub(crate) struct TableIter<T> {
     failure: Option<Error>,
 }
 
-impl<T: Deref<Target = Table>> TableIter<T> {
+impl<T: Hold> TableIter<T> {
     pub(crate) fn new(table: T, read_options: BlockReadOptions, readahead: usize) -> Self {
         TableIter {
             index: IndexCursor::new(&table, read_options, Vec::new()),
@@ -215,7 +235,7 @@ impl<T: Deref<Target = Table>> TableIter<T> {
     }
 }
 
-impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
+impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
     #[inline]
     fn valid(&self) -> bool {
         self.cursor.valid()
@@ -350,6 +370,27 @@ impl<T: Deref<Target = Table> + Send + Sync> InternalIterator for TableIter<T> {
 
     fn is_cached(&self) -> bool {
         self.was_cached
+    }
+
+    fn release(&mut self) -> bool {
+        self.cursor.clear();
+        self.block = None;
+        self.index.release();
+        self.readahead.reset();
+        self.failure = None;
+        self.keeps_to_prefix = false;
+        true
+    }
+
+    fn reopen(&mut self, table: &Arc<Table>) -> bool {
+        let Some(table) = T::share_of(table) else {
+            return false;
+        };
+        self.release();
+        let buffer = self.index.take_buffer();
+        self.index = IndexCursor::new(&table, self.read_options, buffer);
+        self.table = table;
+        true
     }
 
     fn status(&self) -> Result<()> {

@@ -244,7 +244,7 @@ impl Engine {
         }
         // Not below 0, before the entries in memory are added.
         (entries, deletes) = (entries.saturating_sub(2 * deletes), 0);
-        for mem in std::iter::once(&view.mem).chain(&view.imm) {
+        for mem in view.memtables() {
             entries += mem.num_entries();
             deletes += mem.num_deletes();
         }

@@ -1,8 +1,9 @@
-//! Tests that need access to the engine's internals: `in_place` updates, `ingestions`,
-//! `large` batches, `merges`, `pools` of threads, `protection` of entries, what readers
-//! have `released`, `resumptions`, `switches`, `threads`, `two_phase` commit, `undecided` writes,
-//! `unordered` ones and `versions`.
+//! Tests that need access to the engine's internals: `idle` iterators, `in_place` updates,
+//! `ingestions`, `large` batches, `merges`, `pools` of threads, `protection` of entries, what
+//! readers have `released`, `resumptions`, `switches`, `threads`, `two_phase` commit, `undecided`
+//! writes, `unordered` ones and `versions`.
 
+mod idle;
 mod in_place;
 mod ingestions;
 mod large;

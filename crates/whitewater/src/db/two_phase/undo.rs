@@ -16,7 +16,6 @@ use crate::read::blob::BorrowedBlobs;
 use crate::read::level;
 use bytes::Bytes;
 use std::collections::{BTreeMap, HashSet};
-use std::iter;
 use std::sync::Arc;
 use whitewater_storage::batch::{Batch, Op};
 use whitewater_storage::key::{ValueType, lookup_key};
@@ -58,7 +57,7 @@ impl Engine {
         let mut ctx = GetContext::new(key, view.options.merge_operator.as_deref())
             .of_family(&cf.name)
             .passing_over(point.undecided.as_deref());
-        for mem in iter::once(&view.mem).chain(&view.imm) {
+        for mem in view.memtables() {
             if ctx.done() {
                 break;
             }

@@ -36,7 +36,7 @@ impl DbIter {
             upper_bound: self.upper_bound.clone(),
             prefix: self.prefix.give_ends_away(),
             operator: self.operator.clone(),
-            family: self.view.mem.family_owned(),
+            family: self.view().mem.family_owned(),
             values_have_times: self.hidden_suffix > 0,
             runs_user_code: self.runs_user_code,
         }

@@ -2,7 +2,8 @@
 //! ([`crate::empty_ranges`]).
 
 use super::{DbIter, is_past, out_of_order, set_key, set_target};
-use crate::empty_ranges::{LONG_WALK, List, Walk};
+use crate::empty_ranges::{EmptyRange, LONG_WALK, List, Walk};
+use std::mem;
 use std::sync::Arc;
 use whitewater_storage::Result;
 use whitewater_storage::key::{MAX_SEQUENCE, SEEK_TYPE, parse_internal_key};
@@ -20,6 +21,11 @@ pub(crate) struct EmptyRangesView {
 pub(super) struct Walked {
     /// Whether `first` and `last` are set.
     begun: bool,
+    /// Whether it began before all keys, or behind all if it goes backward.
+    from_the_end: bool,
+    /// The same two of the walk that is about to begin.
+    next_has_begun: bool,
+    next_from_the_end: bool,
     /// The key that was passed first, or the end of the first range in the direction of the walk.
     first: Vec<u8>,
     /// Going backward, the key that was passed last.
@@ -30,6 +36,21 @@ pub(super) struct Walked {
     /// at first.
     unlooked: u32,
     pause: u32,
+}
+
+impl Walked {
+    /// A walk that has not begun, whose ends will be in `first` and `last`.
+    pub fn with_buffers(first: Vec<u8>, last: Vec<u8>) -> Self {
+        Walked {
+            first,
+            last,
+            ..Walked::default()
+        }
+    }
+
+    pub fn buffers(&mut self) -> [&mut Vec<u8>; 2] {
+        [&mut self.first, &mut self.last]
+    }
 }
 
 /// The most entries between two looks at the ranges, each of which takes as long as some steps. It
@@ -51,9 +72,10 @@ impl DbIter {
     /// Begins a walk.
     #[inline]
     pub(super) fn begin_walk(&mut self) {
-        self.walked.begun = false;
+        self.walked.begun = mem::take(&mut self.walked.next_has_begun);
+        self.walked.from_the_end = mem::take(&mut self.walked.next_from_the_end);
         self.walked.keys = 0;
-        self.walked.unlooked = 0;
+        self.walked.unlooked = if self.walked.begun { MOST_UNLOOKED } else { 0 };
         self.walked.pause = 0;
     }
 
@@ -112,11 +134,64 @@ impl DbIter {
             comparator: &self.comparator,
             start,
             end,
+            is_first: forward && self.walked.from_the_end,
+            is_last: !forward && self.walked.from_the_end,
             passed: self.walked.keys,
             point: self.sequence,
         };
         let begun_with = ranges.begun_with.as_deref().map_or(&[][..], |list| list);
-        self.view.empty_ranges.walked(&walk, begun_with);
+        self.view().empty_ranges.walked(&walk, begun_with);
+    }
+
+    /// The range known to be empty with `user_key` in it, if any.
+    #[inline]
+    pub(super) fn range_around(&self, user_key: &[u8]) -> Option<Arc<EmptyRange>> {
+        let ranges = self.empty_ranges.as_ref()?;
+        let list = ranges.begun_with.as_ref()?; // mostly there are none
+        let holds = |range: &&Arc<EmptyRange>| {
+            range.is_of(ranges.cf) && range.is_empty_at(self.sequence) && range.holds(user_key)
+        };
+        list.iter().rev().find(holds).cloned()
+    }
+
+    /// Moves the source as a move to the first key of all does, or to the last one, but past what
+    /// is known to be empty there. Returns `false` and moves nothing if nothing is known.
+    pub(super) fn go_to_end_past_range(&mut self, forward: bool) -> bool {
+        self.walked.next_from_the_end = true;
+        let ranges = self.empty_ranges.as_ref();
+        let range = ranges.and_then(|ranges| {
+            let list = ranges.begun_with.as_ref()?;
+            let known = &self.view().empty_ranges;
+            known.at_the_end(list, ranges.cf, forward, self.sequence)
+        });
+        range.is_some_and(|range| self.go_past_range(&range, forward))
+    }
+
+    /// Moves the source to what comes after `range`, and has the next walk begin with the range.
+    /// Returns `false` and does nothing if that is beyond the bounds.
+    pub(super) fn go_past_range(&mut self, range: &EmptyRange, forward: bool) -> bool {
+        let (ahead, behind) = if forward {
+            (&range.end, &range.start)
+        } else {
+            (&range.start, &range.end)
+        };
+        let beyond = if forward {
+            is_past(&self.comparator, self.upper_bound.as_deref(), ahead)
+        } else {
+            self.below_lower(ahead)
+        };
+        if beyond {
+            return false;
+        }
+        self.walked.next_has_begun = true;
+        set_key(&mut self.walked.first, behind);
+        set_key(&mut self.walked.last, ahead);
+        set_target(&mut self.target, ahead, &[], MAX_SEQUENCE, SEEK_TYPE);
+        self.move_source(|source, target| match forward {
+            true => source.seek(target),
+            false => source.seek_for_prev(target),
+        });
+        true
     }
 
     /// Moves the source past the range that it stands in, if it does in one and it is time to look
@@ -144,19 +219,7 @@ impl DbIter {
     fn pass_range_around(&mut self, forward: bool, passing: bool) -> Result<Pass> {
         let entry = parse_internal_key(self.source.key())?;
         let user_key = entry.user_key;
-        let list = self
-            .empty_ranges
-            .as_ref()
-            .and_then(|e| e.begun_with.as_ref());
-        let cf = self.empty_ranges.as_ref().map_or(0, |e| e.cf);
-        let in_range = list
-            .into_iter()
-            .flat_map(|list| list.iter())
-            .rev()
-            .find(|range| {
-                range.is_of(cf) && range.is_empty_at(self.sequence) && range.holds(user_key)
-            });
-        let Some(range) = in_range.cloned() else {
+        let Some(range) = self.range_around(user_key) else {
             return Ok(Pass::None);
         };
         // A seek may lead back to where the walk has been: upholds I1.

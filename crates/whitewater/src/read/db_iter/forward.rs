@@ -314,7 +314,7 @@ impl DbIter {
         let operands = self.operands.reversed();
         let merger = Merger {
             operator: self.operator.as_deref(),
-            family: self.view.mem.family(),
+            family: self.view().mem.family(),
             asked_for_key: false,
         };
         let key = self.comparator.without_timestamp(&self.key);

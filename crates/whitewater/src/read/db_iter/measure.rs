@@ -47,7 +47,7 @@ impl DbIter {
         let took = Histogram::DbSeek.units(time);
         match &self.statistics {
             Some(statistics) => statistics.record(Histogram::DbSeek, took),
-            None => self.view.latencies.record(Histogram::DbSeek, took),
+            None => self.view().latencies.record(Histogram::DbSeek, took),
         }
     }
 

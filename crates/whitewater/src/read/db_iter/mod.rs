@@ -17,11 +17,13 @@
 //!
 //! `jump` skips what range tombstones delete; `empty` skips what earlier walks have found empty;
 //! `versions` handles keys with timestamps; `wide` shows wide columns; `measure` counts and times
-//! what calls do; `beneath` serves iterators that show more than the database.
+//! what calls do; `beneath` serves iterators that show more than the database; `idle` leaves to the
+//! next iterator what is worth keeping.
 
 mod beneath;
 mod empty;
 mod forward;
+mod idle;
 mod jump;
 mod measure;
 mod prefix;
@@ -38,7 +40,7 @@ pub(crate) use versions::VersionRange;
 
 use super::cover::{Cover, HeldTombstones};
 use super::source::Source;
-use crate::column_family::SuperVersion;
+use crate::column_family::{IterBuffers, IteratorBase, SuperVersion};
 use crate::operators::merge::{MergeOperator, Operands};
 use crate::options::prefix::PrefixExtractor;
 use crate::options::read::BlobReads;
@@ -57,7 +59,7 @@ use whitewater_concurrent::undecided::UndecidedRanges;
 use whitewater_storage::coding::copy_short;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
-    MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, UserComparator, append_internal_key,
+    MAX_SEQUENCE, SEEK_TYPE, SequenceNumber, UserComparator, append_internal_key, user_key,
 };
 use whitewater_storage::planted;
 use whitewater_storage::sst::ReadLimits;
@@ -78,7 +80,10 @@ pub(crate) struct DbIterParts {
     pub comparator: UserComparator,
     pub merge_operator: Option<Arc<dyn MergeOperator>>,
     /// What the sources read; kept alive.
-    pub view: Arc<SuperVersion>,
+    pub base: Box<IteratorBase>,
+    pub buffers: IterBuffers,
+    /// Whether the source is left to the next iterator over the view.
+    pub is_left: bool,
     /// How the values that entries refer to are read.
     pub blob_reads: BlobReads,
     /// Which entries are visible.
@@ -181,8 +186,10 @@ pub(crate) struct DbIter {
     slow: Option<Arc<SlowOperations>>,
     /// Whether either of the two is there.
     is_watched: bool,
-    /// Declared after the source, so that what the source reads from outlives it.
-    view: Arc<SuperVersion>,
+    is_left: bool,
+    /// Declared after the source, so that what the source reads from outlives it. Always there,
+    /// until the iterator is dropped.
+    base: Option<Box<IteratorBase>>,
     _snapshot: Option<Arc<SnapshotGuard>>,
 }
 
@@ -190,6 +197,9 @@ impl Drop for DbIter {
     fn drop(&mut self) {
         if let Some(statistics) = &self.statistics {
             statistics.add(Ticker::NoIteratorDeleted, 1);
+        }
+        if self.is_left {
+            self.leave_to_the_next();
         }
     }
 }
@@ -233,23 +243,29 @@ impl DbIter {
                 time: parts.limits,
             },
             position: Position::Nowhere,
-            key: Vec::new(),
+            key: parts.buffers.key,
             value: ValueAt::Buffer,
-            buffer: Vec::new(),
+            buffer: parts.buffers.value,
             operands: Operands::default(),
-            target: Vec::new(),
+            target: parts.buffers.target,
             error: None,
             hidden_suffix: 0,
             only_memtable: parts.only_memtable,
             is_plain,
             empty_ranges: parts.empty_ranges,
-            walked: Walked::default(),
+            walked: Walked::with_buffers(parts.buffers.first, parts.buffers.last),
             is_watched: parts.statistics.is_some() || parts.slow.is_some(),
             statistics: parts.statistics,
             slow: parts.slow,
-            view: parts.view,
+            is_left: parts.is_left,
+            base: Some(parts.base),
             _snapshot: parts.snapshot,
         }
+    }
+
+    /// What the sources read.
+    fn view(&self) -> &SuperVersion {
+        &self.base.as_ref().expect("it is in use").view
     }
 
     /// Whether the iterator stands on an entry.
@@ -265,13 +281,12 @@ impl DbIter {
 
     fn go_to_first(&mut self) {
         self.restart();
-        match &self.lower_bound {
-            Some(lower) => {
-                let upto = upto(&self.versions);
-                set_target(&mut self.target, lower, upto, self.sequence, SEEK_TYPE);
-                self.move_source(|source, target| source.seek(target));
-            }
-            None => self.move_source(|source, _| source.seek_to_first()),
+        if let Some(lower) = &self.lower_bound {
+            let upto = upto(&self.versions);
+            set_target(&mut self.target, lower, upto, self.sequence, SEEK_TYPE);
+            self.move_source(|source, target| source.seek(target));
+        } else if !self.go_to_end_past_range(true) {
+            self.move_source(|source, _| source.seek_to_first());
         }
         let found = self.timed(Self::find_first);
         self.settle(found);
@@ -296,7 +311,9 @@ impl DbIter {
                 found
             }
             None => {
-                self.move_source(|source, _| source.seek_to_last());
+                if !self.go_to_end_past_range(false) {
+                    self.move_source(|source, _| source.seek_to_last());
+                }
                 self.timed(Self::find_prev)
             }
         };
@@ -322,6 +339,11 @@ impl DbIter {
         }
         let upto = upto(&self.versions);
         set_target(&mut self.target, from, upto, self.sequence, SEEK_TYPE);
+        let range = self.range_around(user_key(&self.target));
+        if range.is_some_and(|range| self.go_past_range(&range, true)) {
+            let found = self.timed(Self::find_first);
+            return self.settle(found);
+        }
         self.go_to_target();
     }
 
@@ -378,6 +400,11 @@ impl DbIter {
 
     /// Shows the last key at or before `target`.
     fn go_to_before(&mut self, target: &[u8]) {
+        let range = self.range_around(target);
+        if range.is_some_and(|range| self.go_past_range(&range, false)) {
+            let found = self.timed(Self::find_prev);
+            return self.settle(found);
+        }
         // The last internal key that a user key can have.
         let oldest = self.comparator.last_version(target);
         set_target(&mut self.target, &oldest, &[], 0, 0);
@@ -535,8 +562,8 @@ impl DbIter {
     /// Reads the values that entries refer to.
     fn blobs(&self) -> BorrowedBlobs<'_> {
         BorrowedBlobs {
-            version: &self.view.version,
-            tables: &self.view.tables,
+            version: &self.view().version,
+            tables: &self.view().tables,
             reads: self.blob_reads,
             ahead: None,
         }

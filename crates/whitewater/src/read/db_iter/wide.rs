@@ -56,7 +56,7 @@ impl DbIter {
     pub(super) fn show_merged(&mut self, columns: &WideColumns, operands: &[&[u8]]) -> Result<()> {
         let merger = Merger {
             operator: self.operator.as_deref(),
-            family: self.view.mem.family(),
+            family: self.view().mem.family(),
             asked_for_key: false,
         };
         let base = columns.default_column().unwrap_or_default();

@@ -60,11 +60,12 @@ impl Bounds {
 
 /// Opens a cursor over the points of one file.
 pub(crate) trait OpenCursor: Send + Sync {
-    /// Returns a cursor that is not positioned yet.
+    /// Returns a cursor that is not positioned yet. It may be `used`, one over another file that
+    /// is no longer needed.
     ///
     /// # Errors
     /// Errors of opening the file.
-    fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator>;
+    fn open_cursor(&self, file: &TableFile, used: Option<BoxedIterator>) -> Result<BoxedIterator>;
 
     /// Whether the user key `a` has a prefix, and `b` has another one or none.
     fn differ_in_prefix(&self, _a: &[u8], _b: &[u8]) -> bool {
@@ -160,7 +161,8 @@ impl<O: OpenCursor> LevelIterator<O> {
             return None;
         };
         if self.current.as_ref().is_none_or(|(at, _)| *at != index) {
-            self.current = match self.opener.open_cursor(file) {
+            let used = self.current.take().map(|(_, cursor)| cursor);
+            self.current = match self.opener.open_cursor(file, used) {
                 Ok(mut cursor) => {
                     if self.keeps_to_prefix {
                         cursor.keep_to_prefix(true);
@@ -282,6 +284,12 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
     fn is_cached(&self) -> bool {
         let current = self.current.as_ref();
         current.is_some_and(|(_, cursor)| cursor.is_cached())
+    }
+    fn release(&mut self) -> bool {
+        self.error = None;
+        self.keeps_to_prefix = false;
+        let current = self.current.as_mut();
+        self.bounds.is_none() && current.is_none_or(|(_, cursor)| cursor.release())
     }
     fn next(&mut self) {
         self.advance();

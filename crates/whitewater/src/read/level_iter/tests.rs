@@ -17,7 +17,7 @@ struct Memory {
 }
 
 impl OpenCursor for Memory {
-    fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator> {
+    fn open_cursor(&self, file: &TableFile, _: Option<BoxedIterator>) -> Result<BoxedIterator> {
         self.opened.fetch_add(1, Ordering::Relaxed);
         let entries = self.files.get(&file.meta.number);
         let entries = entries.ok_or_else(|| Error::corruption("planted failure"))?;
@@ -191,8 +191,8 @@ fn files_are_opened_when_the_walk_gets_to_them() {
 struct Fragile(Memory);
 
 impl OpenCursor for Fragile {
-    fn open_cursor(&self, file: &TableFile) -> Result<BoxedIterator> {
-        let cursor = self.0.open_cursor(file)?;
+    fn open_cursor(&self, file: &TableFile, _: Option<BoxedIterator>) -> Result<BoxedIterator> {
+        let cursor = self.0.open_cursor(file, None)?;
         Ok(Box::new(FailingIterator::new(cursor, 2)))
     }
 }

@@ -5,8 +5,9 @@ mod undecided;
 
 use super::*;
 use crate::entry::range_tombstones::FragmentedTombstones;
-use crate::read::merging::{failed_iterator, merging_iterator};
+use crate::read::merging::merging_iterator;
 use crate::read::model::{History, KEYS, Shown};
+use crate::read::nothing::failed_iterator;
 use crate::read::testing::{Append, FailingIterator, VecIterator, comparators, no_view};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
@@ -26,7 +27,9 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         tombstones: vec![tombstones],
         comparator: UserComparator::Bytewise,
         merge_operator: Some(Arc::new(Append)),
-        view: no_view(),
+        base: IteratorBase::new(no_view()),
+        buffers: IterBuffers::default(),
+        is_left: false,
         blob_reads: BlobReads::of_job(ReadLimits::NONE),
         point: (u64::MAX >> 8).into(),
         lower_bound: None,

@@ -19,6 +19,7 @@ use crate::sst::format::handle::{BlockHandle, delta_handle};
 use bytes::Bytes;
 use key_buffer::KeyBuffer;
 use std::cmp::Ordering;
+use std::mem;
 use std::ops::Range;
 use whitewater_concurrent::sync::rmw;
 
@@ -72,7 +73,7 @@ impl Cursor {
         Self::with_buffer(layout, min_key, Vec::new())
     }
 
-    /// The same, with a buffer to reuse; [`Cursor::into_buffer`] returns it.
+    /// The same, with a buffer to reuse; [`Cursor::take_buffer`] returns it.
     pub(crate) fn with_buffer(layout: EntryLayout, min_key: usize, buf: Vec<u8>) -> Self {
         Cursor {
             layout,
@@ -92,8 +93,9 @@ impl Cursor {
         }
     }
 
-    pub(crate) fn into_buffer(self) -> Vec<u8> {
-        self.buf.into_memory()
+    /// Takes the buffer, for another cursor to use. Only if this one moves no more.
+    pub(crate) fn take_buffer(&mut self) -> Vec<u8> {
+        mem::take(&mut self.buf).into_memory()
     }
 
     /// Whether the cursor stands on an entry.

@@ -41,6 +41,10 @@ pub(crate) struct KeyRange {
     comparator: UserComparator,
     pub start: Vec<u8>,
     pub end: Vec<u8>,
+    /// Whether nothing is visible before `start`, either. Then `before` is `None`.
+    is_first: bool,
+    /// Whether nothing is visible at or after `end`. Then `behind` is `None`.
+    is_last: bool,
     /// The last key before `start` that was put since the range is watched, if any.
     before: Option<Vec<u8>>,
     /// The first such key at or after `end`.
@@ -64,11 +68,15 @@ impl KeyRange {
     /// What becomes of the range when `key` is put into the column family.
     fn put(&self, key: &[u8]) -> Effect<KeyRange> {
         let order = |a, b| self.comparator.compare(a, b);
-        let narrowed = |before, behind| {
+        let narrowed = |before: Option<Vec<u8>>, behind: Option<Vec<u8>>| {
+            let mut is_first = self.is_first && before.is_none();
+            planted!(EmptyRangeStaysFirst => is_first = self.is_first);
             Effect::Narrows(KeyRange {
                 comparator: self.comparator.clone(),
                 start: self.start.clone(),
                 end: self.end.clone(),
+                is_first,
+                is_last: self.is_last && behind.is_none(),
                 before,
                 behind,
                 ..*self
@@ -95,11 +103,16 @@ impl KeyRange {
         let order = |a, b| self.comparator.compare(a, b);
         let before = (self.before.as_ref()).is_none_or(|key| order(key, walk.start).is_lt());
         let behind = (self.behind.as_ref()).is_none_or(|key| order(walk.end, key).is_le());
-        let extends = walk.covers(self) && !self.covers(walk.start, walk.end);
+        let is_first = walk.is_first && self.before.is_none();
+        let is_last = walk.is_last && self.behind.is_none();
+        let opens = (is_first && !self.is_first) || (is_last && !self.is_last);
+        let extends = walk.covers(self) && (opens || !self.covers(walk.start, walk.end));
         (before && behind && extends).then(|| KeyRange {
             comparator: self.comparator.clone(),
             start: walk.start.to_vec(),
             end: walk.end.to_vec(),
+            is_first: is_first || self.is_first,
+            is_last: is_last || self.is_last,
             before: self.before.clone(),
             behind: self.behind.clone(),
             ..*self
@@ -121,6 +134,9 @@ pub(crate) struct Walk<'a> {
     pub start: &'a [u8],
     /// The key before which it ended.
     pub end: &'a [u8],
+    /// Whether it began before all keys, or behind all.
+    pub is_first: bool,
+    pub is_last: bool,
     /// The number of keys that it passed one by one.
     pub passed: u64,
     /// The point at which it reads; nothing was undecided.
@@ -132,6 +148,12 @@ impl Walk<'_> {
     fn covers(&self, range: &KeyRange) -> bool {
         self.comparator.compare(self.start, &range.start) != Ordering::Greater
             && self.comparator.compare(&range.end, self.end) != Ordering::Greater
+    }
+
+    /// Whether it has found nothing in all that `range` says to be empty.
+    fn confirms(&self, range: &KeyRange) -> bool {
+        let ends = (self.is_first || !range.is_first) && (self.is_last || !range.is_last);
+        ends && self.covers(range)
     }
 }
 
@@ -228,7 +250,7 @@ impl EmptyRanges {
         for range in begun_with.iter().filter(live) {
             let mut upto = walk.point;
             planted!(EmptyRangeKnownUnwatched => upto = SequenceNumber::MAX);
-            if walk.covers(range) && range.is_watched_at(upto) {
+            if walk.confirms(range) && range.is_watched_at(upto) {
                 range.know_from(walk.point);
                 extends = Some(range);
             }
@@ -246,6 +268,32 @@ impl EmptyRanges {
         }
     }
 
+    /// Of the ranges that an iterator of `cf` began with, one before which there is nothing visible
+    /// at its `point` either, or behind which there is nothing if not `forward`.
+    pub fn at_the_end(
+        &self,
+        begun_with: &List,
+        cf: u32,
+        forward: bool,
+        point: SequenceNumber,
+    ) -> Option<Arc<EmptyRange>> {
+        let is_outermost = |range: &KeyRange| {
+            if forward {
+                range.is_first
+            } else {
+                range.is_last
+            }
+        };
+        let candidates = begun_with.iter().rev();
+        let mut candidates = candidates
+            .filter(|range| range.cf == cf && is_outermost(range) && range.is_empty_at(point));
+        let found = candidates.next()?;
+        // What was put beside it meanwhile, and is visible at the point, has narrowed it.
+        let present = self.0.present(found);
+        present.filter(|range| is_outermost(range))?;
+        Some(found.clone())
+    }
+
     fn propose(&self, walk: &Walk<'_>) {
         if walk.comparator.compare(walk.start, walk.end) != Ordering::Less {
             return;
@@ -255,6 +303,8 @@ impl EmptyRanges {
             comparator: walk.comparator.clone(),
             start: walk.start.to_vec(),
             end: walk.end.to_vec(),
+            is_first: walk.is_first,
+            is_last: walk.is_last,
             before: None,
             behind: None,
         };
@@ -271,151 +321,4 @@ impl EmptyRanges {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn walk<'a>(start: &'a [u8], end: &'a [u8], point: SequenceNumber) -> Walk<'a> {
-        Walk {
-            cf: 0,
-            comparator: &UserComparator::Bytewise,
-            start,
-            end,
-            passed: LONG_WALK,
-            point,
-        }
-    }
-
-    fn is_known(ranges: &EmptyRanges, key: &[u8], point: SequenceNumber) -> bool {
-        (ranges.0.list().iter()).any(|r| r.holds(key) && r.is_empty_at(point))
-    }
-
-    /// Begins with a last number of 20, and walks.
-    fn walk_over(ranges: &EmptyRanges, start: &[u8], end: &[u8], point: SequenceNumber) {
-        let list = ranges.begin(|| Some(20)).unwrap_or_default();
-        ranges.walked(&walk(start, end, point), &list);
-    }
-
-    /// The range from `b` to `m`, known to be empty from number 20 on.
-    fn known() -> EmptyRanges {
-        let ranges = EmptyRanges::default();
-        walk_over(&ranges, b"b", b"m", 10);
-        walk_over(&ranges, b"b", b"m", 20);
-        ranges
-    }
-
-    #[test]
-    fn a_range_is_known_after_a_second_walk_that_began_when_it_was_watched() {
-        let ranges = EmptyRanges::default();
-        assert!(ranges.begin(|| Some(20)).is_none());
-        ranges.walked(&walk(b"b", b"m", 10), &[]);
-        let unwatched = ranges.begin(|| None).expect("there is one");
-        ranges.walked(&walk(b"b", b"m", 20), &unwatched);
-        assert!(
-            !is_known(&ranges, b"c", SequenceNumber::MAX - 1),
-            "nobody watches"
-        );
-        walk_over(&ranges, b"b", b"m", 19);
-        assert!(
-            !is_known(&ranges, b"c", 30),
-            "number 20 may have been missed"
-        );
-        walk_over(&ranges, b"c", b"m", 20);
-        assert!(!is_known(&ranges, b"c", 30), "b was not walked over");
-        ranges.walked(&walk(b"a", b"n", 20), &[]);
-        assert!(!is_known(&ranges, b"c", 30), "the iterator is older");
-        walk_over(&ranges, b"a", b"n", 20);
-        assert!(is_known(&ranges, b"b", 20) && is_known(&ranges, b"lll", 20));
-        assert!(!is_known(&ranges, b"n", 20) && !is_known(&ranges, b"A", 20));
-        assert!(
-            !is_known(&ranges, b"c", 19),
-            "an older snapshot may see keys"
-        );
-    }
-
-    #[test]
-    fn a_put_ends_the_range_that_it_is_in_and_a_deletion_does_not() {
-        let ranges = known();
-        ranges.note(0, ValueType::Deletion, b"c");
-        ranges.note(1, ValueType::Value, b"c");
-        ranges.note(0, ValueType::Value, b"m");
-        assert!(is_known(&ranges, b"c", 20));
-        ranges.note(0, ValueType::Merge, b"c");
-        assert!(!is_known(&ranges, b"c", 30));
-        assert!(!ranges.any());
-    }
-
-    /// Begins with a last number of 20, and walks over a few keys.
-    fn step(ranges: &EmptyRanges, start: &[u8], end: &[u8], point: SequenceNumber) {
-        let list = ranges.begin(|| Some(20)).unwrap_or_default();
-        let passed = EXTENSION;
-        let walk = Walk {
-            passed,
-            ..walk(start, end, point)
-        };
-        ranges.walked(&walk, &list);
-    }
-
-    #[test]
-    fn a_range_is_extended_at_both_ends_by_short_walks_up_to_what_was_put() {
-        let ranges = known();
-        step(&ranges, b"b", b"n", 30);
-        step(&ranges, b"a", b"n", 40);
-        assert_eq!(ranges.0.list().len(), 1);
-        assert!(is_known(&ranges, b"a", 40) && is_known(&ranges, b"mm", 40));
-        assert!(!is_known(&ranges, b"a", 39), "found at 40");
-        ranges.note(0, ValueType::Value, b"s");
-        ranges.note(0, ValueType::Value, b"p");
-        ranges.note(0, ValueType::Value, b"q");
-        ranges.note(0, ValueType::Value, b"A");
-        step(&ranges, b"a", b"pp", 50);
-        step(&ranges, b"A", b"o", 50);
-        assert!(!is_known(&ranges, b"n", 50), "p and A were put");
-        step(&ranges, b"AA", b"p", 50);
-        assert!(is_known(&ranges, b"AA", 50) && is_known(&ranges, b"o", 50));
-        ranges.note(0, ValueType::Value, b"n");
-        assert!(!is_known(&ranges, b"AA", 60), "n is in the extension");
-    }
-
-    #[test]
-    fn an_iterator_goes_on_with_the_range_that_it_began_with_when_that_is_extended() {
-        let ranges = known();
-        let begun_with = ranges.begin(|| Some(20)).expect("there is one");
-        step(&ranges, b"b", b"n", 30);
-        assert!(begun_with[0].is_empty_at(20));
-        ranges.note(0, ValueType::Value, b"mm");
-        assert!(!begun_with[0].is_empty_at(20));
-    }
-
-    #[test]
-    fn nothing_is_known_from_before_a_suspension() {
-        let ranges = known();
-        let before = ranges.begin(|| Some(20)).expect("there is one");
-        let suspended = ranges.suspend();
-        assert!(!before[0].is_empty_at(30));
-        ranges.walked(&walk(b"b", b"m", 30), &before);
-        assert!(!ranges.any(), "nothing is proposed meanwhile");
-        drop(suspended);
-        walk_over(&ranges, b"b", b"m", 30);
-        assert!(ranges.any());
-        assert!(!is_known(&ranges, b"c", 30));
-    }
-
-    #[test]
-    fn the_list_is_bounded_and_what_leaves_it_has_ended() {
-        let ranges = known();
-        let first = ranges.0.list()[0].clone();
-        for i in 0..MOST as u8 {
-            walk_over(&ranges, &[b'n', i], &[b'n', i, 1], 30);
-        }
-        assert_eq!(ranges.0.list().len(), MOST);
-        assert!(!first.is_empty_at(30));
-        // A queue takes few places, even if the key behind a range is always put after it is found.
-        for i in 0..=MOST as u8 {
-            walk_over(&ranges, b"q", &[b'q', i], 30);
-            ranges.note(0, ValueType::Value, &[b'q', i]);
-        }
-        let list = ranges.0.list();
-        let of_queue = list.iter().filter(|r| r.start == b"q");
-        assert_eq!(of_queue.count(), MOST_COVERED);
-    }
-}
+mod tests;

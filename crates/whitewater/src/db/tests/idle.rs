@@ -1,0 +1,77 @@
+//! What iterators leave to the next ones.
+
+use crate::column_family::IteratorBase;
+use crate::{DB, MemtableFactory, Options, ReadOptions};
+use std::sync::Arc;
+use whitewater_concurrent::object_pool::ObjectPool;
+use whitewater_storage::fs::mem::MemFs;
+
+fn open(options: &mut Options) -> DB {
+    options.create_if_missing(true);
+    options.set_fs(Arc::new(MemFs::new()));
+    let db = DB::open(options, "/db").unwrap();
+    for i in 0..100_u32 {
+        db.put(i.to_be_bytes(), "value").unwrap();
+        if i % 40 == 0 {
+            db.flush().unwrap();
+        }
+    }
+    db
+}
+
+/// Has an iterator find a key, and takes what it leaves.
+fn left(db: &DB, read: ReadOptions) -> Option<Box<IteratorBase>> {
+    let mut it = db.raw_iterator_opt(read);
+    it.seek(7_u32.to_be_bytes());
+    assert!(it.valid());
+    drop(it);
+    db.engine().default_cf().pin().idle.take()
+}
+
+#[test]
+fn an_iterator_leaves_its_cursors_to_the_next() {
+    for memtable in [
+        MemtableFactory::Art,
+        MemtableFactory::SkipList,
+        MemtableFactory::Vector,
+    ] {
+        let mut options = Options::default();
+        options.set_memtable_factory(memtable);
+        let db = open(&mut options);
+        let idle = left(&db, ReadOptions::default()).expect("cursors");
+        let (_, buffers) = idle.idle.as_ref().expect("cursors");
+        assert!(buffers.key.is_empty() && buffers.key.capacity() > 0);
+        let again = ObjectPool::give_back(idle, |base| &base.view.idle);
+        assert!(again.is_none(), "there is room");
+        let mut at_snapshot = ReadOptions::default();
+        at_snapshot.set_snapshot(&db.snapshot());
+        assert!(left(&db, at_snapshot).is_some());
+        // Flushing installs another super version.
+        let before = db.engine().default_cf().pin_owned();
+        drop(db.raw_iterator());
+        db.flush().unwrap();
+        assert!(before.idle.take().is_none(), "the pool is closed");
+    }
+}
+
+#[test]
+fn iterators_with_sources_of_their_own_leave_nothing() {
+    let db = open(&mut Options::default());
+    let with = |set: fn(&mut ReadOptions)| {
+        let mut read = ReadOptions::default();
+        set(&mut read);
+        left(&db, read)
+    };
+    assert!(with(|read| read.set_iterate_upper_bound([9])).is_none());
+    assert!(with(|read| read.fill_cache(false)).is_none());
+    assert!(with(|read| read.set_readahead_size(1 << 20)).is_none());
+    assert!(with(|_| ()).is_some());
+    let mut limited = Options::default();
+    limited.set_max_open_files(10);
+    assert!(left(&open(&mut limited), ReadOptions::default()).is_none());
+    let db = open(&mut Options::default());
+    let mut batch = crate::WriteBatch::default();
+    batch.delete_range([1], [2]);
+    db.write(batch).unwrap();
+    assert!(left(&db, ReadOptions::default()).is_none());
+}
