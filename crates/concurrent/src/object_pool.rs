@@ -1,8 +1,9 @@
 //! A pool of objects that are expensive to make, until the pool is closed.
 //!
-//! The pool has a place for each core, and a thread looks only into the one that its number
-//! chooses: whoever makes, uses and gives back objects again and again writes to no memory that
-//! threads on other cores write to. A place holds one object. Nobody waits for another.
+//! The pool has as many places as there are cores, at most [`MOST`], and a thread looks only into
+//! the one that its number chooses: whoever makes, uses and gives back objects again and again
+//! writes to no memory that others write to, but those that share its place. A place holds one
+//! object. To take one and to give one back waits for nobody, but when the places are made.
 //!
 //! An object may keep its own pool alive ([`ObjectPool::give_back`]). Then somebody has to close
 //! the pool, for both of them to go.
@@ -40,8 +41,9 @@ pub struct ObjectPool<T> {
     places: OnceBox<Box<[Place<T>]>>,
     /// Whether the pool is closed, or is being closed.
     closed: Mutex<bool>,
-    /// Tells the compiler that `T`s are owned.
-    owns: PhantomData<T>,
+    /// Tells the compiler that `T`s are owned, and go from thread to thread, but have one user at a
+    /// time.
+    owns: PhantomData<std::sync::Mutex<T>>,
 }
 
 impl<T> Default for ObjectPool<T> {
@@ -77,7 +79,7 @@ impl<T> ObjectPool<T> {
         }
         // Acquire: partner of the Release in `give_back`. The same pointer may have been taken and
         // given back meanwhile; then it is that object.
-        place
+        let object = place
             .compare_exchange(
                 object,
                 ptr::null_mut(),

@@ -267,9 +267,9 @@ impl<R, L: Lists<R>> WatchedRanges<R, L> {
         list
     }
 
-    /// The present form of `range`, if it has not ended. To a reader that has taken its point
-    /// before, and at which the range is known to be empty, it tells of all that was put beside the
-    /// range and is visible there (E4).
+    /// The present form of `range`, if it is still in the list. To a reader that has taken its
+    /// point before, and at which the range is known to be empty, it tells of all that was put
+    /// beside the range and is visible there (E4).
     pub fn present(&self, range: &Arc<Watched<R>>) -> Option<Arc<Watched<R>>> {
         let list = self.list.load();
         list.iter().find(|form| form.is_form_of(range)).cloned()

@@ -104,9 +104,9 @@ pub trait InternalIterator: Send + Sync {
         false
     }
     /// Lets go of the blocks and the copies that it has read, and of its failure. Until it is
-    /// positioned again, no function may be called but [`reopen`](Self::reopen). From then on it
-    /// shows what its source has by then, as a new cursor would. Returns `false` if it cannot do
-    /// that, and is of no further use.
+    /// positioned again, no function may be called but this one, `status` and
+    /// [`reopen`](Self::reopen). From then on it shows what its source has by then, as a new cursor
+    /// would. Returns `false` if it cannot do that, and is of no further use.
     fn release(&mut self) -> bool {
         false
     }

@@ -40,8 +40,8 @@ pub(crate) struct SuperVersion {
     /// How long calls of the database take.
     pub latencies: Arc<SampledLatencies>,
     pub number: u64,
-    /// What iterators over this super version have left for the next ones. They pin it, so that
-    /// the pool is closed when another super version takes its place.
+    /// What iterators over this super version have left for the next ones. It pins the super
+    /// version: so the pool is closed when another one takes its place, or the column family goes.
     pub idle: ObjectPool<IteratorBase>,
 }
 
@@ -59,15 +59,15 @@ impl SuperVersion {
 
 /// What an iterator begins with, and leaves to the next one.
 pub(crate) struct IteratorBase {
-    /// All of the sources as one, and buffers. `None` if there was no iterator before, and while
-    /// they are in use. The source has let go of what it has read.
+    /// All of the sources as one, and buffers, as an earlier iterator has left them. `None` while
+    /// an iterator uses them. The source has let go of what it has read.
     pub idle: Option<(BoxedIterator, IterBuffers)>,
     /// Declared after the source, which reads from it.
     pub view: Arc<SuperVersion>,
 }
 
 impl IteratorBase {
-    /// The base of an iterator that there was none before.
+    /// The base of an iterator that makes its own cursors.
     pub fn new(view: Arc<SuperVersion>) -> Box<Self> {
         Box::new(IteratorBase { idle: None, view })
     }

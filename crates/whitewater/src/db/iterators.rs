@@ -90,7 +90,7 @@ impl Engine {
         let options = &view.options;
         let values_have_times = options.values_have_times;
         let mut iter = DbIter::new(DbIterParts {
-            is_left: is_usual && sources.tombstones.is_empty(),
+            leaves_source: is_usual && sources.tombstones.is_empty(),
             source: sources.merged,
             only_memtable: sources.only_memtable,
             tombstones: sources.tombstones,

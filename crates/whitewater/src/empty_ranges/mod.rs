@@ -7,9 +7,11 @@
 //! A range is proposed by an iterator that has passed many deleted keys in one call, and used by
 //! others once one of them has walked over all of it, with nothing undecided, and has found
 //! nothing. An iterator that passes it and then some deleted keys beside it extends it over them,
-//! unless something was put there since. Writers end it. When it may be relied on, and why, says
-//! `concurrent::watched_ranges`, with the invariants E1 to E4. Here are its keys, and how many
-//! ranges there are.
+//! unless something was put there since. If a walk came from before all keys, the range tells that
+//! nothing is left before it, until something is put there, and so at the other end: who moves to
+//! the first key then begins behind the range. Writers end ranges. When one may be relied on, and
+//! why, says `concurrent::watched_ranges`, with the invariants E1 to E4. Here are its keys, and how
+//! many ranges there are.
 //!
 //! Lock order: changes of the list are a leaf.
 
@@ -41,9 +43,10 @@ pub(crate) struct KeyRange {
     comparator: UserComparator,
     pub start: Vec<u8>,
     pub end: Vec<u8>,
-    /// Whether nothing is visible before `start`, either. Then `before` is `None`.
+    /// Whether nothing is visible before `start`, either: the walk that has made the range known
+    /// had come from before all keys, and `before` is `None`.
     is_first: bool,
-    /// Whether nothing is visible at or after `end`. Then `behind` is `None`.
+    /// The same at and after `end`, and `behind`.
     is_last: bool,
     /// The last key before `start` that was put since the range is watched, if any.
     before: Option<Vec<u8>>,
@@ -111,8 +114,9 @@ impl KeyRange {
             comparator: self.comparator.clone(),
             start: walk.start.to_vec(),
             end: walk.end.to_vec(),
-            is_first: is_first || self.is_first,
-            is_last: is_last || self.is_last,
+            // What an earlier walk has found there may not hold at the point of this one.
+            is_first,
+            is_last,
             before: self.before.clone(),
             behind: self.behind.clone(),
             ..*self

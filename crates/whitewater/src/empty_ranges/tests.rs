@@ -160,6 +160,23 @@ fn nothing_is_known_before_a_range_but_by_walks_from_the_first_key() {
     }
 }
 
+/// A reader at an older point that extends a range, whose present form says that it is the first,
+/// has not found that at its point.
+#[test]
+fn an_extension_says_of_the_ends_only_what_its_walk_has_found() {
+    let ranges = known();
+    let begun_with = ranges.begin(|| Some(20)).expect("there is one");
+    walk_from_the_end(&ranges, b"b", b"m", true);
+    assert!(at_the_end(&ranges, true, 30) && !at_the_end(&ranges, true, 25));
+    let older = Walk {
+        passed: EXTENSION,
+        ..walk(b"a", b"n", 25)
+    };
+    ranges.walked(&older, &begun_with);
+    assert!(is_known(&ranges, b"a", 25));
+    assert!(!at_the_end(&ranges, true, 25));
+}
+
 #[test]
 fn a_range_proposed_by_a_walk_from_the_first_key_is_known_by_another_such_walk() {
     let ranges = EmptyRanges::default();

@@ -172,7 +172,7 @@ pub(crate) fn add_iterators(
             let (place, fragments) = (iterators.len(), fragments.clone());
             found.push(HeldTombstones::of_table(place, version, index, fragments));
         }
-        iterators.push(new_cursor(&open, options));
+        iterators.push(cursor_over(&open, options, None));
     }
     // Made for sorted levels only: what it holds is counted in memory that all readers write to.
     let opener = || Tables {
@@ -240,19 +240,23 @@ impl OpenCursor for Tables {
         let open = self
             .tables
             .open_within(file, &self.comparator, &self.open_with, limits)?;
-        if let Some(mut cursor) = used
-            && cursor.reopen(&open.table)
-        {
-            rmw::shared_writes(2); // the table's reader
-            return Ok(cursor);
-        }
-        Ok(new_cursor(&open, self.options))
+        Ok(cursor_over(&open, self.options, used))
     }
 }
 
-fn new_cursor(open: &OpenTable, options: TableReadOptions) -> BoxedIterator {
+/// A cursor over the table: the one that was `used` for another table, or a new one.
+fn cursor_over(
+    open: &OpenTable,
+    options: TableReadOptions,
+    used: Option<BoxedIterator>,
+) -> BoxedIterator {
     let _timer = perf_context::timer(PerfMetric::NewTableIteratorNanos);
     rmw::shared_writes(2); // the table's reader
+    if let Some(mut cursor) = used
+        && cursor.reopen(&open.table)
+    {
+        return cursor;
+    }
     open.table.iter(options)
 }
 

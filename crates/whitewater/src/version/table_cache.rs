@@ -340,7 +340,7 @@ impl TableCache {
         if let Some(open) = file.open.get() {
             return Ok(open.clone());
         }
-        if self.keeps_all.load(Ordering::Relaxed) {
+        if self.keeps_all() {
             let open = read()?;
             return Ok(file.open.get_or_init(|| open).clone());
         }

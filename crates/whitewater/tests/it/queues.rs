@@ -10,7 +10,7 @@ use whitewater::fs::mem::MemFs;
 use whitewater::perf::{PerfContext, PerfMetric, PerfStatsLevel, set_perf_stats};
 use whitewater::{
     CommitProtocol, DB, Direction, IngestExternalFileOptions, IteratorMode, Options, Point,
-    ReadOptions, SstFileWriter,
+    ReadOptions, SstFileWriter, WriteBatch,
 };
 use whitewater_concurrent::system::{Mutex, simulation};
 
@@ -236,7 +236,7 @@ fn queues_beside_each_other_agree_with_a_map() {
 }
 
 /// Takes from both ends, with keys put anywhere meanwhile, often before all others or behind them,
-/// and iterators and snapshots that look later.
+/// ranges deleted, and iterators and snapshots that look later.
 #[test]
 fn takes_from_both_ends_agree_with_a_map_whatever_is_put_meanwhile() {
     for seed in seeds(1, 60) {
@@ -244,6 +244,7 @@ fn takes_from_both_ends_agree_with_a_map_whatever_is_put_meanwhile() {
         let db = open(&MemFs::new());
         let mut model = BTreeMap::new();
         let mut older = Vec::new();
+        let mut snapshots = Vec::new();
         let (mut low, mut high) = (500, 500);
         for step in 0..1_500 {
             match rng.random_range(0..40) {
@@ -280,6 +281,33 @@ fn takes_from_both_ends_agree_with_a_map_whatever_is_put_meanwhile() {
                     assert_eq!(it.key(), model.keys().next_back().map(|k| &k[..]));
                     it.seek_to_first();
                     assert_eq!(it.key(), model.keys().next().map(|k| &k[..]));
+                }
+                13 => {
+                    let from = rng.random_range(low..=high);
+                    let to = key(from + rng.random_range(0..30));
+                    let mut batch = WriteBatch::default();
+                    batch.delete_range(key(from), to.clone());
+                    db.write(batch).unwrap();
+                    model.retain(|each, ()| *each < key(from) || *each >= to);
+                }
+                14 if snapshots.len() < 4 => snapshots.push((db.snapshot(), model.clone())),
+                15 if !snapshots.is_empty() => {
+                    let at = rng.random_range(0..snapshots.len());
+                    let (snapshot, model) = &snapshots[at];
+                    let mut it = snapshot.raw_iterator();
+                    let from = key(rng.random_range(low..=high));
+                    it.seek(&from);
+                    let after = model.range(from..).next();
+                    assert_eq!(it.key(), after.map(|(k, ())| &k[..]), "seed {seed}, {step}");
+                    it.seek_to_first();
+                    assert_eq!(it.key(), model.keys().next().map(|k| &k[..]), "seed {seed}");
+                    it.seek_to_last();
+                    let last = model.keys().next_back();
+                    assert_eq!(it.key(), last.map(|k| &k[..]), "seed {seed}");
+                    drop(it);
+                    if rng.random() {
+                        snapshots.swap_remove(at);
+                    }
                 }
                 12 => {
                     let from = key(rng.random_range(low..=high));

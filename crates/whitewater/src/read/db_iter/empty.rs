@@ -48,6 +48,12 @@ impl Walked {
         }
     }
 
+    /// Forgets what was said of the walk that is about to begin, as a move has not come to it.
+    pub fn forget(&mut self) {
+        self.next_has_begun = false;
+        self.next_from_the_end = false;
+    }
+
     pub fn buffers(&mut self) -> [&mut Vec<u8>; 2] {
         [&mut self.first, &mut self.last]
     }
@@ -102,7 +108,8 @@ impl DbIter {
         set_key(&mut self.walked.last, &self.key);
     }
 
-    /// Ends a walk, forward, before `self.key`, which is the key found or the last one passed.
+    /// Ends a walk, forward, before `self.key`: the key found, the last one passed, or, if nothing
+    /// came behind a range, any key before.
     #[inline]
     pub(super) fn end_walk(&mut self) {
         if self.walked.begun && (self.walked.keys >= LONG_WALK || self.may_pass()) {

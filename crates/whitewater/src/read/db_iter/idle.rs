@@ -10,13 +10,15 @@ use crate::column_family::IterBuffers;
 use std::mem;
 use whitewater_concurrent::object_pool::ObjectPool;
 
-/// The capacity up to which a buffer is kept. Bytes.
+/// The capacity up to which buffers are kept. Bytes.
 const MOST_KEPT: usize = 4 << 10;
 
 impl DbIter {
     /// Leaves the source and the buffers to the next iterator, if they may be used again.
     pub(super) fn leave_to_the_next(&mut self) {
-        if self.error.is_some() || !self.source.release() {
+        // Cursors that have met long keys have as long buffers.
+        let met_long_keys = self.key.capacity().max(self.target.capacity()) > MOST_KEPT;
+        if self.error.is_some() || met_long_keys || !self.source.release() {
             return;
         }
         let Some(mut base) = self.base.take() else {

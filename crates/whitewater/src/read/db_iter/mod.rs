@@ -83,7 +83,7 @@ pub(crate) struct DbIterParts {
     pub base: Box<IteratorBase>,
     pub buffers: IterBuffers,
     /// Whether the source is left to the next iterator over the view.
-    pub is_left: bool,
+    pub leaves_source: bool,
     /// How the values that entries refer to are read.
     pub blob_reads: BlobReads,
     /// Which entries are visible.
@@ -186,7 +186,8 @@ pub(crate) struct DbIter {
     slow: Option<Arc<SlowOperations>>,
     /// Whether either of the two is there.
     is_watched: bool,
-    is_left: bool,
+    /// Whether the source is left to the next iterator.
+    leaves_source: bool,
     /// Declared after the source, so that what the source reads from outlives it. Always there,
     /// until the iterator is dropped.
     base: Option<Box<IteratorBase>>,
@@ -198,7 +199,7 @@ impl Drop for DbIter {
         if let Some(statistics) = &self.statistics {
             statistics.add(Ticker::NoIteratorDeleted, 1);
         }
-        if self.is_left {
+        if self.leaves_source {
             self.leave_to_the_next();
         }
     }
@@ -257,7 +258,7 @@ impl DbIter {
             is_watched: parts.statistics.is_some() || parts.slow.is_some(),
             statistics: parts.statistics,
             slow: parts.slow,
-            is_left: parts.is_left,
+            leaves_source: parts.leaves_source,
             base: Some(parts.base),
             _snapshot: parts.snapshot,
         }
@@ -574,6 +575,7 @@ impl DbIter {
         self.position = Position::Nowhere;
         self.error = None;
         self.skips.begin();
+        self.walked.forget();
         if self.prefix.possible() {
             self.prefix.clear();
             self.source.keep_to_prefix(false);

@@ -79,8 +79,8 @@ pub(crate) struct LevelIterator<O> {
     level: usize,
     comparator: InternalComparator,
     opener: O,
-    /// The current file and its cursor. The cursor is valid unless the walk is past an end or has
-    /// failed.
+    /// The current file and its cursor. The cursor is valid unless the walk is past an end, has
+    /// failed, or was released.
     current: Option<(usize, BoxedIterator)>,
     /// Whether to look at nothing outside the prefix of the key sought.
     keeps_to_prefix: bool,

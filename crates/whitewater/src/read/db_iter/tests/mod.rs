@@ -29,7 +29,7 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         merge_operator: Some(Arc::new(Append)),
         base: IteratorBase::new(no_view()),
         buffers: IterBuffers::default(),
-        is_left: false,
+        leaves_source: false,
         blob_reads: BlobReads::of_job(ReadLimits::NONE),
         point: (u64::MAX >> 8).into(),
         lower_bound: None,
