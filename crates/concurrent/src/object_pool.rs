@@ -1,6 +1,6 @@
 //! A pool of objects that are expensive to make, until the pool is closed.
 //!
-//! The pool has as many places as there are cores, at most [`MOST`], and a thread looks only into
+//! The pool has as many places as there are cores, at most 64, and a thread looks only into
 //! the one that its number chooses: whoever makes, uses and gives back objects again and again
 //! writes to no memory that others write to, but those that share its place. A place holds one
 //! object. To take one and to give one back waits for nobody, but when the places are made.
@@ -9,7 +9,7 @@
 //! the pool, for both of them to go.
 //!
 //! # Invariants
-//! * P1: a place is null, [`closed`], or from `Box::into_raw` and owned by the place. Whoever
+//! * P1: a place is null, `closed()`, or from `Box::into_raw` and owned by the place. Whoever
 //!   replaces such a pointer by another value owns the object from then on.
 //! * P2: once `close` has returned, the pool holds no objects, for good. A place that is closed
 //!   stays so. Places are made under the lock under which `close` first says that it has begun:
