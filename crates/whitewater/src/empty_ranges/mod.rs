@@ -41,8 +41,8 @@ const EXTENSION: u64 = 2;
 pub(crate) struct KeyRange {
     cf: u32,
     comparator: UserComparator,
-    pub start: Vec<u8>,
-    pub end: Vec<u8>,
+    start: Vec<u8>,
+    end: Vec<u8>,
     /// Whether nothing is visible before `start`, either: the walk that has made the range known
     /// had come from before all keys, and `before` is `None`.
     is_first: bool,
@@ -66,6 +66,14 @@ impl KeyRange {
     pub fn holds(&self, user_key: &[u8]) -> bool {
         self.comparator.compare(user_key, &self.end) == Ordering::Less
             && self.comparator.compare(user_key, &self.start) != Ordering::Less
+    }
+
+    /// The edges that a walk comes to last and first, going `forward` or backward.
+    pub fn edges(&self, forward: bool) -> (&[u8], &[u8]) {
+        match forward {
+            true => (&self.end, &self.start),
+            false => (&self.start, &self.end),
+        }
     }
 
     /// What becomes of the range when `key` is put into the column family.

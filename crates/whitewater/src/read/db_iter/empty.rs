@@ -177,28 +177,32 @@ impl DbIter {
     /// Moves the source to what comes after `range`, and has the next walk begin with the range.
     /// Returns `false` and does nothing if that is beyond the bounds.
     pub(super) fn go_past_range(&mut self, range: &EmptyRange, forward: bool) -> bool {
-        let (ahead, behind) = if forward {
-            (&range.end, &range.start)
-        } else {
-            (&range.start, &range.end)
-        };
-        let beyond = if forward {
-            is_past(&self.comparator, self.upper_bound.as_deref(), ahead)
-        } else {
-            self.below_lower(ahead)
-        };
-        if beyond {
+        let (ahead, behind) = range.edges(forward);
+        if self.is_beyond_bound(ahead, forward) {
             return false;
         }
         self.walked.next_has_begun = true;
         set_key(&mut self.walked.first, behind);
         set_key(&mut self.walked.last, ahead);
-        set_target(&mut self.target, ahead, &[], MAX_SEQUENCE, SEEK_TYPE);
+        self.seek_past(ahead, forward);
+        true
+    }
+
+    /// Whether nothing beyond the edge of a range may be shown.
+    fn is_beyond_bound(&self, edge: &[u8], forward: bool) -> bool {
+        match forward {
+            true => is_past(&self.comparator, self.upper_bound.as_deref(), edge),
+            false => self.below_lower(edge),
+        }
+    }
+
+    /// Moves the source beyond the edge of a range.
+    fn seek_past(&mut self, edge: &[u8], forward: bool) {
+        set_target(&mut self.target, edge, &[], MAX_SEQUENCE, SEEK_TYPE);
         self.move_source(|source, target| match forward {
             true => source.seek(target),
             false => source.seek_for_prev(target),
         });
-        true
     }
 
     /// Moves the source past the range that it stands in, if it does in one and it is time to look
@@ -240,31 +244,17 @@ impl DbIter {
         {
             return Err(out_of_order());
         }
-        let (ahead, behind) = if forward {
-            (&range.end, &range.start)
-        } else {
-            (&range.start, &range.end)
-        };
+        let (ahead, behind) = range.edges(forward);
         if !self.walked.begun {
             self.walked.begun = true;
             set_key(&mut self.walked.first, behind);
         }
+        set_key(&mut self.walked.last, ahead);
         self.skips.pass()?;
-        let past_bound = if forward {
-            is_past(&self.comparator, self.upper_bound.as_deref(), ahead)
-        } else {
-            set_key(&mut self.walked.last, ahead);
-            self.below_lower(ahead)
-        };
-        if past_bound {
+        if self.is_beyond_bound(ahead, forward) {
             return Ok(Pass::ToTheBound);
         }
-        set_target(&mut self.target, ahead, &[], MAX_SEQUENCE, SEEK_TYPE);
-        if forward {
-            self.source.seek(&self.target);
-        } else {
-            self.source.seek_for_prev(&self.target);
-        }
+        self.seek_past(ahead, forward);
         if self.source.valid() && range.holds(parse_internal_key(self.source.key())?.user_key) {
             return Err(out_of_order());
         }
