@@ -1,7 +1,7 @@
 //! What iterators leave to the next ones.
 
 use crate::column_family::IteratorBase;
-use crate::{DB, MemtableFactory, Options, ReadOptions};
+use crate::{DB, MemtableFactory, OptimisticTransactionDB, Options, ReadOptions};
 use std::sync::Arc;
 use whitewater_concurrent::object_pool::ObjectPool;
 use whitewater_storage::fs::mem::MemFs;
@@ -74,4 +74,19 @@ fn iterators_with_sources_of_their_own_leave_nothing() {
     batch.delete_range([1], [2]);
     db.write(batch).unwrap();
     assert!(left(&db, ReadOptions::default()).is_none());
+}
+
+#[test]
+fn an_iterator_of_a_transaction_leaves_its_cursors_too() {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_fs(Arc::new(MemFs::new()));
+    let db: OptimisticTransactionDB = OptimisticTransactionDB::open(&options, "/db").unwrap();
+    db.put("key", "value").unwrap();
+    let transaction = db.transaction();
+    let mut it = transaction.raw_iterator();
+    it.seek("key");
+    assert_eq!(it.value(), Some(&b"value"[..]));
+    drop(it);
+    assert!(db.engine().default_cf().pin().idle.take().is_some());
 }
