@@ -7,7 +7,7 @@
 //!   and lock-free readers.
 //! * [`slab`]: the memory of cached blocks, with huge pages.
 //! * [`wait_group`]: a count of work in flight that other threads can wait for.
-//! * [`object_pool`]: objects that are kept for reuse, for each core.
+//! * [`object_pool`]: objects that are kept for reuse, in a place for each core.
 //! * [`prefetch`]: asking the processor for memory before it is needed.
 //! * [`publish`]: a number that moves over a finished prefix, without a leader.
 //! * [`region`]: the memory of memtables, with huge pages and a pool.

@@ -1,19 +1,19 @@
 //! A pool of objects that are expensive to make, until the pool is closed.
 //!
 //! The pool has as many places as there are cores, at most 64, and a thread looks only into
-//! the one that its number chooses: whoever makes, uses and gives back objects again and again
-//! writes to no memory that others write to, but those that share its place. A place holds one
-//! object. To take one and to give one back waits for nobody, but when the places are made.
+//! the one that its number chooses. So a thread shares the cache line that it writes to only with
+//! threads of the same place. A place holds one object. Threads that take one or give one back
+//! never wait for each other, except while the places are made.
 //!
-//! An object may keep its own pool alive ([`ObjectPool::give_back`]). Then somebody has to close
-//! the pool, for both of them to go.
+//! An object may keep its own pool alive ([`ObjectPool::give_back`]). Such a pool must be closed:
+//! otherwise neither of the two is ever dropped.
 //!
 //! # Invariants
 //! * P1: a place is null, `closed()`, or from `Box::into_raw` and owned by the place. Whoever
 //!   replaces such a pointer by another value owns the object from then on.
 //! * P2: once `close` has returned, the pool holds no objects, for good. A place that is closed
-//!   stays so. Places are made under the lock under which `close` first says that it has begun:
-//!   it either finds them, or they are not made any more.
+//!   stays so. Places are made under a lock, and `close` sets `closed` under the same lock. So
+//!   `close` finds the places, or none are made after it.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -62,7 +62,7 @@ impl<T> fmt::Debug for ObjectPool<T> {
     }
 }
 
-/// What a place has that takes no objects any more. It is never dereferenced.
+/// The value of a closed place. It is never dereferenced.
 fn closed<T>() -> *mut T {
     ptr::without_provenance_mut(usize::MAX)
 }

@@ -206,7 +206,7 @@ fn number(db: &Db, property: &properties::PropName) -> u64 {
     value.expect("known")
 }
 
-/// A version that nobody reads any more is not kept, nor are its files.
+/// Idle cursors keep no old version, and none of its files.
 #[test]
 fn what_is_left_goes_with_its_super_version() {
     let (db, _) = walked();

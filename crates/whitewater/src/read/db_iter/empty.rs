@@ -48,7 +48,7 @@ impl Walked {
         }
     }
 
-    /// Forgets what was said of the walk that is about to begin, as a move has not come to it.
+    /// Forgets what was said of the next walk, in case the last move failed before it began one.
     pub fn forget(&mut self) {
         self.next_has_begun = false;
         self.next_from_the_end = false;

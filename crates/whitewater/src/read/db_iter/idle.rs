@@ -2,8 +2,8 @@
 //!
 //! Making the cursors of all sources takes as long as a short scan, and counts their references in
 //! memory that all threads write to. So the cursors stay with the super version that they read
-//! ([`SuperVersion::idle`](crate::column_family::SuperVersion)), and whoever makes the next
-//! iterator over it goes on with them. They have let go of all blocks by then.
+//! ([`SuperVersion::idle`](crate::column_family::SuperVersion)), and the next iterator over it uses
+//! them again. They have let go of all blocks by then.
 
 use super::DbIter;
 use crate::column_family::IterBuffers;
