@@ -288,47 +288,39 @@ fn a_write_to_the_next_generation_ends_a_range() {
     });
 }
 
+/// Two writers into the place, and a reader beside them. It has begun with a list that has `reach`,
+/// which is known. Returns that list.
+fn beside_two_writers(reach: Reach, read: fn(&Store, &List<Reach>)) -> Arc<List<Reach>> {
+    let (store, list) = Store::with_known_range(reach);
+    let first = store.reserve(0);
+    let writer = {
+        let store = store.clone();
+        thread::spawn(move || store.finish(first))
+    };
+    let reader = {
+        let (store, list) = (store.clone(), list.clone());
+        thread::spawn(move || read(&store, &list))
+    };
+    store.put(0);
+    reader.join().unwrap();
+    writer.join().unwrap();
+    read(&store, &list);
+    list
+}
+
 /// Of two writers into a range one finds it ended or gone by the other, and may be visible first.
 #[test]
 fn a_write_that_finds_no_range_has_seen_that_it_ended() {
     model(3, || {
-        let (store, list) = Store::with_known_range(REACH);
-        let first = store.reserve(0);
-        let writer = {
-            let store = store.clone();
-            thread::spawn(move || store.finish(first))
-        };
-        let reader = {
-            let (store, list) = (store.clone(), list.clone());
-            thread::spawn(move || store.check(&list))
-        };
-        store.put(0);
-        reader.join().unwrap();
-        writer.join().unwrap();
+        let list = beside_two_writers(REACH, Store::check);
         assert!(list[0].has_ended());
     });
 }
 
-/// A reader finds out whether something was put behind a range that it knows since it has begun, by
-/// one of two writers.
+/// A reader finds out whether one of two writers has put something behind a range that it knows.
 #[test]
 fn what_is_put_behind_a_range_is_told_to_readers_that_see_it() {
-    model(3, || {
-        let (store, list) = Store::with_known_range(SHORT);
-        let first = store.reserve(0);
-        let writer = {
-            let store = store.clone();
-            thread::spawn(move || store.finish(first))
-        };
-        let reader = {
-            let (store, list) = (store.clone(), list.clone());
-            thread::spawn(move || store.check_behind(&list))
-        };
-        store.put(0);
-        reader.join().unwrap();
-        writer.join().unwrap();
-        store.check_behind(&list);
-    });
+    model(3, || drop(beside_two_writers(SHORT, Store::check_behind)));
 }
 
 /// A reader that finds nothing beyond a range extends it over a place that a writer puts something
