@@ -5,8 +5,10 @@ use crate::key::user_key;
 use crate::sst::format::block::{Block, Cursor};
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::options::read_options::BlockReadOptions;
+use crate::sst::read::index_prefix_array::IndexPrefixArray;
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
+use std::cmp::Ordering;
 
 /// A position among the data blocks of a table.
 ///
@@ -14,8 +16,8 @@ use crate::sst::read::table::Table;
 #[derive(Debug)]
 pub(crate) struct IndexCursor {
     top: Cursor,
-    /// The restart point and the data block that the last seek found in the table's prefix
-    /// array. `top` has not moved there yet; [`IndexCursor::sync_top`] moves it when needed.
+    /// The restart point and the data block where the cursor stands, if it has come there by the
+    /// table's prefix array alone. `top` is elsewhere then.
     by_prefix: Option<(usize, BlockHandle)>,
     /// The block under `top`, once it was needed, if the table does not hold it.
     top_block: Option<Block>,
@@ -84,6 +86,14 @@ impl IndexCursor {
         }
     }
 
+    /// Orders the separator against the internal key `target`; only while valid.
+    #[inline]
+    pub(crate) fn order(&self, table: &Table, target: &[u8]) -> Ordering {
+        self.by_prefix
+            .and_then(|(at, _)| table.index_prefix_array()?.order(at, user_key(target)))
+            .unwrap_or_else(|| table.compare_index(self.key(table), target))
+    }
+
     /// Reads the top block, unless the table holds it.
     #[inline]
     fn load_top(&mut self, table: &Table) -> Result<()> {
@@ -121,11 +131,11 @@ impl IndexCursor {
         match table.index_prefix_array() {
             Some(array) => {
                 let candidates = array.candidates(index, user_key(target));
-                if candidates.is_empty()
-                    && let Some(handle) = array.handle(candidates.start)
-                {
-                    self.by_prefix = Some((candidates.start, handle));
-                    return Ok(());
+                if candidates.is_empty() {
+                    self.by_prefix = placed(array, candidates.start);
+                    if self.by_prefix.is_some() {
+                        return Ok(());
+                    }
                 }
                 self.top.seek_between(index, candidates, compare);
             }
@@ -140,7 +150,9 @@ impl IndexCursor {
 
     #[inline]
     pub(crate) fn next(&mut self, table: &Table) -> Result<()> {
-        self.sync_top(table);
+        if self.step_by_prefix(table, |at| at.checked_add(1)) {
+            return Ok(());
+        }
         match &mut self.part {
             None => {
                 self.top.next(top_block(&self.top_block, table));
@@ -154,7 +166,9 @@ impl IndexCursor {
     }
 
     pub(crate) fn prev(&mut self, table: &Table) -> Result<()> {
-        self.sync_top(table);
+        if self.step_by_prefix(table, |at| at.checked_sub(1)) {
+            return Ok(());
+        }
         match &mut self.part {
             None => {
                 self.top.prev(top_block(&self.top_block, table));
@@ -167,13 +181,19 @@ impl IndexCursor {
         }
     }
 
-    /// Moves `top` to the position in `by_prefix`, if there is one.
+    /// Moves by a `step` among the restart points, if the cursor has come here by the prefix array.
+    /// There is no block beyond the array's ends.
     #[inline]
-    fn sync_top(&mut self, table: &Table) {
-        if let Some((at, _)) = self.by_prefix.take() {
-            let index = top_block(&self.top_block, table);
-            self.top.seek_to_restart(index, at);
+    fn step_by_prefix(&mut self, table: &Table, step: impl FnOnce(usize) -> Option<usize>) -> bool {
+        let Some((at, _)) = self.by_prefix.take() else {
+            return false;
+        };
+        let array = table.index_prefix_array();
+        self.by_prefix = step(at).and_then(|to| placed(array?, to));
+        if self.by_prefix.is_none() {
+            self.top.clear();
         }
+        true
     }
 
     /// The failure of the top block, if any.
@@ -243,4 +263,10 @@ impl IndexCursor {
 #[inline]
 fn top_block<'a>(own: &'a Option<Block>, table: &'a Table) -> &'a Block {
     own.as_ref().unwrap_or(table.index())
+}
+
+/// A restart point and its data block, if the array has that.
+#[inline]
+fn placed(array: &IndexPrefixArray, restart: usize) -> Option<(usize, BlockHandle)> {
+    array.handle(restart).map(|handle| (restart, handle))
 }

@@ -118,6 +118,14 @@ impl IndexPrefixArray {
         })
     }
 
+    /// Orders the key at a restart point against `target`, if their prefixes differ.
+    #[inline]
+    pub(crate) fn order(&self, restart: usize, target: &[u8]) -> Option<Ordering> {
+        let wanted = target.strip_prefix(&self.common[..])?;
+        let order = self.prefixes.get(restart)?.cmp(&prefix_of(wanted));
+        order.is_ne().then_some(order)
+    }
+
     /// How many prefixes are less than `wanted`.
     #[inline]
     fn lower_bound(&self, block: &Block, wanted: u64) -> usize {
@@ -234,6 +242,10 @@ mod tests {
                 let at = array.candidates(&block, &t);
                 prop_assert!(keys[..at.start].iter().all(|k| *k < t));
                 prop_assert!(keys[at.end..].iter().all(|k| *k >= t));
+                for (i, key) in keys.iter().enumerate() {
+                    let order = array.order(i, &t);
+                    prop_assert!(order.is_none_or(|order| order == key.cmp(&t)));
+                }
             }
         }
     }

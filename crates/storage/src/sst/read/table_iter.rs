@@ -357,8 +357,7 @@ impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
 
     fn block_ends_before(&self, limit: &[u8]) -> bool {
         planted!(BlockLentPastLimit => return true);
-        let separator = self.index.key(&self.table);
-        let order = self.table.compare_index(separator, limit);
+        let order = self.index.order(&self.table, limit);
         planted!(BlockLentUptoLimit => return order.is_le());
         order.is_lt()
     }

@@ -137,13 +137,6 @@ impl Cursor {
         self.valid && i < block.num_restarts && self.entry == block.restart(i)
     }
 
-    /// Moves to the entry at restart point `i`.
-    pub(crate) fn seek_to_restart(&mut self, block: &Block, i: usize) {
-        self.clear();
-        self.enter(block.restart(i));
-        self.advance(block);
-    }
-
     /// Where the current entry starts.
     #[cfg(feature = "fuzzing")]
     pub(crate) fn offset(&self) -> usize {
