@@ -51,7 +51,7 @@ impl Line {
 }
 
 /// The most lines of [`Line::Held`] that a kind visits, twice each.
-const HELD: usize = 3;
+const HELD: usize = 5;
 
 /// A kind of read.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,7 +69,7 @@ pub struct Kind {
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 11] = [
+pub const KINDS: [Kind; 12] = [
     Kind {
         name: "get-memtable",
         what: "get, from a memtable",
@@ -124,7 +124,14 @@ pub const KINDS: [Kind; 11] = [
         what: "an iterator with bounds over a table, made and dropped",
         time: 500.0,
         source: "a guess",
-        visits: &[(Line::SuperVersion, 2), (Line::Held, 6)],
+        visits: &[],
+    },
+    Kind {
+        name: "iterator-own",
+        what: "an iterator that caches nothing, and so has cursors of its own, made and dropped",
+        time: 500.0,
+        source: "a guess",
+        visits: &[(Line::SuperVersion, 2), (Line::Held, 10)],
     },
     Kind {
         name: "seek",

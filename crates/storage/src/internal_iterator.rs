@@ -1,5 +1,6 @@
 //! The interface of iterators over internal keys.
 
+use crate::bounds::Bounds;
 use crate::error::Result;
 use crate::sst::{BlockRun, Table};
 use std::sync::Arc;
@@ -74,6 +75,9 @@ pub trait InternalIterator: Send + Sync {
     /// with the prefix of the key it seeks. A source that groups keys by prefix may then leave
     /// others out. Off by default. Sources without prefixes ignore it.
     fn keep_to_prefix(&mut self, _on: bool) {}
+    /// Says that the caller looks only at entries within these bounds, from the next positioning
+    /// on. A source may then leave others out. Sources that would gain nothing ignore it.
+    fn keep_within(&mut self, _bounds: &Bounds) {}
     /// This cursor as a [`KeyCursor`], if it can move from user key to user key faster than
     /// version by version.
     fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
@@ -180,6 +184,9 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn keep_to_prefix(&mut self, on: bool) {
         (**self).keep_to_prefix(on);
+    }
+    fn keep_within(&mut self, bounds: &Bounds) {
+        (**self).keep_within(bounds);
     }
     fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
         (**self).by_key()

@@ -25,6 +25,7 @@
 pub mod backup;
 pub mod batch;
 pub mod blob;
+pub mod bounds;
 pub mod cache;
 pub mod checksum;
 pub mod coding;

@@ -262,6 +262,8 @@ bugs! {
         "An iterator with the cursors of another takes no notice of new range tombstones."
     IdleKeepsCopies "idle_keeps_copies"
         "An iterator with the cursors of another sees its sorted copy of a memtable."
+    IdleKeepsBounds "idle_keeps_bounds"
+        "An iterator with the cursors of another enters only tables within the bounds of that one."
     UpperBoundInclusive "upper_bound_inclusive"
         "An iterator shows the key of its upper bound."
     SnapshotReadsNewest "snapshot_reads_newest"

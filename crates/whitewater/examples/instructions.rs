@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::path::Path;
 use std::process::ExitCode;
 use whitewater::{
-    DB, Error, Options, TransactionDB, TransactionDBOptions, WriteBatch, WriteOptions,
+    DB, Error, Options, ReadOptions, TransactionDB, TransactionDBOptions, WriteBatch, WriteOptions,
 };
 
 /// Entries that there are to read, and keys that are written.
@@ -110,6 +110,18 @@ fn seek(db: &DB, n: u64) -> Result<(), Error> {
     Ok(())
 }
 
+/// [`seek`] through iterators that begin there and end behind all keys.
+fn seek_bounded(db: &DB, n: u64) -> Result<(), Error> {
+    for i in 0..n {
+        let mut read = ReadOptions::default();
+        read.set_iterate_range(key(i)..[0xff; 16]);
+        let mut it = db.raw_iterator_opt(read);
+        it.seek(key(i));
+        assert!(black_box(it.item()).is_some(), "key {i}");
+    }
+    Ok(())
+}
+
 /// Takes the first entry or the last one, as queues do.
 fn pop(db: &DB, n: u64, last: bool) -> Result<(), Error> {
     for _ in 0..n {
@@ -134,7 +146,10 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         Some(operation) => (operation, true),
         None => (operation, false),
     };
-    let reads_compacted = matches!(operation, "scan" | "scan-compacted" | "seek");
+    let reads_compacted = matches!(
+        operation,
+        "scan" | "scan-compacted" | "seek" | "seek-bounded"
+    );
     if reads_compacted {
         // Scans would ask for a compaction, which would end sooner or later.
         options.set_disable_auto_compactions(true);
@@ -178,6 +193,7 @@ fn run(dir: &Path, operation: &str, n: u64) -> Result<bool, Error> {
         "next" => next(&db, n)?,
         "scan" | "scan-compacted" => scan(&db, n)?,
         "seek" => seek(&db, n)?,
+        "seek-bounded" => seek_bounded(&db, n)?,
         _ => return Ok(false),
     }
     Ok(true)

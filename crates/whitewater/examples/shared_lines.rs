@@ -87,6 +87,14 @@ fn bounded_iterators(db: &DB, n: u64) {
     }
 }
 
+fn iterators_with_own_cursors(db: &DB, n: u64) {
+    for _ in 0..n {
+        let mut options = ReadOptions::default();
+        options.fill_cache(false);
+        drop(black_box(db.raw_iterator_opt(options)));
+    }
+}
+
 fn seek(it: &mut DBRawIterator<'_>, n: u64) {
     for i in 0..n {
         it.seek(scattered(i));
@@ -145,6 +153,7 @@ fn run_thread(db: &DB, operation: &str, n: u64, id: usize, turn: &Barrier) -> Re
         "multi-get" => measured(id, turn, n, db, whole(multi_get)),
         "iterator" | "iterator-memtable" => measured(id, turn, n, db, unit(iterators)),
         "iterator-bounded" => measured(id, turn, n, db, unit(bounded_iterators)),
+        "iterator-own" => measured(id, turn, n, db, unit(iterators_with_own_cursors)),
         "snapshot" => measured(id, turn, n, db, unit(snapshots)),
         "seek" | "next" => {
             let mut it = db.raw_iterator();

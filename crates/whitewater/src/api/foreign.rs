@@ -14,6 +14,7 @@ use crate::options::prefix::{CountedPrefix, PrefixExtractor};
 use std::borrow::Cow;
 use std::sync::Arc;
 use whitewater_storage::Error;
+use whitewater_storage::bounds::Bounds;
 
 const DEFAULT_CF: u32 = 0;
 
@@ -155,7 +156,7 @@ impl ReadOptions {
     /// Sets the bounds of iterators, or takes them away.
     #[doc(hidden)]
     pub fn reset_bounds(&mut self, lower: Option<Vec<u8>>, upper: Option<Vec<u8>>) {
-        (self.spec.lower_bound, self.spec.upper_bound) = (lower, upper);
+        self.spec.bounds = Bounds::new(lower, upper);
     }
 
     /// Takes the timestamps away.

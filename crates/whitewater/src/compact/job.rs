@@ -16,7 +16,7 @@ use crate::options::compaction::CompactionStyle;
 use crate::options::compression::Compression;
 use crate::options::read::BlobReads;
 use crate::read::blob::{BorrowedBlobs, ReadAhead};
-use crate::read::level::add_iterators;
+use crate::read::level::{Wanted, add_iterators};
 use crate::read::merging::merging_iterator;
 use crate::read::tombstones::all_tombstones;
 use crate::stats::{Activity, Histogram, JobStats, time};
@@ -276,7 +276,7 @@ pub(super) fn open_inputs(
         tables,
         ctx.comparator,
         options,
-        None,
+        Wanted::All,
         &mut iterators,
         None,
     )?;

@@ -17,10 +17,10 @@ use crate::panics::{Guarded, caught};
 use crate::read::all_prefixes::AllPrefixes;
 use crate::read::cover::HeldTombstones;
 use crate::read::db_iter::{DbIter, DbIterParts, EmptyRangesView, PrefixMode, VersionRange};
-use crate::read::level_iter::Bounds;
+use crate::read::level::{self, Wanted};
 use crate::read::merging::merging_memtables;
 use crate::read::nothing::failed_iterator;
-use crate::read::{level, sampling};
+use crate::read::sampling;
 use crate::stats::Ticker;
 use arc_swap::Guard;
 use std::sync::Arc;
@@ -72,7 +72,8 @@ impl Engine {
             && prefix_mode(&view.options, spec) == PrefixMode::Never
             && view.tables.keeps_all()
             && !runs_user_code(view);
-        let gather = || self.sources(cf, view, spec, idle.filter(|_| is_usual));
+        let idle = idle.filter(|_| is_usual);
+        let gather = || self.sources(cf, view, spec, is_usual, idle);
         let gathered = match runs_user_code(view) {
             false => gather(),
             true => caught(Guarded::Comparator("a read"), gather),
@@ -99,8 +100,7 @@ impl Engine {
             merge_operator: options.merge_operator.clone(),
             point,
             versions,
-            lower_bound: spec.lower_bound.clone(),
-            upper_bound: spec.upper_bound.clone(),
+            bounds: spec.bounds.clone(),
             prefix_extractor: options.prefix_extractor.clone(),
             prefix_mode: prefix_mode(options, spec),
             max_skippable_internal_keys: spec.max_skippable_internal_keys,
@@ -118,31 +118,54 @@ impl Engine {
         iter
     }
 
-    /// The sources of an iterator over `view`: those that an earlier one has left, if they are all
-    /// that there are.
+    /// The sources of an iterator over `view`. If they are the usual ones, later iterators with
+    /// other bounds may use them, too.
     fn sources(
         &self,
         cf: &Arc<ColumnFamilyData>,
         view: &SuperVersion,
         spec: &ReadSpec,
+        is_usual: bool,
         idle: Option<(BoxedIterator, IterBuffers)>,
     ) -> Result<Sources> {
         self.check_iteration(cf, view, spec)?;
         if sampling::is_sampled() {
             self.count_iterator(cf, view);
         }
+        // Bounds lack the timestamps that keys may have.
+        let has_timestamps = cf.comparator.user.timestamp_size() > 0;
+        let bounds = (!has_timestamps)
+            .then(|| spec.bounds.clone())
+            .unwrap_or_default();
+        let mut sources = match is_usual {
+            true => self.usual_sources(cf, view, spec, idle)?,
+            false => self.gather(cf, view, spec, Wanted::Within(&bounds))?,
+        };
+        sources.merged.keep_within(&bounds);
+        Ok(sources)
+    }
+
+    /// The usual sources over `view`: those that an earlier iterator has left, if they are all that
+    /// there are.
+    fn usual_sources(
+        &self,
+        cf: &Arc<ColumnFamilyData>,
+        view: &SuperVersion,
+        spec: &ReadSpec,
+        idle: Option<(BoxedIterator, IterBuffers)>,
+    ) -> Result<Sources> {
         // The earlier iterator has found none in tables, and those of memtables may be new.
         let mut has_tombstones = view.memtables().any(|mem| mem.has_tombstones());
         planted!(IdleIgnoresTombstones => has_tombstones = false);
-        match idle.filter(|_| !has_tombstones) {
-            Some((merged, buffers)) => Ok(Sources {
-                merged,
-                only_memtable: view.is_only_memtable(),
-                tombstones: Vec::new(),
-                buffers,
-            }),
-            None => self.gather(cf, view, spec),
-        }
+        let Some((merged, buffers)) = idle.filter(|_| !has_tombstones) else {
+            return self.gather(cf, view, spec, Wanted::All);
+        };
+        Ok(Sources {
+            merged,
+            only_memtable: view.is_only_memtable(),
+            tombstones: Vec::new(),
+            buffers,
+        })
     }
 
     /// What an iterator may pass over, if it looks at all keys, in an order that writers can use.
@@ -169,6 +192,7 @@ impl Engine {
         cf: &Arc<ColumnFamilyData>,
         view: &SuperVersion,
         spec: &ReadSpec,
+        wanted: Wanted<'_>,
     ) -> Result<Sources> {
         let options = &view.options;
         let prefix_mode = prefix_mode(options, spec);
@@ -191,14 +215,12 @@ impl Engine {
         }
         let memtables = all.len();
         if spec.tier != ReadTier::Memtable {
-            let (lower, upper) = (spec.lower_bound.as_deref(), spec.upper_bound.as_deref());
-            let bounds = Bounds::of(lower, upper, &cf.comparator.user);
             level::add_iterators(
                 &view.version,
                 &self.files.tables,
                 &cf.comparator,
                 spec.table(),
-                bounds.as_ref(),
+                wanted,
                 &mut all,
                 (!spec.ignore_range_deletions).then_some(&mut tombstones),
             )?;

@@ -2,6 +2,7 @@
 
 use crate::snapshots::SnapshotGuard;
 use std::sync::Arc;
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::sst::{IoPriority, ReadLimits, TableReadOptions};
 use whitewater_storage::{Error, Result};
@@ -30,10 +31,8 @@ impl BlobReads {
 pub(crate) struct ReadSpec {
     /// Read at this snapshot instead of now.
     pub snapshot: Option<Arc<SnapshotGuard>>,
-    /// Inclusive lower bound of iteration (a user key).
-    pub lower_bound: Option<Vec<u8>>,
-    /// Exclusive upper bound of iteration (a user key).
-    pub upper_bound: Option<Vec<u8>>,
+    /// Bounds of iteration.
+    pub bounds: Bounds,
     /// End an iterator outside the prefix of the key that it was positioned to.
     pub prefix_same_as_start: bool,
     /// Let an iterator show all keys in order, however memtables group them.
@@ -88,8 +87,7 @@ impl Default for ReadSpec {
     fn default() -> Self {
         ReadSpec {
             snapshot: None,
-            lower_bound: None,
-            upper_bound: None,
+            bounds: Bounds::default(),
             prefix_same_as_start: false,
             total_order_seek: false,
             verify_checksums: true,
@@ -125,8 +123,6 @@ impl ReadSpec {
     pub fn has_usual_sources(&self) -> bool {
         // Exhaustive, so that nobody adds a field without deciding whether it counts.
         let ReadSpec {
-            lower_bound,
-            upper_bound,
             prefix_same_as_start: _, // part of `PrefixMode`
             total_order_seek: _,     // the same
             verify_checksums,
@@ -137,7 +133,8 @@ impl ReadSpec {
             deadline,
             io_timeout,
             io_priority,
-            // What the sources do not know.
+            // What the sources do not know, or are told each time.
+            bounds: _,
             snapshot: _,
             max_skippable_internal_keys: _,
             timestamp: _,
@@ -145,10 +142,9 @@ impl ReadSpec {
             tailing: _,
             background_purge: _,
         } = self;
-        let bounded = lower_bound.is_some() || upper_bound.is_some();
         let limited = (*deadline, *io_timeout) != (0, 0) || io_priority.is_some();
         let usual = *verify_checksums && *fill_cache && *readahead_size == 0;
-        usual && !bounded && !limited && *tier == ReadTier::All && !ignore_range_deletions
+        usual && !limited && *tier == ReadTier::All && !ignore_range_deletions
     }
 
     /// The limits on file reads for this read.

@@ -2,6 +2,7 @@
 //! caller's.
 
 use whitewater_storage::Result;
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, KeyCursor};
 
 /// A cursor that leaves no entries out, even when it is asked to keep to a prefix.
@@ -39,6 +40,9 @@ impl InternalIterator for AllPrefixes {
         self.0.status()
     }
     fn keep_to_prefix(&mut self, _on: bool) {}
+    fn keep_within(&mut self, bounds: &Bounds) {
+        self.0.keep_within(bounds);
+    }
     fn by_key(&mut self) -> Option<&mut dyn KeyCursor> {
         self.0.by_key()
     }

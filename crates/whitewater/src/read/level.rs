@@ -6,7 +6,7 @@
 //! first of the two has its newer entries.
 
 use super::cover::{HeldTombstones, Tombstones};
-use super::level_iter::{Bounds, LevelIterator, OpenCursor};
+use super::level_iter::{self, LevelIterator, OpenCursor};
 use super::sampling::RATE;
 use crate::entry::get_context::GetContext;
 use crate::entry::range_tombstones::Upto;
@@ -17,6 +17,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 use whitewater_concurrent::sync::rmw;
 use whitewater_storage::Result;
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     self, InternalComparator, MAX_SEQUENCE, UserComparator, ValueType, pack_tag,
@@ -146,9 +147,18 @@ pub(super) fn ends_exclusively(meta: &FileMetaData) -> bool {
     key::tag(&meta.largest) == pack_tag(MAX_SEQUENCE, ValueType::RangeDeletion as u8)
 }
 
-/// Adds an iterator for each level-0 table, and one for each deeper non-empty level, which
-/// opens tables as it reaches them. None of them enters tables outside of `bounds`. The range
-/// tombstones of each are added to `tombstones`, if they are wanted.
+/// Which tables the iterators of [`add_iterators`] are over.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted<'a> {
+    /// All of the version.
+    All,
+    /// Those of level 0 that may have something within bounds, and those of deeper levels.
+    Within(&'a Bounds),
+}
+
+/// Adds an iterator for each level-0 table that is wanted, and one for each deeper non-empty level,
+/// which opens tables as it reaches them. The range tombstones of each are added to `tombstones`,
+/// if they are wanted.
 ///
 /// # Errors
 /// Errors of opening a table of level 0.
@@ -157,14 +167,28 @@ pub(crate) fn add_iterators(
     tables: &Arc<TableCache>,
     comparator: &InternalComparator,
     options: TableReadOptions,
-    bounds: Option<&Arc<Bounds>>,
+    wanted: Wanted<'_>,
     iterators: &mut Vec<BoxedIterator>,
-    tombstones: Option<&mut Vec<HeldTombstones>>,
+    mut tombstones: Option<&mut Vec<HeldTombstones>>,
 ) -> Result<()> {
-    let mut tombstones = tombstones;
-    let level0 = version.levels.first().into_iter().flatten();
-    for (index, file) in level0.enumerate() {
-        if bounds.is_some_and(|b| b.leave_out(&file.meta, &comparator.user)) {
+    if version.levels.iter().all(Vec::is_empty) {
+        return Ok(());
+    }
+    rmw::shared_writes(2); // the table cache
+    let opener = Arc::new(Tables {
+        tables: tables.clone(),
+        comparator: comparator.clone(),
+        options,
+    });
+    let run = |level, places| {
+        rmw::shared_writes(2); // the version
+        let (version, opener) = (Arc::clone(version), Arc::clone(&opener));
+        LevelIterator::new(version, level, places, comparator.clone(), opener)
+    };
+    for (index, file) in version.levels.first().into_iter().flatten().enumerate() {
+        if let Wanted::Within(bounds) = wanted
+            && level_iter::is_outside(bounds, &file.meta, &comparator.user)
+        {
             continue;
         }
         let open = tables.open_within(file, comparator, &version.open_with, options.limits)?;
@@ -172,15 +196,9 @@ pub(crate) fn add_iterators(
             let (place, fragments) = (iterators.len(), fragments.clone());
             found.push(HeldTombstones::of_table(place, version, index, fragments));
         }
-        iterators.push(cursor_over(&open, options, None));
+        let cursor = cursor_over(&open, options, None);
+        iterators.push(Box::new(run(0, index..index + 1).in_first_file(cursor)));
     }
-    // Made for sorted levels only: what it holds is counted in memory that all readers write to.
-    let opener = || Tables {
-        tables: tables.clone(),
-        comparator: comparator.clone(),
-        open_with: version.open_with.clone(),
-        options,
-    };
     for (level, files) in version.levels.iter().enumerate().skip(1) {
         if files.is_empty() {
             continue;
@@ -188,36 +206,33 @@ pub(crate) fn add_iterators(
         if let Some(found) = &mut tombstones
             && !version.is_free_of_tombstones(level)
         {
-            let (place, opener) = (iterators.len(), opener());
-            let find = Box::new(move |file: &TableFile| opener.tombstones_of(file));
+            let (place, opener) = (iterators.len(), Arc::clone(&opener));
+            let open_with = version.open_with.clone();
+            let find = Box::new(move |file: &TableFile| opener.tombstones_of(file, &open_with));
             found.push(HeldTombstones::of_level(place, version, level, find));
         }
-        rmw::shared_writes(2 * 5); // the version, and what `opener` holds
-        let files = LevelIterator::new(version.clone(), level, comparator.clone(), opener());
-        iterators.push(Box::new(files.between(bounds.cloned())));
+        iterators.push(Box::new(run(level, 0..files.len())));
     }
     Ok(())
 }
 
 /// Opens cursors over tables.
-#[derive(Clone)]
 struct Tables {
     tables: Arc<TableCache>,
     comparator: InternalComparator,
-    open_with: OpenWith,
     options: TableReadOptions,
 }
 
 impl Tables {
     /// The range tombstones of `file`. The file is opened unless it is known to have none.
-    fn tombstones_of(&self, file: &TableFile) -> Result<Tombstones> {
+    fn tombstones_of(&self, file: &TableFile, open_with: &OpenWith) -> Result<Tombstones> {
         if file.is_free_of_tombstones() {
             return Ok(None);
         }
         let limits = self.options.limits;
         let open = self
             .tables
-            .open_within(file, &self.comparator, &self.open_with, limits)?;
+            .open_within(file, &self.comparator, open_with, limits)?;
         if open.tombstones.is_none() {
             // The table may have been opened through another version's file.
             file.note_no_tombstones();
@@ -226,20 +241,25 @@ impl Tables {
     }
 }
 
-impl OpenCursor for Tables {
-    fn differ_in_prefix(&self, a: &[u8], b: &[u8]) -> bool {
+impl OpenCursor for Arc<Tables> {
+    fn differ_in_prefix(&self, version: &Version, a: &[u8], b: &[u8]) -> bool {
         let prefix = |user_key| {
-            let extractor = self.open_with.prefix_extractor.as_ref();
+            let extractor = version.open_with.prefix_extractor.as_ref();
             extractor.and_then(|e| e.prefix(user_key))
         };
         prefix(a).is_some_and(|p| prefix(b) != Some(p))
     }
 
-    fn open_cursor(&self, file: &TableFile, used: Option<BoxedIterator>) -> Result<BoxedIterator> {
+    fn open_cursor(
+        &self,
+        version: &Version,
+        file: &TableFile,
+        used: Option<BoxedIterator>,
+    ) -> Result<BoxedIterator> {
         let limits = self.options.limits;
         let open = self
             .tables
-            .open_within(file, &self.comparator, &self.open_with, limits)?;
+            .open_within(file, &self.comparator, &version.open_with, limits)?;
         Ok(cursor_over(&open, self.options, used))
     }
 }

@@ -24,6 +24,7 @@ use super::nothing::nothing;
 use super::source::Source;
 use crate::perf_context::{self, PerfMetric};
 use std::cmp::Ordering;
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, MergedCursor, Moved};
 use whitewater_storage::key::{InternalComparator, user_key};
 use whitewater_storage::planted;
@@ -309,6 +310,10 @@ impl InternalIterator for MergingIterator {
     fn keep_to_prefix(&mut self, on: bool) {
         let children = self.children.iter_mut();
         children.for_each(|child| child.keep_to_prefix(on));
+    }
+    fn keep_within(&mut self, bounds: &Bounds) {
+        let children = self.children.iter_mut();
+        children.for_each(|child| child.keep_within(bounds));
     }
     fn status(&self) -> Result<()> {
         self.error.clone().map_or(Ok(()), Err)

@@ -7,6 +7,7 @@
 use super::nothing::nothing;
 use std::mem;
 use whitewater_storage::Result;
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::internal_iterator::{
     BoxedIterator, InternalIterator, KeyCursor, MergedCursor, Moved,
 };
@@ -168,6 +169,10 @@ impl Source {
 
     pub fn keep_to_prefix(&mut self, on: bool) {
         self.whole().keep_to_prefix(on);
+    }
+
+    pub fn keep_within(&mut self, bounds: &Bounds) {
+        self.whole().keep_within(bounds);
     }
 
     /// The source as a cursor that goes by key, if it is one. A source that lends blocks is none.

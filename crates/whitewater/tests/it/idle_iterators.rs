@@ -126,22 +126,25 @@ fn each_iterator_shows_what_there_is_when_it_is_made() {
             let mut read = ReadOptions::default();
             read.set_total_order_seek(true);
             let kind = rng.random_range(0..12);
+            let mut ends = [0; 2].map(|_| format!("{:03}", rng.random_range(0..60)));
+            ends.sort();
+            let [lower, upper] = ends;
+            let bounds = lower..upper;
             match kind {
                 0 => read.set_snapshot(&snapshot),
                 1 => read.set_ignore_range_deletions(true),
                 2 => read.fill_cache(false),
-                3 => read.set_iterate_upper_bound("030"),
+                3 | 6 | 7 => read.set_iterate_range(bounds.clone()),
                 _ => {}
             }
             let it = db.raw_iterator_opt(read);
-            let below = |(key, _): &(&String, &String)| key.as_str() < "030";
             match kind {
                 0 => check(it, &Map::new(), rng, &what),
                 1 => walk(it),
-                3 => {
-                    let below = map.iter().filter(below);
-                    let below = below.map(|(k, v)| (k.clone(), v.clone())).collect();
-                    check(it, &below, rng, &what);
+                3 | 6 | 7 => {
+                    let within = map.range(bounds);
+                    let within = within.map(|(k, v)| (k.clone(), v.clone())).collect();
+                    check(it, &within, rng, &what);
                 }
                 4 if kept.len() < 3 => kept.push((it, map.clone())),
                 5 if !kept.is_empty() => {

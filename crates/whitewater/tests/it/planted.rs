@@ -459,6 +459,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "idle_iterators::each_iterator_shows_what_there_is_when_it_is_made",
     ),
     (
+        Bug::IdleKeepsBounds,
+        "idle_iterators::each_iterator_shows_what_there_is_when_it_is_made",
+    ),
+    (
         Bug::UpperBoundInclusive,
         "api::single_threaded::iterators_keep_bounds",
     ),

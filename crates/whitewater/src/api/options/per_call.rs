@@ -9,6 +9,7 @@ use crate::db::compact_files::FilesSpec;
 use crate::db::ingest::IngestSpec;
 use crate::options::read::{ReadSpec, ReadTier, WriteSpec};
 use std::time::Duration;
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::sst::IoPriority;
 
 /// Options of reads.
@@ -62,17 +63,18 @@ impl ReadOptions {
 
     /// The first key an iterator may stand on. Default none.
     pub fn set_iterate_lower_bound<K: Into<Vec<u8>>>(&mut self, key: K) {
-        self.spec.lower_bound = Some(key.into());
+        self.spec.bounds.set_lower(key.into());
     }
 
     /// The first key past those an iterator may stand on. Default none.
     pub fn set_iterate_upper_bound<K: Into<Vec<u8>>>(&mut self, key: K) {
-        self.spec.upper_bound = Some(key.into());
+        self.spec.bounds.set_upper(key.into());
     }
 
     /// Sets both bounds of iterators; an open end clears that bound. Default none.
     pub fn set_iterate_range(&mut self, range: impl IterateBounds) {
-        (self.spec.lower_bound, self.spec.upper_bound) = range.into_bounds();
+        let (lower, upper) = range.into_bounds();
+        self.spec.bounds = Bounds::new(lower, upper);
     }
 
     /// Iterates over all keys in order, whatever the prefix extractor and the

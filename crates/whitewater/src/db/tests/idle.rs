@@ -1,7 +1,8 @@
 //! What iterators leave to the next ones.
 
 use crate::column_family::IteratorBase;
-use crate::{DB, MemtableFactory, OptimisticTransactionDB, Options, ReadOptions};
+use crate::statistics::Ticker;
+use crate::{DB, IterateBounds, MemtableFactory, OptimisticTransactionDB, Options, ReadOptions};
 use std::sync::Arc;
 use whitewater_concurrent::object_pool::ObjectPool;
 use whitewater_storage::fs::mem::MemFs;
@@ -26,6 +27,12 @@ fn left(db: &DB, read: ReadOptions) -> Option<Box<IteratorBase>> {
     assert!(it.valid());
     drop(it);
     db.engine().default_cf().pin().idle.take()
+}
+
+/// Whether the last iterator has left its cursors, which stay.
+fn is_left(db: &DB) -> bool {
+    let left = db.engine().default_cf().pin().idle.take();
+    left.is_some_and(|base| ObjectPool::give_back(base, |base| &base.view.idle).is_none())
 }
 
 #[test]
@@ -62,7 +69,6 @@ fn iterators_with_sources_of_their_own_leave_nothing() {
         set(&mut read);
         left(&db, read)
     };
-    assert!(with(|read| read.set_iterate_upper_bound([9])).is_none());
     assert!(with(|read| read.fill_cache(false)).is_none());
     assert!(with(|read| read.set_readahead_size(1 << 20)).is_none());
     assert!(with(|_| ()).is_some());
@@ -74,6 +80,45 @@ fn iterators_with_sources_of_their_own_leave_nothing() {
     batch.delete_range([1], [2]);
     db.write(batch).unwrap();
     assert!(left(&db, ReadOptions::default()).is_none());
+}
+
+/// The number of data blocks that a walk over everything within the bounds looks at.
+fn blocks_of_a_walk(db: &DB, options: &Options, range: impl IterateBounds) -> u64 {
+    let looked_at = || {
+        let tickers = [Ticker::BlockCacheDataHit, Ticker::BlockCacheDataMiss];
+        tickers
+            .map(|ticker| options.get_ticker_count(ticker))
+            .iter()
+            .sum::<u64>()
+    };
+    let before = looked_at();
+    let mut read = ReadOptions::default();
+    read.set_iterate_range(range);
+    let mut it = db.raw_iterator_opt(read);
+    it.seek_to_first();
+    while it.valid() {
+        it.next();
+    }
+    it.status().unwrap();
+    drop(it);
+    assert!(is_left(db), "cursors");
+    looked_at() - before
+}
+
+#[test]
+fn each_iterator_keeps_to_its_own_bounds_whatever_cursors_it_uses() {
+    let mut options = Options::default();
+    options.enable_statistics();
+    let db = open(&mut options);
+    let key = |i: u32| i.to_be_bytes().to_vec();
+    // The tables have the keys 0, 1 to 40 and 41 to 80.
+    for _ in 0..2 {
+        assert_eq!(blocks_of_a_walk(&db, &options, key(5)..key(9)), 1);
+        assert_eq!(blocks_of_a_walk(&db, &options, ..), 3);
+        assert_eq!(blocks_of_a_walk(&db, &options, key(5)..), 2);
+        assert_eq!(blocks_of_a_walk(&db, &options, ..key(5)), 2);
+        assert_eq!(blocks_of_a_walk(&db, &options, key(81)..), 0);
+    }
 }
 
 #[test]

@@ -4,13 +4,13 @@ use super::prefix::PrefixLimit;
 use super::{DbIter, set_target, upto};
 use crate::operators::merge::MergeOperator;
 use std::sync::Arc;
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::key::{SEEK_TYPE, UserComparator};
 
 /// How an iterator orders, limits and merges what it shows.
 pub(crate) struct Manner {
     pub comparator: UserComparator,
-    pub lower_bound: Option<Vec<u8>>,
-    pub upper_bound: Option<Vec<u8>>,
+    pub bounds: Bounds,
     pub prefix: PrefixLimit,
     pub operator: Option<Arc<dyn MergeOperator>>,
     /// The name of the column family, for errors.
@@ -32,8 +32,7 @@ impl DbIter {
     pub fn put_beneath(&mut self) -> Manner {
         Manner {
             comparator: self.comparator.clone(),
-            lower_bound: self.lower_bound.clone(),
-            upper_bound: self.upper_bound.clone(),
+            bounds: self.bounds.clone(),
             prefix: self.prefix.give_ends_away(),
             operator: self.operator.clone(),
             family: self.view().mem.family_owned(),

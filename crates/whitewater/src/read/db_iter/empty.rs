@@ -191,7 +191,7 @@ impl DbIter {
     /// Whether nothing beyond the edge of a range may be shown.
     fn is_beyond_bound(&self, edge: &[u8], forward: bool) -> bool {
         match forward {
-            true => is_past(&self.comparator, self.upper_bound.as_deref(), edge),
+            true => is_past(&self.comparator, self.bounds.upper(), edge),
             false => self.below_lower(edge),
         }
     }

@@ -60,7 +60,7 @@ impl DbIter {
             };
             match order {
                 Ordering::Greater => {
-                    let upper = self.upper_bound.as_deref();
+                    let upper = self.bounds.upper();
                     let shown = entry.ty == ValueType::Value
                         && entry.seq < self.visible_below
                         && !is_past(&self.comparator, upper, key);
@@ -103,11 +103,7 @@ impl DbIter {
                 }
             };
             let entry = parse_internal_key(self.source.key())?;
-            if is_past(
-                &self.comparator,
-                self.upper_bound.as_deref(),
-                entry.user_key,
-            ) {
+            if is_past(&self.comparator, self.bounds.upper(), entry.user_key) {
                 return Ok(self.nowhere_forward());
             }
             if self.prefix.excludes(entry.user_key) {

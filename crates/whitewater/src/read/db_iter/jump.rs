@@ -12,7 +12,7 @@ impl DbIter {
     #[inline(never)]
     pub(super) fn look_at_cover(&mut self, passing: bool) -> Result<Option<SequenceNumber>> {
         let entry = parse_internal_key(self.source.key())?;
-        let upper = self.upper_bound.as_deref();
+        let upper = self.bounds.upper();
         let outside = is_past(&self.comparator, upper, entry.user_key);
         if outside || self.prefix.excludes(entry.user_key) {
             return Ok(Some(0));
@@ -57,7 +57,7 @@ impl DbIter {
         let Some((end_key, end)) = end.or_else(|| shown(self.cover.end(forward))) else {
             return false;
         };
-        let (upper, lower) = (self.upper_bound.as_deref(), self.lower_bound.as_deref());
+        let (upper, lower) = (self.bounds.upper(), self.bounds.lower());
         let before_start = (MAX_SEQUENCE, SEEK_TYPE);
         // Bounds have no timestamps.
         let first = |bound: &[u8]| self.comparator.first_version(bound);

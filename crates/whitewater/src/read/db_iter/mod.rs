@@ -56,6 +56,7 @@ use std::ops::Range;
 use std::sync::Arc;
 use versions::Shown;
 use whitewater_concurrent::undecided::UndecidedRanges;
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::coding::copy_short;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
@@ -90,8 +91,7 @@ pub(crate) struct DbIterParts {
     pub point: ReadPoint,
     /// Which versions are shown; set if keys have timestamps.
     pub versions: Option<VersionRange>,
-    pub lower_bound: Option<Vec<u8>>,
-    pub upper_bound: Option<Vec<u8>>,
+    pub bounds: Bounds,
     pub prefix_extractor: Option<PrefixExtractor>,
     pub prefix_mode: PrefixMode,
     /// The number of internal keys that one call may look at before it fails; 0 is no limit.
@@ -160,8 +160,7 @@ pub(crate) struct DbIter {
     /// Which versions are shown; set if keys have timestamps.
     versions: Option<VersionRange>,
     shown: Shown,
-    lower_bound: Option<Vec<u8>>,
-    upper_bound: Option<Vec<u8>>,
+    bounds: Bounds,
     prefix: PrefixLimit,
     skips: SkipLimit,
     position: Position,
@@ -234,8 +233,7 @@ impl DbIter {
             undecided: parts.point.undecided,
             versions: parts.versions,
             shown: Shown::default(),
-            lower_bound: parts.lower_bound,
-            upper_bound: parts.upper_bound,
+            bounds: parts.bounds,
             prefix: PrefixLimit::new(parts.prefix_extractor, parts.prefix_mode),
             skips: SkipLimit {
                 limit: parts.max_skippable_internal_keys,
@@ -282,7 +280,7 @@ impl DbIter {
 
     fn go_to_first(&mut self) {
         self.restart();
-        if let Some(lower) = &self.lower_bound {
+        if let Some(lower) = self.bounds.lower() {
             let upto = upto(&self.versions);
             set_target(&mut self.target, lower, upto, self.sequence, SEEK_TYPE);
             self.move_source(|source, target| source.seek(target));
@@ -305,12 +303,9 @@ impl DbIter {
 
     /// Shows the last key within bounds.
     fn find_last(&mut self) {
-        let found = match self.upper_bound.take() {
-            Some(upper) => {
-                let found = self.find_before(&upper);
-                self.upper_bound = Some(upper);
-                found
-            }
+        let bounds = self.bounds.clone();
+        let found = match bounds.upper() {
+            Some(upper) => self.find_before(upper),
             None => {
                 if !self.go_to_end_past_range(false) {
                     self.move_source(|source, _| source.seek_to_last());
@@ -331,7 +326,7 @@ impl DbIter {
         if self.past_upper(target) && !self.source_failed() {
             return;
         }
-        let from = match &self.lower_bound {
+        let from = match self.bounds.lower() {
             Some(lower) if self.comparator.compare_bounds(target, lower).is_lt() => lower,
             _ => target,
         };
@@ -383,14 +378,14 @@ impl DbIter {
     fn go_to_or_before(&mut self, target: &[u8]) {
         self.restart();
         let past_upper = self.past_upper(target);
-        let from = self.upper_bound.as_deref().filter(|_| past_upper);
+        let from = self.bounds.upper().filter(|_| past_upper);
         if self.prefix.sent_to(target, from.unwrap_or(target)) {
             self.source.keep_to_prefix(true);
         }
         if past_upper {
             return self.find_last();
         }
-        let lower = self.lower_bound.as_deref();
+        let lower = self.bounds.lower();
         if lower.is_some_and(|lower| self.comparator.compare_bounds(target, lower).is_lt())
             && !self.source_failed()
         {
@@ -625,13 +620,13 @@ impl DbIter {
     }
 
     fn past_upper(&self, user_key: &[u8]) -> bool {
-        (self.upper_bound.as_deref())
+        (self.bounds.upper())
             .is_some_and(|upper| self.comparator.compare_bounds(user_key, upper).is_ge())
     }
 
     /// Whether a stored user key is below the lower bound.
     fn below_lower(&self, user_key: &[u8]) -> bool {
-        match &self.lower_bound {
+        match self.bounds.lower() {
             Some(lower) => self.comparator.compare_to_bound(user_key, lower).is_lt(),
             None => false,
         }

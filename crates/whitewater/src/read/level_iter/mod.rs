@@ -1,10 +1,12 @@
-//! One sorted level as one source.
+//! One sorted run as one source: a level below level 0, or a file of level 0.
 //!
-//! The files of the level do not overlap and are ordered, so their cursors are concatenated.
+//! The files of the run do not overlap and are ordered, so their cursors are concatenated.
 //! One file is open at a time, and only once the walk reaches it.
 
 use crate::version::{TableFile, Version};
+use std::ops::Range;
 use std::sync::Arc;
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::internal_iterator::{BoxedIterator, InternalIterator, Moved};
 use whitewater_storage::key::{InternalComparator, UserComparator, user_key};
 use whitewater_storage::manifest::FileMetaData;
@@ -12,71 +14,53 @@ use whitewater_storage::planted;
 use whitewater_storage::sst::BlockRun;
 use whitewater_storage::{Error, Result};
 
-/// The user keys that a walk is limited to.
-#[derive(Debug, Default)]
-pub(crate) struct Bounds {
-    /// The first user key.
-    pub start: Option<Vec<u8>>,
-    /// The first user key behind the walk.
-    pub end: Option<Vec<u8>>,
+/// Whether the whole file lies outside the bounds.
+pub(crate) fn is_outside(
+    bounds: &Bounds,
+    file: &FileMetaData,
+    comparator: &UserComparator,
+) -> bool {
+    start_after(bounds, file, comparator) || !end_after_start_of(bounds, file, comparator)
 }
 
-impl Bounds {
-    /// The bounds of a walk over the user keys from `start` on and before `end`, if any. If keys
-    /// have timestamps, which bounds lack, a walk has no bounds.
-    pub fn of(
-        start: Option<&[u8]>,
-        end: Option<&[u8]>,
-        comparator: &UserComparator,
-    ) -> Option<Arc<Self>> {
-        let any = (start.is_some() || end.is_some()) && comparator.timestamp_size() == 0;
-        any.then(|| {
-            Arc::new(Bounds {
-                start: start.map(<[u8]>::to_vec),
-                end: end.map(<[u8]>::to_vec),
-            })
-        })
-    }
+/// Whether the bounds start behind the whole file.
+fn start_after(bounds: &Bounds, file: &FileMetaData, comparator: &UserComparator) -> bool {
+    let largest = user_key(&file.largest);
+    (bounds.lower()).is_some_and(|lower| comparator.compare(largest, lower).is_lt())
+}
 
-    /// Whether the whole file lies outside the bounds.
-    pub fn leave_out(&self, file: &FileMetaData, comparator: &UserComparator) -> bool {
-        self.start_after(file, comparator) || !self.end_after_start_of(file, comparator)
-    }
-
-    /// Whether the bounds start behind the whole file.
-    fn start_after(&self, file: &FileMetaData, comparator: &UserComparator) -> bool {
-        let largest = user_key(&file.largest);
-        let start = self.start.as_ref();
-        start.is_some_and(|start| comparator.compare(largest, start).is_lt())
-    }
-
-    /// Whether the file starts before the bounds end.
-    fn end_after_start_of(&self, file: &FileMetaData, comparator: &UserComparator) -> bool {
-        let smallest = user_key(&file.smallest);
-        let end = self.end.as_ref();
-        end.is_none_or(|end| comparator.compare(smallest, end).is_lt())
-    }
+/// Whether the file starts before the bounds end.
+fn end_after_start_of(bounds: &Bounds, file: &FileMetaData, comparator: &UserComparator) -> bool {
+    let smallest = user_key(&file.smallest);
+    (bounds.upper()).is_none_or(|upper| comparator.compare(smallest, upper).is_lt())
 }
 
 /// Opens a cursor over the points of one file.
 pub(crate) trait OpenCursor: Send + Sync {
-    /// Returns a cursor that is not positioned yet. It may be `used`, one over another file that
-    /// is no longer needed.
+    /// Returns a cursor over a file of the version that is not positioned yet. It may be `used`,
+    /// one over another file that is no longer needed.
     ///
     /// # Errors
     /// Errors of opening the file.
-    fn open_cursor(&self, file: &TableFile, used: Option<BoxedIterator>) -> Result<BoxedIterator>;
+    fn open_cursor(
+        &self,
+        version: &Version,
+        file: &TableFile,
+        used: Option<BoxedIterator>,
+    ) -> Result<BoxedIterator>;
 
     /// Whether the user key `a` has a prefix, and `b` has another one or none.
-    fn differ_in_prefix(&self, _a: &[u8], _b: &[u8]) -> bool {
+    fn differ_in_prefix(&self, _version: &Version, _a: &[u8], _b: &[u8]) -> bool {
         false
     }
 }
 
-/// The entries of the files of one level >= 1, in order.
+/// The entries of some files of one level, which do not overlap, in order.
 pub(crate) struct LevelIterator<O> {
     version: Arc<Version>,
     level: usize,
+    /// The places of the files in the level.
+    places: Range<usize>,
     comparator: InternalComparator,
     opener: O,
     /// The current file and its cursor. The cursor is valid unless the walk is past an end, has
@@ -85,35 +69,37 @@ pub(crate) struct LevelIterator<O> {
     /// Whether to look at nothing outside the prefix of the key sought.
     keeps_to_prefix: bool,
     /// The walk ends before it would enter a file outside the bounds.
-    bounds: Option<Arc<Bounds>>,
+    bounds: Bounds,
     /// The error of entering the last file.
     error: Option<Error>,
 }
 
 impl<O: OpenCursor> LevelIterator<O> {
-    /// An iterator over `version.levels[level]`.
+    /// An iterator over `version.levels[level][places]`. More than one file only below level 0.
     pub fn new(
         version: Arc<Version>,
         level: usize,
+        places: Range<usize>,
         comparator: InternalComparator,
         opener: O,
     ) -> Self {
         LevelIterator {
             version,
             level,
+            places,
             comparator,
             opener,
             current: None,
             keeps_to_prefix: false,
-            bounds: None,
+            bounds: Bounds::default(),
             error: None,
         }
     }
 
-    /// Makes the iterator enter no file that lies outside of `bounds`. No key outside is sought.
+    /// Gives the iterator the cursor of its first file, which is not positioned yet.
     #[must_use]
-    pub fn between(mut self, bounds: Option<Arc<Bounds>>) -> Self {
-        self.bounds = bounds;
+    pub fn in_first_file(mut self, cursor: BoxedIterator) -> Self {
+        self.current = Some((0, cursor));
         self
     }
 
@@ -124,16 +110,13 @@ impl<O: OpenCursor> LevelIterator<O> {
     }
 
     fn starts_within(&self, file: &FileMetaData) -> bool {
-        let bounds = self.bounds.as_ref();
-        bounds.is_none_or(|b| b.end_after_start_of(file, &self.comparator.user))
+        end_after_start_of(&self.bounds, file, &self.comparator.user)
     }
 
     /// Whether file `index` and those before it end before the bounds.
     fn ends_before(&self, index: usize) -> bool {
-        let (Some(bounds), Some(file)) = (&self.bounds, self.files().get(index)) else {
-            return false;
-        };
-        bounds.start_after(&file.meta, &self.comparator.user)
+        let file = self.files().get(index);
+        file.is_some_and(|file| start_after(&self.bounds, &file.meta, &self.comparator.user))
     }
 
     /// Enters a file while moving to greater keys; see [`enter`](Self::enter).
@@ -149,20 +132,21 @@ impl<O: OpenCursor> LevelIterator<O> {
     }
 
     fn files(&self) -> &[Arc<TableFile>] {
-        &self.version.levels[self.level]
+        &self.version.levels[self.level][self.places.clone()]
     }
 
-    /// The cursor of file `index`; `None` past the level's ends or after a failure.
+    /// The cursor of file `index`; `None` past the ends of the run or after a failure.
     fn enter(&mut self, index: Option<usize>) -> Option<&mut BoxedIterator> {
         self.error = None;
-        let file = index.and_then(|i| Some((i, self.version.levels[self.level].get(i)?)));
+        let files = &self.version.levels[self.level][self.places.clone()];
+        let file = index.and_then(|i| Some((i, files.get(i)?)));
         let Some((index, file)) = file else {
             self.current = None;
             return None;
         };
         if self.current.as_ref().is_none_or(|(at, _)| *at != index) {
             let used = self.current.take().map(|(_, cursor)| cursor);
-            self.current = match self.opener.open_cursor(file, used) {
+            self.current = match self.opener.open_cursor(&self.version, file, used) {
                 Ok(mut cursor) => {
                     if self.keeps_to_prefix {
                         cursor.keep_to_prefix(true);
@@ -196,7 +180,7 @@ impl<O: OpenCursor> LevelIterator<O> {
         self.keeps_to_prefix
             && file.is_some_and(|f| {
                 let nearest = user_key(nearest(&f.meta));
-                self.opener.differ_in_prefix(user_key(target), nearest)
+                (self.opener).differ_in_prefix(&self.version, user_key(target), nearest)
             })
     }
 
@@ -269,6 +253,11 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
             cursor.keep_to_prefix(on);
         }
     }
+    fn keep_within(&mut self, bounds: &Bounds) {
+        let has_bounds = self.bounds.lower().or(self.bounds.upper()).is_some();
+        planted!(IdleKeepsBounds => if has_bounds { return });
+        self.bounds = bounds.clone();
+    }
     fn lend(&mut self) -> Option<BlockRun> {
         self.current.as_mut()?.1.lend()
     }
@@ -289,7 +278,7 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         self.error = None;
         self.keeps_to_prefix = false;
         let current = self.current.as_mut();
-        self.bounds.is_none() && current.is_none_or(|(_, cursor)| cursor.release())
+        current.is_none_or(|(_, cursor)| cursor.release())
     }
     fn next(&mut self) {
         self.advance();

@@ -17,7 +17,12 @@ struct Memory {
 }
 
 impl OpenCursor for Memory {
-    fn open_cursor(&self, file: &TableFile, _: Option<BoxedIterator>) -> Result<BoxedIterator> {
+    fn open_cursor(
+        &self,
+        _: &Version,
+        file: &TableFile,
+        _: Option<BoxedIterator>,
+    ) -> Result<BoxedIterator> {
         self.opened.fetch_add(1, Ordering::Relaxed);
         let entries = self.files.get(&file.meta.number);
         let entries = entries.ok_or_else(|| Error::corruption("planted failure"))?;
@@ -57,6 +62,16 @@ fn level(rng: &mut StdRng, c: &InternalComparator) -> (Arc<Version>, Memory, Ent
     (Arc::new(version), memory, kept)
 }
 
+/// An iterator over level 1.
+fn over_level<O: OpenCursor>(
+    version: Arc<Version>,
+    comparator: InternalComparator,
+    opener: O,
+) -> LevelIterator<O> {
+    let all = 0..version.levels[1].len();
+    LevelIterator::new(version, 1, all, comparator, opener)
+}
+
 #[test]
 fn random_walks_match_the_concatenation() {
     for seed in 0..1000 {
@@ -64,7 +79,7 @@ fn random_walks_match_the_concatenation() {
         for user in comparators() {
             let c = InternalComparator::new(user);
             let (version, memory, entries) = level(rng, &c);
-            let mut it = LevelIterator::new(version, 1, c.clone(), memory.clone());
+            let mut it = over_level(version, c.clone(), memory.clone());
             let mut whole = VecIterator::new(c, entries);
             for _ in 0..30 {
                 let user = [b'a' + rng.random_range(0..11)];
@@ -107,12 +122,8 @@ fn a_walk_within_bounds_shows_all_that_is_there() {
             let is_before = |a: &[u8], b: &[u8]| user.compare(a, b).is_lt();
             let shown =
                 |key: &[u8]| !is_before(user_key(key), start) && is_before(user_key(key), end);
-            let bounds = Bounds {
-                start: Some(start.clone()),
-                end: Some(end.clone()),
-            };
-            let mut it = LevelIterator::new(version.clone(), 1, c.clone(), memory.clone())
-                .between(Some(Arc::new(bounds)));
+            let mut it = over_level(version.clone(), c.clone(), memory.clone());
+            it.keep_within(&Bounds::new(Some(start.clone()), Some(end.clone())));
             let before = |user: &[u8]| internal_key(user, 99, ValueType::Value);
             let expected = entries.iter().map(|(key, _)| key.clone());
             let mut expected: Vec<_> = expected.filter(|key| shown(key)).collect();
@@ -164,7 +175,7 @@ fn one_key_each(users: &[&[u8]], readable: usize) -> LevelIterator<Memory> {
         files: Arc::new(files),
         opened: Arc::default(),
     };
-    LevelIterator::new(Arc::new(version), 1, comparator, memory)
+    over_level(Arc::new(version), comparator, memory)
 }
 
 #[test]
@@ -191,8 +202,13 @@ fn files_are_opened_when_the_walk_gets_to_them() {
 struct Fragile(Memory);
 
 impl OpenCursor for Fragile {
-    fn open_cursor(&self, file: &TableFile, _: Option<BoxedIterator>) -> Result<BoxedIterator> {
-        let cursor = self.0.open_cursor(file, None)?;
+    fn open_cursor(
+        &self,
+        version: &Version,
+        file: &TableFile,
+        _: Option<BoxedIterator>,
+    ) -> Result<BoxedIterator> {
+        let cursor = self.0.open_cursor(version, file, None)?;
         Ok(Box::new(FailingIterator::new(cursor, 2)))
     }
 }
@@ -203,7 +219,7 @@ fn a_file_that_fails_midway_is_not_skipped() {
         let rng = &mut StdRng::seed_from_u64(seed);
         let c = InternalComparator::default();
         let (version, memory, entries) = level(rng, &c);
-        let mut it = LevelIterator::new(version, 1, c, Fragile(memory));
+        let mut it = over_level(version, c, Fragile(memory));
         for forward in [true, false] {
             if forward {
                 it.seek_to_first();

@@ -135,7 +135,7 @@ impl BatchOverDb {
     pub fn seek_to_first(&mut self) {
         self.position(true, true, |it| {
             it.base.seek_to_first();
-            match &it.manner.lower_bound {
+            match it.manner.bounds.lower() {
                 Some(lower) => it.cursor.seek(lower),
                 None => it.cursor.seek_to_first(),
             }
@@ -146,7 +146,7 @@ impl BatchOverDb {
     pub fn seek_to_last(&mut self) {
         self.position(false, true, |it| {
             it.base.seek_to_last();
-            match &it.manner.upper_bound {
+            match it.manner.bounds.upper() {
                 Some(upper) => it.cursor.seek_before(upper),
                 None => it.cursor.seek_to_last(),
             }
@@ -158,7 +158,7 @@ impl BatchOverDb {
         self.position(true, false, |it| {
             it.base.seek(target);
             let manner = &mut it.manner;
-            let lower = manner.lower_bound.as_deref();
+            let lower = manner.bounds.lower();
             let from = match lower {
                 Some(lower) if manner.comparator.compare_bounds(target, lower).is_lt() => lower,
                 _ => target,
@@ -173,7 +173,7 @@ impl BatchOverDb {
         self.position(false, false, |it| {
             it.base.seek_for_prev(target);
             let manner = &mut it.manner;
-            let upper = manner.upper_bound.as_deref();
+            let upper = manner.bounds.upper();
             match upper {
                 Some(upper) if manner.comparator.compare_bounds(target, upper).is_ge() => {
                     manner.prefix.sent_to(target, upper);
@@ -350,9 +350,9 @@ impl BatchOverDb {
     fn is_within(&self, key: &[u8]) -> bool {
         let manner = &self.manner;
         match self.forward {
-            true => (manner.upper_bound.as_deref())
+            true => (manner.bounds.upper())
                 .is_none_or(|upper| manner.comparator.compare_bounds(key, upper).is_lt()),
-            false => (manner.lower_bound.as_deref())
+            false => (manner.bounds.lower())
                 .is_none_or(|lower| manner.comparator.compare_bounds(key, lower).is_ge()),
         }
     }

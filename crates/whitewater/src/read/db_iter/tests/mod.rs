@@ -32,8 +32,7 @@ fn parts(source: BoxedIterator, tombstones: FragmentedTombstones) -> DbIterParts
         leaves_source: false,
         blob_reads: BlobReads::of_job(ReadLimits::NONE),
         point: (u64::MAX >> 8).into(),
-        lower_bound: None,
-        upper_bound: None,
+        bounds: Bounds::default(),
         prefix_extractor: None,
         prefix_mode: PrefixMode::Never,
         max_skippable_internal_keys: 0,
@@ -133,8 +132,7 @@ fn random_walks_match_the_model() {
                 let mut it = DbIter::new(DbIterParts {
                     comparator: comparator.clone(),
                     point: sequence.into(),
-                    lower_bound: lower.clone(),
-                    upper_bound: upper.clone(),
+                    bounds: Bounds::new(lower.clone(), upper.clone()),
                     ..parts(history.merged(rng), history.fragments())
                 });
                 let mut model = Model {
@@ -321,8 +319,7 @@ fn a_seek_that_a_bound_answers_tells_no_old_failure() {
     let failing = FailingIterator::new(source(&entries), 3);
     let source = merging_iterator(InternalComparator::default(), vec![Box::new(failing)]);
     let mut it = DbIter::new(DbIterParts {
-        lower_bound: Some(b"b".to_vec()),
-        upper_bound: Some(b"e".to_vec()),
+        bounds: Bounds::new(Some(b"b".to_vec()), Some(b"e".to_vec())),
         ..parts(source, FragmentedTombstones::default())
     });
     let seeks: [fn(&mut DbIter); 4] = [
@@ -347,8 +344,7 @@ fn sources_that_could_not_be_opened_fail_at_first_use() {
     let error = Error::corruption("planted failure");
     let source = failed_iterator(error.clone());
     let mut it = DbIter::new(DbIterParts {
-        lower_bound: Some(b"b".to_vec()),
-        upper_bound: Some(b"y".to_vec()),
+        bounds: Bounds::new(Some(b"b".to_vec()), Some(b"y".to_vec())),
         ..parts(source, FragmentedTombstones::default())
     });
     let uses: [fn(&mut DbIter); 8] = [
@@ -461,7 +457,7 @@ fn the_upper_bound_stops_reading() {
         (b"c", 1, ValueType::BlobIndex, b"cannot be read"),
     ]);
     let mut it = DbIter::new(DbIterParts {
-        upper_bound: Some(b"b".to_vec()),
+        bounds: Bounds::new(None, Some(b"b".to_vec())),
         ..parts(entries, FragmentedTombstones::default())
     });
     it.seek_to_first();
@@ -514,8 +510,7 @@ fn walks_that_jump_over_what_is_deleted_match_the_model() {
                 let (lower, upper) = (bound(rng), bound(rng));
                 let mut it = DbIter::new(DbIterParts {
                     point: sequence.into(),
-                    lower_bound: lower.clone(),
-                    upper_bound: upper.clone(),
+                    bounds: Bounds::new(lower.clone(), upper.clone()),
                     ..by_age(&history, rng, &c)
                 });
                 let mut model = Model {

@@ -34,8 +34,7 @@ fn random_walks_beside_undecided_entries_match_the_model() {
                         sequence,
                         undecided: Some(undecided),
                     },
-                    lower_bound: lower.clone(),
-                    upper_bound: upper.clone(),
+                    bounds: Bounds::new(lower.clone(), upper.clone()),
                     ..parts(history.merged(rng), history.fragments())
                 });
                 let mut model = Model {

@@ -3,7 +3,7 @@
 use super::{options, undecided};
 use crate::db::Engine;
 use crate::db::tests::two_phase::{commit, prepare, roll_back};
-use crate::read::level::add_iterators;
+use crate::read::level::{Wanted, add_iterators};
 use crate::read::merging::merging_iterator;
 use crate::{
     BottommostLevelCompaction, CommitProtocol, CompactOptions, DB, Options, WaitForCompactOptions,
@@ -39,7 +39,7 @@ fn stored(engine: &Engine) -> Vec<String> {
         tables,
         comparator,
         options,
-        None,
+        Wanted::All,
         &mut iterators,
         None,
     )
