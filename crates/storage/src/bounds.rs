@@ -2,14 +2,22 @@
 
 use std::sync::Arc;
 
-/// Limits of a walk: an inclusive and an exclusive user key, without timestamps. Clones share them.
-#[derive(Debug, Clone, Default)]
+/// Limits of a walk: an inclusive and an exclusive user key, without timestamps. A clone has keys
+/// of its own, so that threads do not count references to the same ones. What belongs to one walk
+/// may [share](Self::share) them.
+#[derive(Debug, Default)]
 pub struct Bounds(Option<Arc<Ends>>);
 
 #[derive(Debug, Clone, Default)]
 struct Ends {
     lower: Option<Vec<u8>>,
     upper: Option<Vec<u8>>,
+}
+
+impl Clone for Bounds {
+    fn clone(&self) -> Self {
+        Bounds(self.0.as_deref().map(|ends| Arc::new(ends.clone())))
+    }
 }
 
 impl Bounds {
@@ -19,6 +27,17 @@ impl Bounds {
             true => Bounds(Some(Arc::new(Ends { lower, upper }))),
             false => Bounds(None),
         }
+    }
+
+    /// The same limits, with the same memory.
+    pub fn share(&self) -> Self {
+        Bounds(self.0.clone())
+    }
+
+    /// Whether there are none.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
     }
 
     /// The first key that the walk may show.

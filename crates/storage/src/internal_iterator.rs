@@ -75,8 +75,9 @@ pub trait InternalIterator: Send + Sync {
     /// with the prefix of the key it seeks. A source that groups keys by prefix may then leave
     /// others out. Off by default. Sources without prefixes ignore it.
     fn keep_to_prefix(&mut self, _on: bool) {}
-    /// Says that the caller looks only at entries within these bounds, from the next positioning
-    /// on. A source may then leave others out. Sources that would gain nothing ignore it.
+    /// Says that the caller looks only at entries within these bounds, and no others that were set
+    /// before, from the next positioning on. A source may then leave others out. No bounds by
+    /// default. Sources that would gain nothing ignore it.
     fn keep_within(&mut self, _bounds: &Bounds) {}
     /// This cursor as a [`KeyCursor`], if it can move from user key to user key faster than
     /// version by version.
@@ -107,8 +108,9 @@ pub trait InternalIterator: Send + Sync {
     fn is_cached(&self) -> bool {
         false
     }
-    /// Lets go of the blocks and the copies that it has read, and of its failure. Until it is
-    /// positioned again, no function may be called but this one, `status` and
+    /// Lets go of the blocks and the copies that it has read, of its failure, and of what it was
+    /// told to keep to. Until it is positioned again, no function may be called but this one,
+    /// `status`, [`keep_to_prefix`](Self::keep_to_prefix), [`keep_within`](Self::keep_within) and
     /// [`reopen`](Self::reopen). From then on it shows what its source has by then, as a new cursor
     /// would. Returns `false` if it cannot do that, and is of no further use.
     fn release(&mut self) -> bool {

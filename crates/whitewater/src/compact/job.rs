@@ -16,7 +16,7 @@ use crate::options::compaction::CompactionStyle;
 use crate::options::compression::Compression;
 use crate::options::read::BlobReads;
 use crate::read::blob::{BorrowedBlobs, ReadAhead};
-use crate::read::level::{Wanted, add_iterators};
+use crate::read::level::add_iterators;
 use crate::read::merging::merging_iterator;
 use crate::read::tombstones::all_tombstones;
 use crate::stats::{Activity, Histogram, JobStats, time};
@@ -29,6 +29,7 @@ use crate::version::table_cache::TableCache;
 use crate::version::{TableFile, Version, total_bytes};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::planted;
@@ -276,7 +277,7 @@ pub(super) fn open_inputs(
         tables,
         ctx.comparator,
         options,
-        Wanted::All,
+        &Bounds::default(),
         &mut iterators,
         None,
     )?;

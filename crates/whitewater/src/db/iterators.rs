@@ -17,7 +17,7 @@ use crate::panics::{Guarded, caught};
 use crate::read::all_prefixes::AllPrefixes;
 use crate::read::cover::HeldTombstones;
 use crate::read::db_iter::{DbIter, DbIterParts, EmptyRangesView, PrefixMode, VersionRange};
-use crate::read::level::{self, Wanted};
+use crate::read::level;
 use crate::read::merging::merging_memtables;
 use crate::read::nothing::failed_iterator;
 use crate::read::sampling;
@@ -25,6 +25,7 @@ use crate::stats::Ticker;
 use arc_swap::Guard;
 use std::sync::Arc;
 use whitewater_concurrent::sync::rmw;
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
@@ -50,6 +51,8 @@ struct Sources {
     /// The range tombstones of the sources, unless they are ignored.
     tombstones: Vec<HeldTombstones>,
     buffers: IterBuffers,
+    /// Whether later iterators over the same super version may use the sources.
+    may_be_left: bool,
 }
 
 impl Engine {
@@ -72,7 +75,6 @@ impl Engine {
             && prefix_mode(&view.options, spec) == PrefixMode::Never
             && view.tables.keeps_all()
             && !runs_user_code(view);
-        let idle = idle.filter(|_| is_usual);
         let gather = || self.sources(cf, view, spec, is_usual, idle);
         let gathered = match runs_user_code(view) {
             false => gather(),
@@ -83,6 +85,7 @@ impl Engine {
             only_memtable: false,
             tombstones: Vec::new(),
             buffers: IterBuffers::default(),
+            may_be_left: false,
         });
         let versions = spec.timestamp.clone().map(|upto| VersionRange {
             upto,
@@ -91,7 +94,7 @@ impl Engine {
         let options = &view.options;
         let values_have_times = options.values_have_times;
         let mut iter = DbIter::new(DbIterParts {
-            leaves_source: is_usual && sources.tombstones.is_empty(),
+            leaves_source: sources.may_be_left,
             source: sources.merged,
             only_memtable: sources.only_memtable,
             tombstones: sources.tombstones,
@@ -100,7 +103,7 @@ impl Engine {
             merge_operator: options.merge_operator.clone(),
             point,
             versions,
-            bounds: spec.bounds.clone(),
+            bounds: spec.bounds.share(),
             prefix_extractor: options.prefix_extractor.clone(),
             prefix_mode: prefix_mode(options, spec),
             max_skippable_internal_keys: spec.max_skippable_internal_keys,
@@ -118,8 +121,8 @@ impl Engine {
         iter
     }
 
-    /// The sources of an iterator over `view`. If they are the usual ones, later iterators with
-    /// other bounds may use them, too.
+    /// The sources of an iterator over `view`. The usual ones are those that an earlier iterator
+    /// has left, if they are all that there are.
     fn sources(
         &self,
         cf: &Arc<ColumnFamilyData>,
@@ -132,40 +135,30 @@ impl Engine {
         if sampling::is_sampled() {
             self.count_iterator(cf, view);
         }
-        // Bounds lack the timestamps that keys may have.
-        let has_timestamps = cf.comparator.user.timestamp_size() > 0;
-        let bounds = (!has_timestamps)
-            .then(|| spec.bounds.clone())
-            .unwrap_or_default();
-        let mut sources = match is_usual {
-            true => self.usual_sources(cf, view, spec, idle)?,
-            false => self.gather(cf, view, spec, Wanted::Within(&bounds))?,
+        let bounds = match cf.comparator.user.timestamp_size() {
+            0 => spec.bounds.share(),
+            _ => Bounds::default(), // they lack the timestamps that keys have
         };
-        sources.merged.keep_within(&bounds);
+        // Those of memtables may be new.
+        let mut may_be_left = is_usual && !view.memtables().any(|mem| mem.has_tombstones());
+        planted!(IdleIgnoresTombstones => may_be_left = is_usual);
+        let mut sources = match idle.filter(|_| may_be_left) {
+            Some((merged, buffers)) => Sources {
+                merged,
+                only_memtable: view.is_only_memtable(),
+                tombstones: Vec::new(),
+                buffers,
+                may_be_left,
+            },
+            None => {
+                let may_be_left = may_be_left && !level0_has_tombstones(view);
+                self.gather(cf, view, spec, &bounds, may_be_left)?
+            }
+        };
+        if !bounds.is_empty() {
+            sources.merged.keep_within(&bounds);
+        }
         Ok(sources)
-    }
-
-    /// The usual sources over `view`: those that an earlier iterator has left, if they are all that
-    /// there are.
-    fn usual_sources(
-        &self,
-        cf: &Arc<ColumnFamilyData>,
-        view: &SuperVersion,
-        spec: &ReadSpec,
-        idle: Option<(BoxedIterator, IterBuffers)>,
-    ) -> Result<Sources> {
-        // The earlier iterator has found none in tables, and those of memtables may be new.
-        let mut has_tombstones = view.memtables().any(|mem| mem.has_tombstones());
-        planted!(IdleIgnoresTombstones => has_tombstones = false);
-        let Some((merged, buffers)) = idle.filter(|_| !has_tombstones) else {
-            return self.gather(cf, view, spec, Wanted::All);
-        };
-        Ok(Sources {
-            merged,
-            only_memtable: view.is_only_memtable(),
-            tombstones: Vec::new(),
-            buffers,
-        })
     }
 
     /// What an iterator may pass over, if it looks at all keys, in an order that writers can use.
@@ -186,13 +179,15 @@ impl Engine {
         usable.then_some(EmptyRangesView { cf, begun_with })
     }
 
-    /// Collects what an iterator over `view` is made from.
+    /// Makes the sources of an iterator over `view`. Those that may be left to iterators with other
+    /// bounds are not limited to these.
     fn gather(
         &self,
         cf: &Arc<ColumnFamilyData>,
         view: &SuperVersion,
         spec: &ReadSpec,
-        wanted: Wanted<'_>,
+        bounds: &Bounds,
+        may_be_left: bool,
     ) -> Result<Sources> {
         let options = &view.options;
         let prefix_mode = prefix_mode(options, spec);
@@ -215,12 +210,13 @@ impl Engine {
         }
         let memtables = all.len();
         if spec.tier != ReadTier::Memtable {
+            let no_bounds = Bounds::default();
             level::add_iterators(
                 &view.version,
                 &self.files.tables,
                 &cf.comparator,
                 spec.table(),
-                wanted,
+                if may_be_left { &no_bounds } else { bounds },
                 &mut all,
                 (!spec.ignore_range_deletions).then_some(&mut tombstones),
             )?;
@@ -233,6 +229,7 @@ impl Engine {
         Ok(Sources {
             only_memtable: all.len() == 1,
             merged: merging_memtables(cf.comparator.clone(), all, memtables),
+            may_be_left: may_be_left && tombstones.is_empty(),
             tombstones,
             buffers: IterBuffers::default(),
         })
@@ -266,6 +263,13 @@ impl Engine {
         }
         Ok(())
     }
+}
+
+/// Whether a table of level 0 that is open has range tombstones.
+fn level0_has_tombstones(view: &SuperVersion) -> bool {
+    let level0 = view.version.levels.first().into_iter().flatten();
+    let mut open = level0.filter_map(|file| file.open.get());
+    open.any(|open| open.tombstones.is_some())
 }
 
 /// Whether the tables of `view` are opened with the current prefix extractor. They are

@@ -147,18 +147,9 @@ pub(super) fn ends_exclusively(meta: &FileMetaData) -> bool {
     key::tag(&meta.largest) == pack_tag(MAX_SEQUENCE, ValueType::RangeDeletion as u8)
 }
 
-/// Which tables the iterators of [`add_iterators`] are over.
-#[derive(Clone, Copy)]
-pub(crate) enum Wanted<'a> {
-    /// All of the version.
-    All,
-    /// Those of level 0 that may have something within bounds, and those of deeper levels.
-    Within(&'a Bounds),
-}
-
-/// Adds an iterator for each level-0 table that is wanted, and one for each deeper non-empty level,
-/// which opens tables as it reaches them. The range tombstones of each are added to `tombstones`,
-/// if they are wanted.
+/// Adds an iterator for each level-0 table, but for those outside of `bounds`, and one for each
+/// deeper non-empty level, which opens tables as it reaches them. The range tombstones of each are
+/// added to `tombstones`, if they are wanted.
 ///
 /// # Errors
 /// Errors of opening a table of level 0.
@@ -167,7 +158,7 @@ pub(crate) fn add_iterators(
     tables: &Arc<TableCache>,
     comparator: &InternalComparator,
     options: TableReadOptions,
-    wanted: Wanted<'_>,
+    bounds: &Bounds,
     iterators: &mut Vec<BoxedIterator>,
     mut tombstones: Option<&mut Vec<HeldTombstones>>,
 ) -> Result<()> {
@@ -186,9 +177,7 @@ pub(crate) fn add_iterators(
         LevelIterator::new(version, level, places, comparator.clone(), opener)
     };
     for (index, file) in version.levels.first().into_iter().flatten().enumerate() {
-        if let Wanted::Within(bounds) = wanted
-            && level_iter::is_outside(bounds, &file.meta, &comparator.user)
-        {
+        if level_iter::is_outside(bounds, &file.meta, &comparator.user) {
             continue;
         }
         let open = tables.open_within(file, comparator, &version.open_with, options.limits)?;

@@ -5,8 +5,8 @@
 //! * [`blob`]: values that are stored in blob files.
 //! * [`source`]: a source of an iterator, and a block that it has lent; [`merging`]: many sorted
 //!   sources as one; [`nothing`]: none.
-//! * [`level`]: the tables of a version as sources; [`level_iter`]: one sorted level as one
-//!   source.
+//! * [`level`]: the tables of a version as sources; [`level_iter`]: a level, or a table of
+//!   level 0, as one source.
 //! * [`all_prefixes`]: a source whose prefixes have changed.
 //! * [`db_iter`]: from internal keys to user keys and values.
 //! * [`sampling`]: which reads count for read-triggered compaction.

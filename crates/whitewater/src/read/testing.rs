@@ -148,6 +148,10 @@ impl InternalIterator for VecIterator {
     fn status(&self) -> Result<()> {
         Ok(())
     }
+    fn release(&mut self) -> bool {
+        self.at = self.entries.len();
+        true
+    }
 }
 
 /// Fails at the `after`-th movement since the last failure; the failure lasts

@@ -182,7 +182,7 @@ impl IndexCursor {
     }
 
     /// Moves by a `step` among the restart points, if the cursor has come here by the prefix array.
-    /// There is no block beyond the array's ends.
+    /// Returns whether it has. Past the array's ends the cursor is not valid.
     #[inline]
     fn step_by_prefix(&mut self, table: &Table, step: impl FnOnce(usize) -> Option<usize>) -> bool {
         let Some((at, _)) = self.by_prefix.take() else {

@@ -6,9 +6,9 @@
 //! likely to miss the cache. Only keys that agree with the target in all eight bytes are compared
 //! as a whole.
 //!
-//! Beside the prefixes stand the offsets of the data blocks, so that a search often need not read
-//! the index block at all. The array takes about seventeen bytes per data block. There is one for
-//! bytewise order only.
+//! Beside the prefixes stand the offsets of the data blocks, so that a search, and a walk from the
+//! block that it has found, often need not read the index block at all. The array takes about
+//! seventeen bytes per data block. There is one for bytewise order only.
 
 use crate::coding::first_bytes;
 use crate::key::{InternalComparator, UserComparator, user_key};

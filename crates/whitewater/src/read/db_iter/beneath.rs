@@ -32,7 +32,7 @@ impl DbIter {
     pub fn put_beneath(&mut self) -> Manner {
         Manner {
             comparator: self.comparator.clone(),
-            bounds: self.bounds.clone(),
+            bounds: self.bounds.share(),
             prefix: self.prefix.give_ends_away(),
             operator: self.operator.clone(),
             family: self.view().mem.family_owned(),

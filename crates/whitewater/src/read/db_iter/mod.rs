@@ -303,7 +303,7 @@ impl DbIter {
 
     /// Shows the last key within bounds.
     fn find_last(&mut self) {
-        let bounds = self.bounds.clone();
+        let bounds = self.bounds.share();
         let found = match bounds.upper() {
             Some(upper) => self.find_before(upper),
             None => {

@@ -63,9 +63,12 @@ pub(crate) struct LevelIterator<O> {
     places: Range<usize>,
     comparator: InternalComparator,
     opener: O,
-    /// The current file and its cursor. The cursor is valid unless the walk is past an end, has
-    /// failed, or was released.
+    /// The file entered last and its cursor. Kept, past the ends of the run as well, for the next
+    /// positioning.
     current: Option<(usize, BoxedIterator)>,
+    /// Whether that cursor is released: the walk is past an end of the run, or the whole iterator
+    /// was released.
+    is_released: bool,
     /// Whether to look at nothing outside the prefix of the key sought.
     keeps_to_prefix: bool,
     /// The walk ends before it would enter a file outside the bounds.
@@ -90,6 +93,7 @@ impl<O: OpenCursor> LevelIterator<O> {
             comparator,
             opener,
             current: None,
+            is_released: false,
             keeps_to_prefix: false,
             bounds: Bounds::default(),
             error: None,
@@ -141,30 +145,40 @@ impl<O: OpenCursor> LevelIterator<O> {
         let files = &self.version.levels[self.level][self.places.clone()];
         let file = index.and_then(|i| Some((i, files.get(i)?)));
         let Some((index, file)) = file else {
-            self.current = None;
+            self.release_current();
             return None;
         };
         if self.current.as_ref().is_none_or(|(at, _)| *at != index) {
             let used = self.current.take().map(|(_, cursor)| cursor);
             self.current = match self.opener.open_cursor(&self.version, file, used) {
-                Ok(mut cursor) => {
-                    if self.keeps_to_prefix {
-                        cursor.keep_to_prefix(true);
-                    }
-                    Some((index, cursor))
-                }
+                Ok(cursor) => Some((index, cursor)),
                 Err(e) => {
                     self.error = Some(e);
                     None
                 }
             };
         }
-        self.current.as_mut().map(|(_, cursor)| cursor)
+        self.is_released = false;
+        let (_, cursor) = self.current.as_mut()?;
+        if self.keeps_to_prefix {
+            // New cursors do not yet, and those that were released no longer.
+            cursor.keep_to_prefix(true);
+        }
+        Some(cursor)
+    }
+
+    /// Lets the current cursor go of what it has read, or drops it if it cannot do that.
+    fn release_current(&mut self) {
+        self.is_released = true;
+        let current = self.current.as_mut();
+        if current.is_some_and(|(_, cursor)| !cursor.release()) {
+            self.current = None;
+        }
     }
 
     /// The current file, if its cursor has reached its end without failing.
     fn exhausted(&self) -> Option<usize> {
-        let (index, cursor) = self.current.as_ref()?;
+        let (index, cursor) = self.current.as_ref().filter(|_| !self.is_released)?;
         (!cursor.valid() && cursor.status().is_ok()).then_some(*index)
     }
 
@@ -205,7 +219,7 @@ impl<O: OpenCursor> LevelIterator<O> {
 
 impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
     fn valid(&self) -> bool {
-        self.current.as_ref().is_some_and(|(_, c)| c.valid())
+        !self.is_released && self.current.as_ref().is_some_and(|(_, c)| c.valid())
     }
     fn seek_to_first(&mut self) {
         if let Some(cursor) = self.enter_forward(0) {
@@ -249,14 +263,12 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
     }
     fn keep_to_prefix(&mut self, on: bool) {
         self.keeps_to_prefix = on;
-        if let Some((_, cursor)) = &mut self.current {
+        if let Some((_, cursor)) = self.current.as_mut().filter(|_| !self.is_released) {
             cursor.keep_to_prefix(on);
         }
     }
     fn keep_within(&mut self, bounds: &Bounds) {
-        let has_bounds = self.bounds.lower().or(self.bounds.upper()).is_some();
-        planted!(IdleKeepsBounds => if has_bounds { return });
-        self.bounds = bounds.clone();
+        self.bounds = bounds.share();
     }
     fn lend(&mut self) -> Option<BlockRun> {
         self.current.as_mut()?.1.lend()
@@ -277,8 +289,11 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
     fn release(&mut self) -> bool {
         self.error = None;
         self.keeps_to_prefix = false;
-        let current = self.current.as_mut();
-        current.is_none_or(|(_, cursor)| cursor.release())
+        let bounds = std::mem::take(&mut self.bounds);
+        planted!(IdleKeepsBounds => self.bounds = bounds.share());
+        drop(bounds);
+        self.release_current();
+        true
     }
     fn next(&mut self) {
         self.advance();

@@ -198,6 +198,28 @@ fn files_are_opened_when_the_walk_gets_to_them() {
     assert!(it.valid() && it.status().is_ok());
 }
 
+#[test]
+fn a_cursor_is_kept_past_the_ends_and_outside_the_bounds() {
+    let key = |user: &[u8]| point(user, 5);
+    let mut it = one_key_each(&[b"b"], 1);
+    it.seek(&key(b"b"));
+    assert!(it.valid());
+    it.next();
+    assert!(!it.valid() && it.status().is_ok());
+    it.seek(&key(b"c"));
+    assert!(!it.valid() && it.status().is_ok());
+    it.seek_for_prev(&key(b"a"));
+    assert!(!it.valid() && it.status().is_ok());
+    it.keep_within(&Bounds::new(Some(b"d".to_vec()), None));
+    it.seek_to_last();
+    assert!(!it.valid() && it.status().is_ok());
+    assert!(it.release());
+    it.seek_to_first();
+    assert!(it.valid(), "its bounds are gone");
+    assert_eq!(it.key(), key(b"b"));
+    assert_eq!(it.opener.opened.load(Ordering::Relaxed), 1);
+}
+
 /// Cursors that fail at their second movement.
 struct Fragile(Memory);
 

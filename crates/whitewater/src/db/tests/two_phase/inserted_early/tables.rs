@@ -3,11 +3,12 @@
 use super::{options, undecided};
 use crate::db::Engine;
 use crate::db::tests::two_phase::{commit, prepare, roll_back};
-use crate::read::level::{Wanted, add_iterators};
+use crate::read::level::add_iterators;
 use crate::read::merging::merging_iterator;
 use crate::{
     BottommostLevelCompaction, CommitProtocol, CompactOptions, DB, Options, WaitForCompactOptions,
 };
+use whitewater_storage::bounds::Bounds;
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::key::parse_internal_key;
 use whitewater_storage::sst::TableReadOptions;
@@ -39,7 +40,7 @@ fn stored(engine: &Engine) -> Vec<String> {
         tables,
         comparator,
         options,
-        Wanted::All,
+        &Bounds::default(),
         &mut iterators,
         None,
     )
