@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::thread;
+use std::time::Duration;
 use whitewater::{BlockBasedOptions, DB, DBRawIterator, Error, ErrorKind, Options, ReadOptions};
 
 /// Entries that there are to read. They fill some blocks.
@@ -19,6 +20,8 @@ const KEYS: u64 = 200;
 const BATCH: u64 = 8;
 /// The threads.
 const THREADS: usize = 2;
+/// How long a thread waits for the other one to come to its barrier.
+const REST: Duration = Duration::from_millis(200);
 
 /// A cache line of its own.
 #[repr(align(128))]
@@ -129,6 +132,8 @@ fn measured<T>(
     for now in 0..THREADS {
         turn.wait();
         if now == thread {
+            // The trace does not say whose an access is: the other thread waits by then.
+            thread::sleep(REST);
             MARKS[2 * thread].0.store(1, Relaxed);
             result = read(&mut state, n);
             MARKS[2 * thread + 1].0.store(1, Relaxed);
