@@ -15,7 +15,8 @@
 //! plain pages until the owner has reached its middle: a column family with few keys
 //! takes some KiB, and later at most half of what is taken is unused.
 //!
-//! `system` maps the memory; `demand` tells how much of it was used lately.
+//! `system` maps the memory; `demand` tells how much of it was used lately; `ahead` has
+//! fresh memory ready.
 //!
 //! # Invariants
 //! * R1: until it is dropped, a `Region` owns `bytes` bytes from `start` on, which are
@@ -23,6 +24,7 @@
 //! * R2: memory of a growing region is replaced only where its owner has not handed out
 //!   anything yet.
 
+pub(crate) mod ahead;
 mod demand;
 mod pool;
 #[cfg(all(unix, not(any(loom, shuttle, miri))))]
@@ -35,6 +37,7 @@ use std::ops::Range;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+pub use self::ahead::prepared_bytes;
 pub use self::pool::{Claim, pool_bytes, pool_limit, set_pool_limit};
 
 /// The size of a transparent huge page on x86-64 and, with 4 KiB pages, on
@@ -191,6 +194,24 @@ impl Region {
         })
     }
 
+    /// A piece that has all of its pages already. `None` if the system has none, or cannot give
+    /// them ahead of time.
+    #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+    fn prepared() -> Option<Region> {
+        let mut piece = Self::map(PIECE, HugePages::Transparent)?;
+        // SAFETY: the whole of a mapping that nobody uses yet.
+        if !unsafe { system::populate(piece.start, PIECE) } {
+            return None;
+        }
+        piece.touched = PIECE;
+        Some(piece)
+    }
+
+    #[cfg(not(all(target_os = "linux", not(any(loom, shuttle, miri)))))]
+    fn prepared() -> Option<Region> {
+        None
+    }
+
     #[cfg(not(all(unix, not(any(loom, shuttle, miri)))))]
     fn map(_bytes: usize, _huge: HugePages) -> Option<Region> {
         None
@@ -245,7 +266,8 @@ impl Region {
     pub(crate) fn furnish(&self, part: Range<usize>) {
         #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
         if let Source::Growing { plain_first } = self.source {
-            if plain_first && part.start <= PLAIN && PLAIN < part.end {
+            let mut runs_short = plain_first && part.start <= PLAIN && PLAIN < part.end;
+            if runs_short {
                 // SAFETY: the first piece is inside, since such regions are longer.
                 unsafe { system::enlarge_pages(self.start, self.huge != HugePages::Off) };
                 pool::begin_use(PIECE);
@@ -257,7 +279,9 @@ impl Region {
             }
             while at < part.end && at + PIECE <= self.bytes {
                 self.in_use.fetch_add(PIECE, Ordering::Relaxed);
-                let Some(piece) = pool::take(PIECE, self.huge) else {
+                let kept = pool::take(PIECE, self.huge);
+                runs_short |= kept.is_none();
+                let Some(piece) = kept.or_else(|| ahead::take(self.huge)) else {
                     at += PIECE;
                     continue;
                 };
@@ -268,6 +292,9 @@ impl Region {
                 // no other thread knows yet (R2).
                 unsafe { system::move_to(piece.start, place, PIECE) };
                 at += PIECE;
+            }
+            if runs_short {
+                ahead::want(self.huge);
             }
         }
         #[cfg(not(all(target_os = "linux", not(any(loom, shuttle, miri)))))]

@@ -103,6 +103,8 @@ fn a_region_that_grows_gets_kept_memory_where_it_has_none() {
     for huge in [HugePages::Off, HugePages::Transparent] {
         // At its end nothing is kept.
         let _claim = Claim::new(64 * PIECE);
+        // So much was in use that all of the following may be kept.
+        drop(Region::take(32 * PIECE, HugePages::Off));
         let first = Region::reserve(BYTES, huge, true).expect("address space");
         for at in 0..5 {
             first.furnish(at * PIECE..(at + 1) * PIECE);
@@ -127,6 +129,34 @@ fn a_region_that_grows_gets_kept_memory_where_it_has_none() {
         assert_eq!(old.count(), 5, "the former owner's pieces, moved");
         second.release(BYTES);
     }
+}
+
+/// What a growing region takes next is ready by then, and clean; nobody has it for long.
+#[cfg(target_os = "linux")]
+#[test]
+fn the_next_huge_page_is_prepared() {
+    let _turn = TURN.lock();
+    let wait_until = |what: &str, happens: &dyn Fn() -> bool| {
+        let start = Instant::now();
+        while !happens() {
+            assert!(start.elapsed() < Duration::from_secs(120), "{what}");
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    };
+    wait_until("kept memory goes", &|| pool::touched(PIECE).is_empty());
+    let region = Region::reserve(8 * PIECE, HugePages::Transparent, true).expect("memory");
+    region.furnish(0..4096);
+    region.furnish(4096..PIECE);
+    for piece in 1..5 {
+        region.furnish(piece * PIECE..(piece + 1) * PIECE);
+        wait_until("one is prepared", &|| prepared_bytes() == PIECE);
+        for at in [piece * PIECE, (piece + 1) * PIECE - 1] {
+            assert_eq!(read(&region, at), 0);
+            write(&region, at, 7);
+        }
+    }
+    wait_until("what nobody takes goes", &|| prepared_bytes() == 0);
+    region.release(5 * PIECE);
 }
 
 /// The memory of a region that was used little is not kept.

@@ -3,7 +3,7 @@
 use super::numbered::Numbered;
 use super::numbers::Numbers;
 use super::sizes::SLABS;
-use crate::region::{HugePages, Region, TRANSPARENT, discard};
+use crate::region::{HugePages, Region, TRANSPARENT, ahead, discard};
 use std::ptr::NonNull;
 
 /// The bytes of a chunk: a huge page.
@@ -94,7 +94,10 @@ impl Chunks {
         // The first touch of a huge page takes all of it.
         let given = self.kept.is_none() && pages == HugePages::Off;
         let kept = self.kept.take();
-        let region = kept.or_else(|| Region::map_or_allocate(CHUNK, pages))?;
+        let region = kept
+            .or_else(|| ahead::take(pages))
+            .or_else(|| Region::map_or_allocate(CHUNK, pages))?;
+        ahead::want(pages);
         let free = u32::MAX >> (u32::BITS as usize - CHUNK / SLABS[kind]);
         let number = self.chunks.add(Chunk {
             region,

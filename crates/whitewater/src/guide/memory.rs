@@ -9,6 +9,7 @@
 //! | Bloom filters of memtables | none | [`set_memtable_prefix_bloom_ratio`](crate::Options::set_memtable_prefix_bloom_ratio), a part of the write buffer | in its memtable |
 //! | flushed memtables that iterators hold | as long as they are held | drop iterators soon | `flushed-memtables` |
 //! | memory of freed memtables, kept for new ones | with the memtables an eighth more than these have used at once lately, at most 256 MiB; gone within three seconds without use | the limits of memtables | `kept-for-memtables` |
+//! | the next huge page of memtables and of cached data blocks, made ready ahead of time | 2 MiB in the process while they grow, and two seconds more | | `kept-for-memtables` |
 //! | what prepared transactions have logged | what they wrote, until they are decided | decide them soon | `prepared-transactions` |
 //! | the block cache: data blocks and what each entry costs | 32 MiB per column family | one shared [`Cache`](crate::Cache), whose capacity includes an estimate of each entry's cost; memory of evicted blocks, kept for new ones, is up to 1/64 more | `caches` |
 //! | memory of cached data blocks that tables deleted or caches evicted, kept for others | about a quarter of what cached blocks take at most, a moment after more was freed or is needed | the capacity of caches | `kept-for-cached-blocks` |

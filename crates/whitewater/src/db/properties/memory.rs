@@ -112,7 +112,7 @@ impl KeptMemory {
     /// What is kept now.
     pub fn now() -> Self {
         KeptMemory {
-            for_memtables: region::pool_bytes() as u64,
+            for_memtables: (region::pool_bytes() + region::prepared_bytes()) as u64,
             for_cached_blocks: slab::usage().free as u64,
         }
     }
