@@ -75,8 +75,8 @@ pub trait InternalIterator: Send + Sync {
     /// with the prefix of the key it seeks. A source that groups keys by prefix may then leave
     /// others out. Off by default. Sources without prefixes ignore it.
     fn keep_to_prefix(&mut self, _on: bool) {}
-    /// Says that the caller looks only at entries within these bounds, and no others that were set
-    /// before, from the next positioning on. A source may then leave others out. No bounds by
+    /// Says that the caller looks only at entries within these bounds, from the next positioning
+    /// on. A source may then leave others out. They replace bounds set before; there are none by
     /// default. Sources that would gain nothing ignore it.
     fn keep_within(&mut self, _bounds: &Bounds) {}
     /// This cursor as a [`KeyCursor`], if it can move from user key to user key faster than

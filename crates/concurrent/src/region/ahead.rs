@@ -1,15 +1,16 @@
 //! A huge page that is ready before it is needed.
 //!
-//! At the first touch of a huge page the system clears all of it, which took 5 ms in a virtual
-//! machine whose own memory was fresh, too. Memtables and the slabs of cached blocks come to one
-//! every few thousand writes or reads. So a thread prepares the next piece while the last one is
-//! filled: one in the whole process. It frees what nobody has taken for [`IDLE`], and ends.
+//! At the first touch of a huge page the system clears all of it. That took 5 ms in a virtual
+//! machine, which had to get the memory from its host first. Memtables and the slabs of cached
+//! blocks need a new one every few thousand writes or reads. So a thread prepares a piece ahead of
+//! time. There is at most one in the process. The thread frees what nobody has taken for [`IDLE`],
+//! and ends: those who need a piece less often gain nothing.
 //!
 //! # Locks
 //! The lock of the piece is a leaf: while it is held, no lock is taken and no system call is made.
 
 use super::pool::{IDLE, pool_limit};
-use super::{HugePages, Region};
+use super::{HugePages, PIECE, Region};
 use parking_lot::{Condvar, Mutex};
 use std::thread;
 
@@ -28,7 +29,7 @@ struct Ahead {
     is_wanted: bool,
     /// Whether the thread runs.
     has_thread: bool,
-    /// Whether the system has refused a piece, or the thread. It is not asked again.
+    /// Whether the system has refused a piece, as Linux before 5.14 does. It is not asked again.
     is_refused: bool,
 }
 
@@ -40,11 +41,12 @@ pub(crate) fn take(huge: HugePages) -> Option<Region> {
     }
 }
 
-/// Has a piece prepared, unless one is ready, or memory is not to be kept. Only for transparent
-/// huge pages. Whoever has mappings to change does that first, since changes wait for the thread.
+/// Has a piece prepared, unless one is ready, or the process is to keep less memory. Only for
+/// transparent huge pages. Callers change their mappings first: a change waits while the thread has
+/// the system's lock of the mappings.
 pub(crate) fn want(huge: HugePages) {
     let is_linux = cfg!(all(target_os = "linux", not(any(loom, shuttle, miri))));
-    if !is_linux || huge != HugePages::Transparent || pool_limit() == 0 {
+    if !is_linux || huge != HugePages::Transparent || pool_limit() < PIECE {
         return;
     }
     let mut ahead = AHEAD.lock();
@@ -62,8 +64,7 @@ pub(crate) fn want(huge: HugePages) {
     }
     let thread = thread::Builder::new().name("ww-huge-pages".to_owned());
     if thread.spawn(prepare).is_err() {
-        let mut ahead = AHEAD.lock();
-        (ahead.has_thread, ahead.is_refused) = (false, true);
+        AHEAD.lock().has_thread = false;
     }
 }
 
@@ -71,9 +72,7 @@ pub(crate) fn want(huge: HugePages) {
 fn prepare() {
     loop {
         let mut ahead = AHEAD.lock();
-        if !ahead.is_wanted {
-            WANTED.wait_for(&mut ahead, IDLE);
-        }
+        WANTED.wait_while_for(&mut ahead, |ahead| !ahead.is_wanted, IDLE);
         if !ahead.is_wanted {
             ahead.has_thread = false;
             let idle = ahead.ready.take();
@@ -88,7 +87,7 @@ fn prepare() {
         drop(ahead);
         let piece = Region::prepared();
         let mut ahead = AHEAD.lock();
-        ahead.is_refused = piece.is_none();
+        ahead.is_refused |= piece.is_none();
         ahead.ready = piece;
     }
 }
@@ -96,4 +95,10 @@ fn prepare() {
 /// Bytes of memory that are ready, which nobody uses yet.
 pub fn prepared_bytes() -> usize {
     AHEAD.lock().ready.as_ref().map_or(0, Region::bytes)
+}
+
+/// Whether there are no prepared pieces on this system.
+#[cfg(all(test, target_os = "linux", not(any(loom, shuttle, miri))))]
+pub(super) fn is_refused() -> bool {
+    AHEAD.lock().is_refused
 }

@@ -266,8 +266,9 @@ impl Region {
     pub(crate) fn furnish(&self, part: Range<usize>) {
         #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
         if let Source::Growing { plain_first } = self.source {
-            let mut runs_short = plain_first && part.start <= PLAIN && PLAIN < part.end;
-            if runs_short {
+            let mut runs_short = false;
+            if plain_first && part.start <= PLAIN && PLAIN < part.end {
+                runs_short = !pool::has(PIECE, self.huge);
                 // SAFETY: the first piece is inside, since such regions are longer.
                 unsafe { system::enlarge_pages(self.start, self.huge != HugePages::Off) };
                 pool::begin_use(PIECE);

@@ -41,8 +41,8 @@ static POOL: Mutex<Pool> = Mutex::new(Pool {
 });
 
 /// The most touched bytes that the pool keeps.
-/// Written by: [`set_pool_limit`]. Read by: threads that give a region back. Publishes
-/// nothing (relaxed).
+/// Written by: [`set_pool_limit`]. Read by: threads that give a region back, or have one
+/// prepared. Publishes nothing (relaxed).
 static LIMIT: AtomicUsize = AtomicUsize::new(DEFAULT_LIMIT);
 
 /// The sum of all claims.
@@ -165,6 +165,14 @@ pub(super) fn end_use(bytes: usize) {
         let now = Instant::now();
         POOL.lock().demand.end_use(bytes, now);
     }
+}
+
+/// Whether there is a region of exactly this size and kind of pages.
+#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+pub(super) fn has(bytes: usize, huge: HugePages) -> bool {
+    let pool = POOL.lock();
+    let mut regions = pool.kept.iter().map(|kept| &kept.region);
+    regions.any(|region| region.bytes == bytes && region.huge == huge)
 }
 
 /// Counts `bytes` bytes as used, and takes a region of exactly this size and kind of

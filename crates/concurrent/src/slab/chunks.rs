@@ -85,19 +85,28 @@ impl Chunks {
         })
     }
 
-    /// Adds a chunk with parts of this kind. Returns its number.
-    fn add(&mut self, kind: usize) -> Option<usize> {
-        let pages = match self.count {
+    /// The pages of the next chunk.
+    pub(super) fn pages_of_next(&self) -> HugePages {
+        match self.count {
             ..PLAIN => HugePages::Off,
             _ => HugePages::Transparent,
-        };
+        }
+    }
+
+    /// Whether the next chunk is one that was used before.
+    pub(super) fn keeps_next(&self) -> bool {
+        self.kept.is_some()
+    }
+
+    /// Adds a chunk with parts of this kind. Returns its number.
+    fn add(&mut self, kind: usize) -> Option<usize> {
+        let pages = self.pages_of_next();
         // The first touch of a huge page takes all of it.
         let given = self.kept.is_none() && pages == HugePages::Off;
         let kept = self.kept.take();
         let region = kept
             .or_else(|| ahead::take(pages))
             .or_else(|| Region::map_or_allocate(CHUNK, pages))?;
-        ahead::want(pages);
         let free = u32::MAX >> (u32::BITS as usize - CHUNK / SLABS[kind]);
         let number = self.chunks.add(Chunk {
             region,

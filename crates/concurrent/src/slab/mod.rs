@@ -26,9 +26,9 @@
 //! * S2: the memory of a slab stays mapped while one of its pieces is in use: its chunk is kept
 //!   while one of its slabs is in use.
 //!
-//! Locks: a class's lock, then that of the chunks. Nothing else is locked while they are held. A
-//! chunk is mapped under both, once for hundreds of pieces, and pages of up to `AT_ONCE` slabs are
-//! given back under one of them.
+//! Locks: a class's lock, then that of the chunks. While they are held, nothing else is locked but
+//! the huge page that is ready (`region::ahead`). A chunk is mapped under both, once for hundreds
+//! of pieces, and pages of up to `AT_ONCE` slabs are given back under one of them.
 
 mod chunks;
 mod class;
@@ -39,7 +39,7 @@ mod sizes;
 mod tests;
 
 use crate::heap_trim;
-use crate::region::Region;
+use crate::region::{HugePages, Region, ahead};
 use chunks::Chunks;
 use class::{Class, Place};
 use parking_lot::Mutex;
@@ -141,18 +141,22 @@ impl Slabs {
 
     fn copy(&'static self, bytes: &[u8]) -> Option<Piece> {
         let class = class_of(bytes.len())?;
-        let mut grown = false;
+        let (mut grown, mut next) = (false, HugePages::Off);
         let (start, place) = {
             let mut slabs = self.classes[class.number].lock();
             slabs.take(class, || {
                 let mut chunks = self.chunks.lock();
-                let before = chunks.count();
+                let (before, was_kept) = (chunks.count(), chunks.keeps_next());
                 let slab = chunks.take(class.kind);
                 grown = chunks.count() > before;
+                if grown && !was_kept {
+                    next = chunks.pages_of_next();
+                }
                 slab
             })?
         };
         if grown {
+            ahead::want(next);
             self.note_growth();
         }
         // SAFETY: the piece is at least as long as its class, which is at least as long as `bytes`,

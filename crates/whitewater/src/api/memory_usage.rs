@@ -63,8 +63,8 @@ impl MemoryUsage {
         self.own.file_metadata
     }
 
-    /// Memory of freed memtables that the whole process keeps for new ones, for some seconds. Not
-    /// in the `rocksdb` crate.
+    /// Memory of freed memtables that the whole process keeps for new ones, for some seconds, and a
+    /// huge page that is ready for memtables or cached blocks. Not in the `rocksdb` crate.
     pub fn approximate_kept_for_mem_tables(&self) -> u64 {
         self.kept.for_memtables
     }

@@ -46,7 +46,7 @@ pub const COMMIT_PROTOCOL: &PropName = &PropName::constant(c"whitewater.commit-p
 /// | `logs` | what logs keep until they are flushed, and pages of mapped logs |
 /// | `file-metadata` | what is known of table files, in all versions in use |
 /// | `caches` | all caches of this database, however many other databases share them; not what is charged to them for memtables |
-/// | `kept-for-memtables` | memory of freed memtables of the whole process, kept for new ones for some seconds |
+/// | `kept-for-memtables` | memory of freed memtables of the whole process, kept for new ones for some seconds, and a huge page that is ready for memtables or cached blocks |
 /// | `kept-for-cached-blocks` | memory of blocks that have left caches, of the whole process, kept for others |
 /// | `total` | the sum |
 ///

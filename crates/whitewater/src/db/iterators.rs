@@ -121,8 +121,8 @@ impl Engine {
         iter
     }
 
-    /// The sources of an iterator over `view`. The usual ones are those that an earlier iterator
-    /// has left, if they are all that there are.
+    /// The sources of an iterator over `view`: those that an earlier iterator has left, if they may
+    /// be used, or new ones.
     fn sources(
         &self,
         cf: &Arc<ColumnFamilyData>,

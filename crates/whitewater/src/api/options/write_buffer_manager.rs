@@ -22,7 +22,7 @@ use std::sync::Arc;
 /// Outside the limit: memory of freed memtables that the process keeps for later
 /// ones. It is no more than the write buffers of the open databases may grow to, nor
 /// than 256 MiB, and what nobody has taken for two or three seconds goes back to the
-/// system.
+/// system. So does the one huge page that is ready for memtables or cached blocks.
 ///
 /// ```
 /// use whitewater::{DB, Options, WriteBufferManager};

@@ -176,7 +176,7 @@ impl<O: OpenCursor> LevelIterator<O> {
         }
     }
 
-    /// The current file, if its cursor has reached its end without failing.
+    /// The current file, if its cursor has reached its end without failing, and is not released.
     fn exhausted(&self) -> Option<usize> {
         let (index, cursor) = self.current.as_ref().filter(|_| !self.is_released)?;
         (!cursor.valid() && cursor.status().is_ok()).then_some(*index)
@@ -299,7 +299,7 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         self.advance();
     }
     fn advance(&mut self) -> Moved {
-        let Some((_, cursor)) = &mut self.current else {
+        let Some((_, cursor)) = self.current.as_mut().filter(|_| !self.is_released) else {
             return Moved::Ended;
         };
         let moved = cursor.advance();
@@ -310,7 +310,7 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         Moved::to_entry(self.valid())
     }
     fn prev(&mut self) {
-        if let Some((_, cursor)) = &mut self.current {
+        if let Some((_, cursor)) = self.current.as_mut().filter(|_| !self.is_released) {
             cursor.prev();
             if !cursor.valid() {
                 self.skip_backward();
