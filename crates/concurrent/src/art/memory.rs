@@ -35,7 +35,7 @@ use parking_lot::Mutex;
 
 use crate::cores::cores;
 use crate::prefetch;
-use crate::region::{HugePages, PLAIN, Region};
+use crate::region::{HugePages, Region};
 use crate::sync::MODELLED;
 // These order nothing that readers rely on, so models need not branch on them.
 use crate::sync::unmodelled::{AtomicU64, AtomicUsize};
@@ -97,7 +97,7 @@ pub(super) struct Memory {
     range: u32,
     /// Whether to ask for huge pages.
     huge: HugePages,
-    /// Bytes of region 0's pages, less one, and the bytes at its start that have smaller
+    /// Bytes of region 0's pages, less one, and the bytes at its start that have plain
     /// pages.
     page_mask: usize,
     plain: usize,
@@ -168,11 +168,8 @@ impl Memory {
             .collect::<Box<[_]>>();
         let range = (units / 128).clamp(64, u64::from(MAX_RANGE)) as u32;
         let base = main.start();
-        let (page_mask, plain) = match main.huge().grain() {
-            Some(page) if main.starts_plain() => (page - 1, PLAIN),
-            Some(page) => (page - 1, 0),
-            None => (0, 0),
-        };
+        let page_mask = main.huge().grain().map_or(0, |page| page - 1);
+        let plain = main.plain();
         let regions = [const { OnceLock::new() }; REGIONS];
         let first = regions[0].set(main);
         debug_assert!(first.is_ok(), "nothing was set before");
@@ -419,10 +416,13 @@ impl Memory {
     /// pages where these are huge.
     pub(super) fn allocated_bytes(&self) -> usize {
         let carved = self.supply.carved.load(Ordering::Relaxed) * UNIT;
-        if carved <= self.plain {
-            return carved;
+        let whole = |bytes: usize| (bytes + self.page_mask) & !self.page_mask;
+        let main = self.main_units as usize * UNIT;
+        match carved.checked_sub(self.plain) {
+            None => carved,
+            Some(behind) if carved <= main => main.min(self.plain + whole(behind)),
+            Some(_) => whole(carved),
         }
-        (carved + self.page_mask) & !self.page_mask
     }
 }
 

@@ -18,7 +18,6 @@ static AHEAD: Mutex<Ahead> = Mutex::new(Ahead {
     ready: None,
     is_wanted: false,
     has_thread: false,
-    is_refused: false,
 });
 
 /// Tells the thread that a piece is wanted.
@@ -29,8 +28,6 @@ struct Ahead {
     is_wanted: bool,
     /// Whether the thread runs.
     has_thread: bool,
-    /// Whether the system has refused a piece, as Linux before 5.14 does. It is not asked again.
-    is_refused: bool,
 }
 
 /// The piece of transparent huge pages, if it is ready. There is none of other pages.
@@ -42,15 +39,15 @@ pub(crate) fn take(huge: HugePages) -> Option<Region> {
 }
 
 /// Has a piece prepared, unless one is ready, or the process is to keep less memory. Only for
-/// transparent huge pages. Callers change their mappings first: a change waits while the thread has
-/// the system's lock of the mappings.
+/// transparent huge pages. Callers change their mappings first: before Linux 6.4 a change waits
+/// while the thread gets the pages.
 pub(crate) fn want(huge: HugePages) {
     let is_linux = cfg!(all(target_os = "linux", not(any(loom, shuttle, miri))));
     if !is_linux || huge != HugePages::Transparent || pool_limit() < PIECE {
         return;
     }
     let mut ahead = AHEAD.lock();
-    if ahead.ready.is_some() || ahead.is_refused {
+    if ahead.ready.is_some() {
         return;
     }
     ahead.is_wanted = true;
@@ -86,19 +83,11 @@ fn prepare() {
         }
         drop(ahead);
         let piece = Region::prepared();
-        let mut ahead = AHEAD.lock();
-        ahead.is_refused |= piece.is_none();
-        ahead.ready = piece;
+        AHEAD.lock().ready = piece;
     }
 }
 
 /// Bytes of memory that are ready, which nobody uses yet.
 pub fn prepared_bytes() -> usize {
     AHEAD.lock().ready.as_ref().map_or(0, Region::bytes)
-}
-
-/// Whether there are no prepared pieces on this system.
-#[cfg(all(test, target_os = "linux", not(any(loom, shuttle, miri))))]
-pub(super) fn is_refused() -> bool {
-    AHEAD.lock().is_refused
 }

@@ -11,9 +11,10 @@
 //! *Growing regions* are for larger trees: much address space, of which only the
 //! beginning is ever touched. The pool keeps such memory in pieces of `PIECE` bytes. The
 //! region gets a piece whenever its owner reaches the start of the next one, so a tree
-//! never has more memory than it uses, except for the last piece. The first piece has
-//! plain pages until the owner has reached its middle: a column family with few keys
-//! takes some KiB, and later at most half of what is taken is unused.
+//! never has more memory than it uses, except for the last piece. Before the first piece
+//! there may be some plain pages, so that a column family with few keys takes some KiB.
+//! They stay plain: to collapse them into a huge page later would stop whoever uses them
+//! for milliseconds. They are not kept.
 //!
 //! `system` maps the memory; `demand` tells how much of it was used lately; `ahead` has
 //! fresh memory ready.
@@ -48,9 +49,12 @@ pub const TRANSPARENT: usize = 2 << 20;
 /// table as a whole, so no page is copied or faulted in.
 pub(crate) const PIECE: usize = TRANSPARENT;
 
-/// Bytes at the start of a growing region that have plain pages until its owner goes
-/// beyond.
-pub(crate) const PLAIN: usize = PIECE / 2;
+/// Bytes of the smallest pages of any system.
+const SMALLEST_PAGE: usize = 4096;
+
+/// Bytes at the start of a growing region that have plain pages, if its owner may use very
+/// little.
+const PLAIN: usize = PIECE / 2;
 
 /// Which pages the memory of a memtable gets. With fewer and larger pages the processor's
 /// TLB covers more memory, which speeds up random access over many megabytes. If the
@@ -108,8 +112,8 @@ enum Source {
     /// A mapping of a growing region.
     #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
     Growing {
-        /// Whether the first piece has plain pages at first.
-        plain_first: bool,
+        /// Bytes of plain pages before the first piece.
+        plain: usize,
     },
     /// The global allocator.
     Heap,
@@ -194,22 +198,20 @@ impl Region {
         })
     }
 
-    /// A piece that has all of its pages already. `None` if the system has none, or cannot give
-    /// them ahead of time.
-    #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+    /// A piece that has all of its pages already. `None` if the system has none.
+    ///
+    /// They are touched, since advice to populate them would hold the system's lock of all mappings
+    /// of the process meanwhile, while a page fault holds one of this mapping (Linux 6.4).
     fn prepared() -> Option<Region> {
         let mut piece = Self::map(PIECE, HugePages::Transparent)?;
-        // SAFETY: the whole of a mapping that nobody uses yet.
-        if !unsafe { system::populate(piece.start, PIECE) } {
-            return None;
+        for page in (0..PIECE).step_by(SMALLEST_PAGE) {
+            // SAFETY: inside the piece.
+            let first = unsafe { piece.start.add(page) };
+            // SAFETY: nobody else knows the piece, whose bytes are zeros already.
+            unsafe { first.write_volatile(0) };
         }
         piece.touched = PIECE;
         Some(piece)
-    }
-
-    #[cfg(not(all(target_os = "linux", not(any(loom, shuttle, miri)))))]
-    fn prepared() -> Option<Region> {
-        None
     }
 
     #[cfg(not(all(unix, not(any(loom, shuttle, miri)))))]
@@ -219,14 +221,15 @@ impl Region {
 
     #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
     fn map_growing(bytes: usize, huge: HugePages, plain_first: bool) -> Option<Region> {
-        let start = system::map_growing(bytes, huge != HugePages::Off, plain_first)?;
+        let plain = if plain_first { PLAIN } else { 0 };
+        let start = system::map_growing(bytes, huge != HugePages::Off, plain)?;
         Some(Region {
             start,
             bytes,
             touched: 0,
             in_use: AtomicUsize::new(0),
             huge,
-            source: Source::Growing { plain_first },
+            source: Source::Growing { plain },
         })
     }
 
@@ -251,13 +254,13 @@ impl Region {
         self.huge
     }
 
-    /// Whether its first pages are plain, and are replaced by huge ones as it grows.
-    pub(crate) fn starts_plain(&self) -> bool {
+    /// Bytes at the start that have plain pages although the others are huge.
+    pub(crate) fn plain(&self) -> usize {
         #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
-        if let Source::Growing { plain_first } = self.source {
-            return plain_first;
+        if let Source::Growing { plain } = self.source {
+            return plain;
         }
-        false
+        0
     }
 
     /// Gets kept memory, and huge pages if they are wanted, for the bytes of `part`. The
@@ -265,19 +268,9 @@ impl Region {
     /// handed out, and from one thread at a time.
     pub(crate) fn furnish(&self, part: Range<usize>) {
         #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
-        if let Source::Growing { plain_first } = self.source {
+        if let Source::Growing { plain } = self.source {
             let mut runs_short = false;
-            if plain_first && part.start <= PLAIN && PLAIN < part.end {
-                runs_short = !pool::has(PIECE, self.huge);
-                // SAFETY: the first piece is inside, since such regions are longer.
-                unsafe { system::enlarge_pages(self.start, self.huge != HugePages::Off) };
-                pool::begin_use(PIECE);
-                self.in_use.fetch_add(PIECE, Ordering::Relaxed);
-            }
-            let mut at = part.start.next_multiple_of(PIECE);
-            if at == 0 && plain_first {
-                at = PIECE;
-            }
+            let mut at = plain + part.start.saturating_sub(plain).next_multiple_of(PIECE);
             while at < part.end && at + PIECE <= self.bytes {
                 self.in_use.fetch_add(PIECE, Ordering::Relaxed);
                 let kept = pool::take(PIECE, self.huge);
@@ -317,31 +310,34 @@ impl Region {
                 }
             }
             #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
-            Source::Growing { plain_first } => {
-                // A first piece that still has plain pages is too small to keep.
-                let little = plain_first && touched <= PLAIN;
-                let pieces = if little { 0 } else { touched.div_ceil(PIECE) };
-                pool::give(self.cut(pieces));
+            Source::Growing { plain } => {
+                let pieces = touched.saturating_sub(plain).div_ceil(PIECE);
+                pool::give(self.cut(plain, pieces));
             }
         }
     }
 
-    /// Cuts off the first pieces of this region, at most `pieces`. The rest goes back to
-    /// the system.
+    /// Cuts off the first pieces of this region, at most `pieces`, which begin behind `plain`
+    /// bytes. The rest goes back to the system.
     #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
-    fn cut(self, pieces: usize) -> Vec<Region> {
-        let pieces = pieces.min(self.bytes / PIECE).min(pool::room() / PIECE);
+    fn cut(self, plain: usize, pieces: usize) -> Vec<Region> {
+        let whole = (self.bytes - plain) / PIECE;
+        let pieces = pieces.min(whole).min(pool::room() / PIECE);
         let region = std::mem::ManuallyDrop::new(self);
-        let kept = pieces * PIECE;
-        if kept < region.bytes {
-            // SAFETY: inside the region or at its end.
-            let rest = unsafe { region.start.add(kept) };
+        let end = plain + pieces * PIECE;
+        if plain > 0 {
             // SAFETY: whole pages of this region, which its owner no longer uses.
-            unsafe { system::unmap(rest.as_ptr(), region.bytes - kept) };
+            unsafe { system::unmap(region.start.as_ptr(), plain) };
+        }
+        if end < region.bytes {
+            // SAFETY: inside the region.
+            let rest = unsafe { region.start.add(end) };
+            // SAFETY: whole pages of this region, which its owner no longer uses.
+            unsafe { system::unmap(rest.as_ptr(), region.bytes - end) };
         }
         let each = (0..pieces).map(|i| Region {
             // SAFETY: inside the region.
-            start: unsafe { region.start.add(i * PIECE) },
+            start: unsafe { region.start.add(plain + i * PIECE) },
             bytes: PIECE,
             touched: PIECE,
             in_use: AtomicUsize::new(0),

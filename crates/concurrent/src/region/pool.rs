@@ -152,27 +152,12 @@ impl Drop for Claim {
     }
 }
 
-/// Counts bytes of which a region's owner begins to use the first.
-#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
-pub(super) fn begin_use(bytes: usize) {
-    let now = Instant::now();
-    POOL.lock().demand.begin_use(bytes, now);
-}
-
-/// Counts the end of the use of bytes that `begin_use` or [`take`] has counted.
+/// Counts the end of the use of bytes that [`take`] has counted.
 pub(super) fn end_use(bytes: usize) {
     if bytes > 0 {
         let now = Instant::now();
         POOL.lock().demand.end_use(bytes, now);
     }
-}
-
-/// Whether there is a region of exactly this size and kind of pages.
-#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
-pub(super) fn has(bytes: usize, huge: HugePages) -> bool {
-    let pool = POOL.lock();
-    let mut regions = pool.kept.iter().map(|kept| &kept.region);
-    regions.any(|region| region.bytes == bytes && region.huge == huge)
 }
 
 /// Counts `bytes` bytes as used, and takes a region of exactly this size and kind of

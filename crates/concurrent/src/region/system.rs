@@ -4,8 +4,6 @@ use std::ptr::NonNull;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 
-#[cfg(target_os = "linux")]
-use super::PIECE;
 use super::TRANSPARENT;
 
 /// A mapping of plain pages; `None` when the system refuses.
@@ -31,7 +29,7 @@ pub(super) fn map_transparent(bytes: usize) -> Option<NonNull<u8>> {
     if bytes < TRANSPARENT {
         return map(bytes);
     }
-    let start = map_aligned(bytes)?;
+    let start = map_aligned(0, bytes)?;
     #[cfg(any(target_os = "linux", target_os = "android"))]
     {
         use rustix::mm::{Advice, madvise};
@@ -42,27 +40,25 @@ pub(super) fn map_transparent(bytes: usize) -> Option<NonNull<u8>> {
     Some(start)
 }
 
-/// A mapping that is aligned to [`TRANSPARENT`]. More is mapped first, and the excess on
-/// both sides is unmapped.
-fn map_aligned(bytes: usize) -> Option<NonNull<u8>> {
+/// A mapping of whole pages that is aligned to [`TRANSPARENT`] behind its first `lead` bytes, which
+/// are fewer. More is mapped first, and the excess on both sides is unmapped.
+fn map_aligned(lead: usize, bytes: usize) -> Option<NonNull<u8>> {
     let more = bytes.checked_add(TRANSPARENT)?;
-    let start = map(more)?;
-    let before = start.as_ptr().align_offset(TRANSPARENT);
+    let first = map(more)?;
+    let before = first.as_ptr().wrapping_add(lead).align_offset(TRANSPARENT);
     // SAFETY: an offset below `TRANSPARENT` is inside the mapping.
-    let aligned = unsafe { start.add(before) };
+    let start = unsafe { first.add(before) };
     // SAFETY: `bytes` further is inside the mapping or its end.
-    let end = unsafe { aligned.add(bytes) };
+    let end = unsafe { start.add(bytes) };
     if before > 0 {
-        // SAFETY: part of the mapping made above, which no other thread knows yet. The
-        // part ends at a page boundary, since it ends at a multiple of `TRANSPARENT`.
-        unsafe { unmap(start.as_ptr(), before) };
+        // SAFETY: part of the mapping made above, which no other thread knows yet. The part ends at
+        // a page boundary, since `lead` is whole pages.
+        unsafe { unmap(first.as_ptr(), before) };
     }
-    if before < TRANSPARENT {
-        // SAFETY: part of the mapping made above, which no other thread knows yet;
-        // regions are whole pages.
-        unsafe { unmap(end.as_ptr(), TRANSPARENT - before) };
-    }
-    Some(aligned)
+    // SAFETY: part of the mapping made above, which no other thread knows yet; regions are whole
+    // pages. It is not empty, since `before` is below `TRANSPARENT`.
+    unsafe { unmap(end.as_ptr(), TRANSPARENT - before) };
+    Some(start)
 }
 
 /// A mapping of reserved huge pages of `size` bytes. `None` if there are not enough, or
@@ -96,15 +92,14 @@ pub(super) unsafe fn unmap(start: *mut u8, bytes: usize) {
     let _ = unsafe { munmap(start.cast(), bytes) };
 }
 
-/// A mapping like that of [`map_transparent`] or, unless `huge`, of plain pages; both are
-/// aligned to [`TRANSPARENT`]. With `plain_first` the first piece has plain pages, even
-/// if the system uses huge ones by default.
+/// A mapping like that of [`map_transparent`] or, unless `huge`, of plain pages. It is aligned
+/// behind its first `plain` bytes, which have plain pages.
 #[cfg(target_os = "linux")]
-pub(super) fn map_growing(bytes: usize, huge: bool, plain_first: bool) -> Option<NonNull<u8>> {
-    let start = map_aligned(bytes)?;
-    let plain = if plain_first { PIECE } else { 0 };
+pub(super) fn map_growing(bytes: usize, huge: bool, plain: usize) -> Option<NonNull<u8>> {
+    let start = map_aligned(plain, bytes)?;
     if plain > 0 {
-        // SAFETY: part of the mapping made above, which is longer than a piece.
+        // Even if the system uses huge pages by default.
+        // SAFETY: part of the mapping made above, which is longer than that.
         unsafe { advise(start, plain, libc::MADV_NOHUGEPAGE) };
     }
     if huge {
@@ -116,27 +111,6 @@ pub(super) fn map_growing(bytes: usize, huge: bool, plain_first: bool) -> Option
     Some(start)
 }
 
-/// Linux's `MADV_COLLAPSE`, which not every C library defines yet.
-#[cfg(target_os = "linux")]
-const COLLAPSE: libc::c_int = 25;
-
-/// Reverts the advice of [`map_growing`] on the first piece. With `huge`, the pages that
-/// exist are collapsed into a huge page if the system supports this (Linux 6.1);
-/// otherwise the system may do it later.
-///
-/// # Safety
-/// A mapping made by [`map_growing`] must begin at `start`.
-#[cfg(target_os = "linux")]
-pub(super) unsafe fn enlarge_pages(start: NonNull<u8>, huge: bool) {
-    if huge {
-        // SAFETY: by this function's contract; such mappings are longer than a piece.
-        unsafe { advise(start, PIECE, libc::MADV_HUGEPAGE) };
-        // SAFETY: by this function's contract; such mappings are longer than a piece. It
-        // changes no contents, even if they are read or written meanwhile.
-        unsafe { advise(start, PIECE, COLLAPSE) };
-    }
-}
-
 /// Advises the system on memory. A failure does not matter.
 ///
 /// # Safety
@@ -145,20 +119,6 @@ pub(super) unsafe fn enlarge_pages(start: NonNull<u8>, huge: bool) {
 unsafe fn advise(start: NonNull<u8>, bytes: usize, advice: libc::c_int) {
     // SAFETY: by this function's contract.
     let _ = unsafe { libc::madvise(start.as_ptr().cast(), bytes, advice) };
-}
-
-/// Linux's `MADV_POPULATE_WRITE`, which not every C library defines yet.
-#[cfg(target_os = "linux")]
-const POPULATE_WRITE: libc::c_int = 23;
-
-/// Has the system give all pages of these bytes now. Returns whether it did (Linux 5.14).
-///
-/// # Safety
-/// The bytes must be mapped.
-#[cfg(target_os = "linux")]
-pub(super) unsafe fn populate(start: NonNull<u8>, bytes: usize) -> bool {
-    // SAFETY: by this function's contract; it changes no contents.
-    unsafe { libc::madvise(start.as_ptr().cast(), bytes, POPULATE_WRITE) == 0 }
 }
 
 /// Gives the whole pages among these bytes back to the system; later they are zeros. A failure does

@@ -89,23 +89,38 @@ pub(crate) struct WalOptions {
     pub compressed: bool,
 }
 
-/// The most bytes that a new log is created with. What is ready is doubled from there; by
-/// then the syncs so far tell whether space is worth initializing.
+/// The most bytes that a new log is created with. Steps are doubled from there; by then the
+/// syncs so far tell whether space is worth initializing.
 const FIRST_STEP: u64 = 256 << 10;
 
 /// The most bytes between syncs for which the space of a log is initialized, which makes
 /// each sync cheaper.
 const INITIALIZED_PER_SYNC: u64 = 64 << 10;
 
+/// The most bytes by which a log is extended at once, unless its space is initialized. Whoever
+/// extends it gets these pages from the system meanwhile: 4 MiB took 2 to 3.5 ms, and 256 KiB took
+/// a sixteenth of that on tmpfs and a thirteenth on ext4.
+const UNINITIALIZED_STEP: u64 = 256 << 10;
+
 impl WalOptions {
-    /// The most bytes by which a log is extended at once.
+    /// The most bytes of a step.
     fn step(&self) -> u64 {
         (self.expected / 16).clamp(64 << 10, 4 << 20)
     }
 
-    /// Bytes by which a log with `ready` bytes is extended.
+    /// Bytes of a step for a log with `ready` bytes. Half as many are kept ready ahead of writes.
     fn step_from(&self, ready: u64) -> u64 {
         ready.max(FIRST_STEP).min(self.step())
+    }
+
+    /// Bytes by which a log with `ready` bytes is extended.
+    fn extension_from(&self, ready: u64, initialize: bool) -> u64 {
+        let step = self.step_from(ready);
+        match initialize {
+            // Each extension costs a sync.
+            true => step,
+            false => step.min(UNINITIALIZED_STEP),
+        }
     }
 }
 
@@ -426,8 +441,7 @@ impl Wal {
         if upto <= log.allocated() || log.is_closed() || one_at_a_time.frozen {
             return Ok(());
         }
-        let ready = log.ready().max(upto);
-        self.extend(log, upto + self.options.step_from(ready))
+        self.extend(log, upto)
     }
 
     /// Extends `log` before a writer needs it, if a write has ended at `end`, near the end
@@ -446,7 +460,7 @@ impl Wal {
     #[inline]
     fn is_near_end(&self, log: &Segment, end: u64) -> bool {
         let ready = log.ready();
-        // Less than half of the last step is left.
+        // Less than half of a step is left.
         end + self.options.step_from(ready / 2) / 2 > ready
     }
 
@@ -458,21 +472,20 @@ impl Wal {
         if one_at_a_time.frozen {
             return false;
         }
-        let ready = log.ready();
-        self.is_near_end(log, end)
-            && self
-                .extend(log, ready + self.options.step_from(ready))
-                .is_ok()
+        self.is_near_end(log, end) && self.extend(log, log.ready()).is_ok()
     }
 
-    /// Extends `log` to `len`. Under `extending`.
-    fn extend(&self, log: &Segment, len: u64) -> Result<()> {
-        let apart = self.options.step_from(log.ready() / 2);
+    /// Extends `log` beyond `from`. Under `extending`.
+    fn extend(&self, log: &Segment, from: u64) -> Result<()> {
+        let ready = log.ready();
+        let initialized = self.initializes.load(Ordering::Relaxed);
+        let apart = self.options.extension_from(ready / 2, initialized);
         let syncs = self.syncs.swap(0, Ordering::Relaxed);
         let initialize = syncs.saturating_mul(INITIALIZED_PER_SYNC) >= apart;
         self.initializes.store(initialize, Ordering::Relaxed);
         log.initialize(initialize);
-        log.extend(len)
+        let more = self.options.extension_from(ready.max(from), initialize);
+        log.extend(from + more)
     }
 
     /// With `frozen`, leaves all logs as long as they are. No place in them can be reserved
@@ -648,6 +661,30 @@ mod tests {
         wal.extend_to(&log, 9 * STEP + 1).unwrap();
         assert_eq!(log.allocated(), log.ready());
         assert!(log.ready() > 9 * STEP);
+    }
+
+    /// A writer that gets megabytes from the system at once stops for milliseconds.
+    #[test]
+    fn a_log_is_extended_by_little_at_once_well_ahead_of_writes() {
+        const KIB: u64 = 1 << 10;
+        let mut wal = wal(&MemFs::new(), false);
+        wal.options.expected = 64 << 20;
+        let (log, _) = next(&wal, 1, 0, 0);
+        for end in (0..20 << 20).step_by(100 << 10) {
+            let before = log.ready();
+            wal.extend_ahead(&log, end);
+            assert!(log.ready() - before <= 256 * KIB);
+            let ahead = log.ready() - end;
+            assert!(
+                ahead >= (end / 5).clamp(128 * KIB, 1900 * KIB),
+                "{ahead} at {end}"
+            );
+        }
+        // Each of these costs a sync.
+        wal.syncs.store(1_000, Ordering::Relaxed);
+        let before = log.ready();
+        assert!(wal.extend_ahead(&log, before));
+        assert_eq!(log.ready() - before, 4 << 20);
     }
 
     #[test]

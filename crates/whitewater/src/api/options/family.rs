@@ -207,9 +207,9 @@ impl Options {
 
     /// Whether the system is advised (`madvise`) to make memtables of transparent huge pages:
     /// fewer, larger pages make random access cheaper. Only write buffers of 40 MiB and more are,
-    /// as a page of 2 MiB that is hardly used would be more than a twentieth of a smaller one. A
-    /// memtable has plain pages until it has 1 MiB, so that one of few entries takes some KiB. Not
-    /// an option of the `rocksdb` crate.
+    /// as a page of 2 MiB that is hardly used would be more than a twentieth of a smaller one. The
+    /// first MiB of a memtable has plain pages, so that one of few entries takes some KiB. Not an
+    /// option of the `rocksdb` crate.
     ///
     /// **Option `memtable_transparent_huge_pages`**: default `true`; can be changed while the
     /// database is open.
