@@ -618,4 +618,30 @@ mod tests {
         }
         assert_eq!(memory.used_bytes(), 1_000 * UNIT);
     }
+
+    #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+    #[test]
+    fn memory_taken_is_a_mebibyte_of_plain_pages_and_then_whole_huge_pages() {
+        const KIB: usize = 1 << 10;
+        let memory = Memory::new(8 << 20, HugePages::Transparent);
+        // Of these, each is taken from the region alone.
+        let allocated = (1..=9 * 16).map(|n| {
+            memory.allocate(64 * KIB);
+            (n * 64 * KIB, memory.allocated_bytes())
+        });
+        let taken: Vec<_> = allocated
+            .filter(|(used, _)| used % (512 * KIB) == 0)
+            .collect();
+        let in_pages = |half_mibs: usize| match half_mibs {
+            1 => 512 * KIB,
+            2 => 1024 * KIB,
+            3..=6 => 3 << 20,
+            7..=10 => 5 << 20,
+            11..=14 => 7 << 20,
+            15..=16 => 8 << 20,
+            _ => 10 << 20,
+        };
+        let expected: Vec<_> = (1..=18).map(|n| (n * 512 * KIB, in_pages(n))).collect();
+        assert_eq!(taken, expected);
+    }
 }

@@ -39,7 +39,7 @@ pub(crate) fn take(huge: HugePages) -> Option<Region> {
 }
 
 /// Has a piece prepared, unless one is ready, or the process is to keep less memory. Only for
-/// transparent huge pages. Callers change their mappings first: before Linux 6.4 a change waits
+/// transparent huge pages. Callers change their mappings first: before Linux 6.10 a change waits
 /// while the thread gets the pages.
 pub(crate) fn want(huge: HugePages) {
     let is_linux = cfg!(all(target_os = "linux", not(any(loom, shuttle, miri))));

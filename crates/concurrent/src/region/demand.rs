@@ -9,8 +9,7 @@ use super::PIECE;
 use super::pool::IDLE;
 
 /// What is kept may exceed need by one byte for this many bytes, or by a piece: owners do
-/// not use exactly as much as those before them, and the first piece of a region may come
-/// from the system.
+/// not use exactly as much as those before them.
 const SLACK_PART: usize = 8;
 
 /// Bytes in use now, and the most of the last two spans.

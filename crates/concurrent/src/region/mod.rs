@@ -14,7 +14,8 @@
 //! never has more memory than it uses, except for the last piece. Before the first piece
 //! there may be some plain pages, so that a column family with few keys takes some KiB.
 //! They stay plain: to collapse them into a huge page later would stop whoever uses them
-//! for milliseconds. They are not kept.
+//! for milliseconds. They are not kept, nor is what the region has behind its last whole
+//! piece.
 //!
 //! `system` maps the memory; `demand` tells how much of it was used lately; `ahead` has
 //! fresh memory ready.
@@ -54,6 +55,7 @@ const SMALLEST_PAGE: usize = 4096;
 
 /// Bytes at the start of a growing region that have plain pages, if its owner may use very
 /// little.
+#[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
 const PLAIN: usize = PIECE / 2;
 
 /// Which pages the memory of a memtable gets. With fewer and larger pages the processor's
@@ -201,7 +203,7 @@ impl Region {
     /// A piece that has all of its pages already. `None` if the system has none.
     ///
     /// They are touched, since advice to populate them would hold the system's lock of all mappings
-    /// of the process meanwhile, while a page fault holds one of this mapping (Linux 6.4).
+    /// of the process meanwhile. A page fault holds that of this mapping instead (Linux 6.10).
     fn prepared() -> Option<Region> {
         let mut piece = Self::map(PIECE, HugePages::Transparent)?;
         for page in (0..PIECE).step_by(SMALLEST_PAGE) {
@@ -254,7 +256,7 @@ impl Region {
         self.huge
     }
 
-    /// Bytes at the start that have plain pages although the others are huge.
+    /// Bytes at the start that have plain pages and belong to no piece.
     pub(crate) fn plain(&self) -> usize {
         #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
         if let Source::Growing { plain } = self.source {
