@@ -1,0 +1,209 @@
+use super::*;
+use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, Rule};
+use whitewater_storage::fs::mem::MemFs;
+
+const STEP: u64 = 64 << 10;
+
+fn wal(fs: &MemFs, compressed: bool) -> Wal {
+    wal_on(Arc::new(fs.clone()), compressed)
+}
+
+fn wal_on(fs: Arc<dyn Fs>, compressed: bool) -> Wal {
+    let options = WalOptions {
+        recycle_limit: 1,
+        expected: 16 * STEP,
+        shared: SharedOptions::default(),
+        manual_flush: false,
+        bytes_per_sync: 0,
+        compressed,
+    };
+    Wal::new(fs, PathBuf::from("/"), options)
+}
+
+/// Starts log `number`, where `last` is the last number before it and the
+/// log before ends at `offset`.
+fn next(wal: &Wal, number: u64, last: SequenceNumber, offset: u64) -> (Arc<Segment>, u64) {
+    let log = wal.create(number).unwrap();
+    let start = wal.install(&log, End { last, offset }).unwrap();
+    (log, start)
+}
+
+#[test]
+fn a_recycled_log_is_made_ready_step_by_step() {
+    let fs = MemFs::new();
+    let wal = wal(&fs, false);
+    let (old, _) = next(&wal, 1, 0, 0);
+    wal.extend_to(&old, 9 * STEP).unwrap();
+    next(&wal, 2, 5, 9 * STEP);
+    wal.trim(&old, 9 * STEP).unwrap();
+    assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
+    let (log, _) = next(&wal, 3, 5, 50);
+    assert_eq!(log.allocated(), 9 * STEP, "the old file");
+    assert_eq!(log.ready(), STEP);
+    // Not while half of the step is left, and once after that.
+    assert!(!wal.extend_ahead(&log, STEP / 2));
+    assert!(wal.extend_ahead(&log, STEP / 2 + 1));
+    assert_eq!(log.ready(), 2 * STEP);
+    assert!(!wal.extend_ahead(&log, STEP / 2 + 1));
+    // Beyond what the old file had.
+    wal.extend_to(&log, 9 * STEP + 1).unwrap();
+    assert_eq!(log.allocated(), log.ready());
+    assert!(log.ready() > 9 * STEP);
+}
+
+/// A writer that gets megabytes from the system at once stops for milliseconds.
+#[test]
+fn a_log_is_extended_by_little_at_once_well_ahead_of_writes() {
+    const KIB: u64 = 1 << 10;
+    let mut wal = wal(&MemFs::new(), false);
+    wal.options.expected = 64 << 20;
+    let (log, _) = next(&wal, 1, 0, 0);
+    for end in (0..20 << 20).step_by(100 << 10) {
+        let before = log.ready();
+        wal.extend_ahead(&log, end);
+        assert!(log.ready() - before <= 256 * KIB);
+        let ahead = log.ready() - end;
+        assert!(
+            ahead >= (end / 5).clamp(128 * KIB, 1900 * KIB),
+            "{ahead} at {end}"
+        );
+    }
+    // Each of these costs a sync.
+    wal.syncs.store(1_000, Ordering::Relaxed);
+    let mut end = log.ready();
+    while !wal.initializes.load(Ordering::Relaxed) {
+        end += 100 << 10;
+        wal.extend_ahead(&log, end);
+    }
+    wal.syncs.store(1_000, Ordering::Relaxed);
+    let before = log.ready();
+    assert!(wal.extend_ahead(&log, before));
+    assert_eq!(log.ready() - before, 4 << 20);
+}
+
+#[test]
+fn a_recycled_log_is_ready_beyond_its_end_however_large_writes_are() {
+    const MIB: u64 = 1 << 20;
+    let mut wal = wal(&MemFs::new(), false);
+    wal.options.expected = 64 * MIB;
+    let (old, _) = next(&wal, 1, 0, 0);
+    wal.extend_to(&old, 64 * MIB).unwrap();
+    next(&wal, 2, 5, 64 * MIB);
+    wal.trim(&old, 64 * MIB).unwrap();
+    assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
+    let (log, _) = next(&wal, 3, 5, 50);
+    assert_eq!(log.allocated(), 64 * MIB);
+    for end in (MIB..60 * MIB).step_by(MIB as usize) {
+        assert!(wal.extend_ahead(&log, end));
+        let ahead = log.ready() - end;
+        let next_write = MIB.min(end / 16);
+        assert!((next_write..3 * MIB).contains(&ahead), "{ahead} at {end}");
+    }
+}
+
+/// Few syncs close to each other do not make a load of much data pay for zeros.
+#[test]
+fn whether_to_initialize_is_decided_after_a_step() {
+    const MIB: u64 = 1 << 20;
+    let mut wal = wal(&MemFs::new(), false);
+    wal.options.expected = 64 * MIB;
+    let (log, _) = next(&wal, 1, 0, 0);
+    wal.extend_to(&log, 16 * MIB).unwrap();
+    let write = |from: u64, mib: u64, syncs_per_mib: u64| {
+        for end in (from..from + mib * MIB).step_by(MIB as usize / 8) {
+            wal.syncs.fetch_add(syncs_per_mib / 8, Ordering::Relaxed);
+            wal.extend_ahead(&log, end);
+        }
+    };
+    write(16 * MIB, 8, 0);
+    wal.syncs.store(8, Ordering::Relaxed);
+    write(24 * MIB, 8, 0);
+    assert!(!wal.initializes.load(Ordering::Relaxed));
+    write(32 * MIB, 12, 32);
+    assert!(wal.initializes.load(Ordering::Relaxed));
+    write(44 * MIB, 12, 0);
+    assert!(!wal.initializes.load(Ordering::Relaxed));
+}
+
+#[test]
+fn a_closed_log_is_not_extended_by_a_late_writer() {
+    let fs = MemFs::new();
+    let wal = wal(&fs, false);
+    let (old, _) = next(&wal, 1, 0, 0);
+    next(&wal, 2, 5, 1_000);
+    wal.trim(&old, 1_000).unwrap();
+    let size = || fs.file_size(Path::new("/000001.log")).unwrap();
+    assert_eq!(size(), 1_000);
+    assert!(!wal.extend_ahead(&old, 1_000));
+    wal.extend_to(&old, 5_000).unwrap();
+    assert_eq!(size(), 1_000);
+}
+
+#[test]
+fn logs_that_were_synced_to_their_end_are_told_once() {
+    let fs = MemFs::new();
+    let wal = wal(&fs, false);
+    next(&wal, 1, 0, 0);
+    next(&wal, 2, 5, 100);
+    next(&wal, 3, 9, 200);
+    assert_eq!(wal.first(), Some((1, 0)));
+    assert_eq!(wal.sync(6).unwrap(), [(1, 100)], "9 may still come");
+    assert_eq!(wal.sync_closed(6).unwrap(), []);
+    assert_eq!(wal.sync_closed(9).unwrap(), [(2, 200)]);
+}
+
+#[test]
+fn a_compressed_log_begins_by_saying_so_and_its_link_is_read() {
+    let fs = MemFs::new();
+    let wal = wal(&fs, true);
+    let (_, first) = next(&wal, 1, 0, 0);
+    assert_eq!(first, 11);
+    let (_, start) = next(&wal, 2, 5, 1_234);
+    let file = fs.open_sequential(Path::new("/000002.log")).unwrap();
+    let mut reader = whitewater_storage::wal::LogReader::new(file, 2);
+    let mut record = Vec::new();
+    reader.read_record(&mut record).unwrap();
+    let link = Link {
+        log_number: 1,
+        size: 1_234,
+    };
+    assert_eq!(Link::decode(&record), Some(link));
+    assert_eq!(batch::sequence(&record), 6);
+    assert_eq!(reader.record_end(), start);
+}
+
+/// Neither a file of its own nor the one that was to be reused.
+#[test]
+fn a_log_that_could_not_be_made_leaves_no_file() {
+    for (op, reused) in [
+        (FaultOp::Create, false),
+        (FaultOp::Extend, false),
+        (FaultOp::Reuse, true),
+        (FaultOp::Extend, true),
+    ] {
+        let mem = MemFs::new();
+        let faults = Arc::new(FaultFs::new(Arc::new(mem.clone())));
+        let wal = wal_on(faults.clone(), false);
+        let files = || mem.list(Path::new("/")).unwrap();
+        let (old, _) = next(&wal, 1, 0, 0);
+        if reused {
+            next(&wal, 2, 5, 0);
+            wal.trim(&old, 0).unwrap();
+            assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
+        }
+        let before = files().len();
+        faults.add_rule(Rule {
+            fault: Fault::Enospc,
+            ..Rule::nth(OpSet::of(&[op]), 1)
+        });
+        let e = wal.create(3).unwrap_err();
+        assert!(e.is_no_space(), "{op:?}: {e}");
+        let left = if reused { "000002.log" } else { "000001.log" };
+        assert_eq!(files(), [left], "{op:?}");
+        assert_eq!(before, 1 + usize::from(reused));
+        // The next one is a file of its own.
+        let (log, _) = next(&wal, 4, 5, 0);
+        assert_eq!(log.allocated(), STEP);
+        assert_eq!(files().len(), 2, "{op:?}");
+    }
+}
