@@ -624,7 +624,7 @@ mod tests {
     fn memory_taken_is_a_mebibyte_of_plain_pages_and_then_whole_huge_pages() {
         const KIB: usize = 1 << 10;
         let memory = Memory::new(8 << 20, HugePages::Transparent);
-        // Of these, each is taken from the region alone.
+        // So large an allocation goes through no shard.
         let allocated = (1..=9 * 16).map(|n| {
             memory.allocate(64 * KIB);
             (n * 64 * KIB, memory.allocated_bytes())

@@ -40,9 +40,9 @@ pub(super) fn map_transparent(bytes: usize) -> Option<NonNull<u8>> {
     Some(start)
 }
 
-/// A mapping of whole pages that is aligned to [`TRANSPARENT`] behind its first `lead` bytes. These
-/// are whole pages and less than that. More is mapped first, and the excess on both sides is
-/// unmapped.
+/// A mapping of whole pages that is aligned to [`TRANSPARENT`] behind its first `lead` bytes, which
+/// are whole pages, too, and less than a huge page. More is mapped first, and the excess on both
+/// sides is unmapped.
 fn map_aligned(lead: usize, bytes: usize) -> Option<NonNull<u8>> {
     let more = bytes.checked_add(TRANSPARENT)?;
     let first = map(more)?;

@@ -68,7 +68,7 @@ fn a_log_is_extended_by_little_at_once_well_ahead_of_writes() {
             "{ahead} at {end}"
         );
     }
-    // Each of these costs a sync.
+    // Extensions that are initialized are long, as each costs a sync.
     wal.syncs.store(1_000, Ordering::Relaxed);
     let mut end = log.ready();
     while !wal.initializes.load(Ordering::Relaxed) {
@@ -84,45 +84,54 @@ fn a_log_is_extended_by_little_at_once_well_ahead_of_writes() {
 #[test]
 fn a_recycled_log_is_ready_beyond_its_end_however_large_writes_are() {
     const MIB: u64 = 1 << 20;
-    let mut wal = wal(&MemFs::new(), false);
-    wal.options.expected = 64 * MIB;
-    let (old, _) = next(&wal, 1, 0, 0);
-    wal.extend_to(&old, 64 * MIB).unwrap();
-    next(&wal, 2, 5, 64 * MIB);
-    wal.trim(&old, 64 * MIB).unwrap();
-    assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
-    let (log, _) = next(&wal, 3, 5, 50);
-    assert_eq!(log.allocated(), 64 * MIB);
-    for end in (MIB..60 * MIB).step_by(MIB as usize) {
-        assert!(wal.extend_ahead(&log, end));
-        let ahead = log.ready() - end;
-        let next_write = MIB.min(end / 16);
-        assert!((next_write..3 * MIB).contains(&ahead), "{ahead} at {end}");
+    for write in [MIB / 16, MIB, 3 * MIB] {
+        let mut wal = wal(&MemFs::new(), false);
+        wal.options.expected = 64 * MIB;
+        let (old, _) = next(&wal, 1, 0, 0);
+        wal.extend_to(&old, 64 * MIB).unwrap();
+        next(&wal, 2, 5, 64 * MIB);
+        wal.trim(&old, 64 * MIB).unwrap();
+        assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
+        let (log, _) = next(&wal, 3, 5, 50);
+        assert_eq!(log.allocated(), 64 * MIB);
+        for end in (write..60 * MIB).step_by(write as usize) {
+            let lead = wal.options.lead(log.ready());
+            wal.extend_ahead(&log, end);
+            let ahead = log.ready() - end;
+            assert!((lead..3 * MIB).contains(&ahead), "{ahead} at {end}");
+        }
+        assert_eq!(wal.options.lead(log.ready()), 2 * MIB);
     }
 }
 
-/// Few syncs close to each other do not make a load of much data pay for zeros.
+/// Few syncs close to each other do not make a load of much data pay for zeros, nor do those before
+/// the log was switched.
 #[test]
 fn whether_to_initialize_is_decided_after_a_step() {
     const MIB: u64 = 1 << 20;
+    const PIECE: u64 = MIB / 8;
     let mut wal = wal(&MemFs::new(), false);
     wal.options.expected = 64 * MIB;
-    let (log, _) = next(&wal, 1, 0, 0);
-    wal.extend_to(&log, 16 * MIB).unwrap();
-    let write = |from: u64, mib: u64, syncs_per_mib: u64| {
-        for end in (from..from + mib * MIB).step_by(MIB as usize / 8) {
+    // How many of the writes saw that space is initialized.
+    let write = |log: &Segment, range: std::ops::Range<u64>, syncs_per_mib: u64| {
+        let ends = (range.start * MIB..range.end * MIB).step_by(PIECE as usize);
+        let zeros = ends.filter(|end| {
             wal.syncs.fetch_add(syncs_per_mib / 8, Ordering::Relaxed);
-            wal.extend_ahead(&log, end);
-        }
+            wal.extend_ahead(log, *end);
+            wal.initializes.load(Ordering::Relaxed)
+        });
+        zeros.count()
     };
-    write(16 * MIB, 8, 0);
+    let (log, _) = next(&wal, 1, 0, 0);
+    assert_eq!(write(&log, 0..24, 0), 0);
     wal.syncs.store(8, Ordering::Relaxed);
-    write(24 * MIB, 8, 0);
+    assert_eq!(write(&log, 24..32, 0), 0);
+    assert!(write(&log, 32..44, 32) > 48);
+    assert!(write(&log, 44..60, 0) < 48);
     assert!(!wal.initializes.load(Ordering::Relaxed));
-    write(32 * MIB, 12, 32);
-    assert!(wal.initializes.load(Ordering::Relaxed));
-    write(44 * MIB, 12, 0);
-    assert!(!wal.initializes.load(Ordering::Relaxed));
+    wal.syncs.store(8, Ordering::Relaxed);
+    let (log, _) = next(&wal, 2, 0, 60 * MIB);
+    assert_eq!(write(&log, 0..8, 0), 0);
 }
 
 #[test]
