@@ -131,11 +131,12 @@ impl WalOptions {
 }
 
 /// The right to change the length of the current log (L4).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Extension {
     /// No log is extended: the logs are locked.
     frozen: bool,
-    /// Bytes by which logs have grown since it was last decided whether to initialize space.
+    /// Bytes by which logs have grown since it was last decided whether to initialize space; before
+    /// that, those of the first log when it is created.
     grown: u64,
 }
 
@@ -212,7 +213,10 @@ impl Wal {
                 older: VecDeque::new(),
                 recyclable: VecDeque::new(),
             }),
-            extending: Mutex::default(),
+            extending: Mutex::new(Extension {
+                frozen: false,
+                grown: options.step_from(0),
+            }),
             older_bytes: AtomicU64::new(0),
             ended_bytes: AtomicU64::new(0),
             syncs: AtomicU64::new(0),
