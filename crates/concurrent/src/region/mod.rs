@@ -13,9 +13,8 @@
 //! region gets a piece whenever its owner reaches the start of the next one, so a tree
 //! never has more memory than it uses, except for the last piece. Before the first piece
 //! there may be some plain pages, so that a column family with few keys takes some KiB.
-//! They stay plain: to collapse them into a huge page later would stop whoever uses them
-//! for milliseconds. They are not kept, nor is what the region has behind its last whole
-//! piece.
+//! They stay plain: collapsing them into a huge page stops their users for milliseconds.
+//! They are not kept. Neither is what the region has behind its last whole piece.
 //!
 //! `system` maps the memory; `demand` tells how much of it was used lately; `ahead` has
 //! fresh memory ready.

@@ -509,8 +509,8 @@ impl Wal {
         Ok(())
     }
 
-    /// Whether the space of a log with `ready` bytes is to be initialized. Decides it anew, by the
-    /// syncs since the last decision, once logs have grown by a step.
+    /// Whether the space of a log with `ready` bytes is to be initialized. The syncs since the last
+    /// decision tell. A decision holds until logs have grown by a step.
     fn decide_to_initialize(&self, extension: &mut Extension, ready: u64) -> bool {
         let apart = extension.grown;
         if apart < self.options.step_from(ready / 2) {

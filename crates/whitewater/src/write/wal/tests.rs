@@ -28,17 +28,23 @@ fn next(wal: &Wal, number: u64, last: SequenceNumber, offset: u64) -> (Arc<Segme
     (log, start)
 }
 
+/// A log in the file of another one, which had `bytes` bytes.
+fn recycled(wal: &Wal, bytes: u64) -> Arc<Segment> {
+    let (old, _) = next(wal, 1, 0, 0);
+    wal.extend_to(&old, bytes).unwrap();
+    next(wal, 2, 5, bytes);
+    wal.trim(&old, bytes).unwrap();
+    assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
+    let (log, _) = next(wal, 3, 5, 50);
+    assert_eq!(log.allocated(), bytes, "the old file");
+    log
+}
+
 #[test]
 fn a_recycled_log_is_made_ready_step_by_step() {
     let fs = MemFs::new();
     let wal = wal(&fs, false);
-    let (old, _) = next(&wal, 1, 0, 0);
-    wal.extend_to(&old, 9 * STEP).unwrap();
-    next(&wal, 2, 5, 9 * STEP);
-    wal.trim(&old, 9 * STEP).unwrap();
-    assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
-    let (log, _) = next(&wal, 3, 5, 50);
-    assert_eq!(log.allocated(), 9 * STEP, "the old file");
+    let log = recycled(&wal, 9 * STEP);
     assert_eq!(log.ready(), STEP);
     // Not while half of the step is left, and once after that.
     assert!(!wal.extend_ahead(&log, STEP / 2));
@@ -87,13 +93,7 @@ fn a_recycled_log_is_ready_beyond_its_end_however_large_writes_are() {
     for write in [MIB / 16, MIB, 3 * MIB] {
         let mut wal = wal(&MemFs::new(), false);
         wal.options.expected = 64 * MIB;
-        let (old, _) = next(&wal, 1, 0, 0);
-        wal.extend_to(&old, 64 * MIB).unwrap();
-        next(&wal, 2, 5, 64 * MIB);
-        wal.trim(&old, 64 * MIB).unwrap();
-        assert_eq!(wal.forget_below(2), [0; 0], "kept for reuse");
-        let (log, _) = next(&wal, 3, 5, 50);
-        assert_eq!(log.allocated(), 64 * MIB);
+        let log = recycled(&wal, 64 * MIB);
         for end in (write..60 * MIB).step_by(write as usize) {
             let lead = wal.options.lead(log.ready());
             wal.extend_ahead(&log, end);
