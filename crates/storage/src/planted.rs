@@ -250,6 +250,8 @@ bugs! {
         "An iterator that goes backward passes over the key before a deleted one."
     LevelEndsEarly "level_ends_early"
         "A seek behind the last entry of a table does not go on to the next."
+    EqualPrefixesNotCompared "equal_prefixes_not_compared"
+        "A search passes over keys that begin as the target does, without comparing them."
     BlockLentPastLimit "block_lent_past_limit"
         "A table lends a block whose entries do not all come before those of the other sources."
     BlockLentUptoLimit "block_lent_upto_limit"

@@ -39,6 +39,7 @@ const FLOORS: &[&[&str]] = &[
     &[
         "read::read_buffer",
         "read::readahead",
+        "read::index_prefix_array",
         "write::cache_warmer",
         "write::entry_check",
         "write::plain_index",
@@ -46,19 +47,15 @@ const FLOORS: &[&[&str]] = &[
     ],
     &[
         "read::block_file",
-        "read::directory",
-        "read::index_prefix_array",
+        "read::restart_prefixes",
         "read::table_filter",
         "write::block_sink",
         "write::bare_file",
     ],
+    &["read::plain_data", "read::cuckoo_data", "read::directory"],
     &[
-        "read::plain_data",
-        "read::cuckoo_data",
         "read::block_run",
         "read::pinned_value",
-    ],
-    &[
         "read::table",
         "write::data_blocks",
         "write::index_builder",

@@ -144,6 +144,7 @@ pub const READ: TableReadOptions = TableReadOptions {
     fill_cache: false,
     readahead: 0,
     limits: ReadLimits::NONE,
+    expects_key: false,
 };
 
 impl Dump {

@@ -115,6 +115,7 @@ impl ReadSpec {
             fill_cache: self.fill_cache,
             readahead: self.readahead_size,
             limits: self.limits(),
+            expects_key: false,
         }
     }
 

@@ -6,6 +6,7 @@
 //! first of the two has its newer entries.
 
 use super::cover::{HeldTombstones, Tombstones};
+use super::expectation;
 use super::level_iter::{self, LevelIterator, OpenCursor};
 use super::sampling::RATE;
 use crate::entry::get_context::GetContext;
@@ -49,6 +50,10 @@ pub(crate) fn get(
     expect_questions(version, comparator.user.without_timestamp(user_key));
     visit_files(version, &comparator.user, user_key, &mut |file| {
         let open = tables.open_within(file, comparator, &version.open_with, options.limits)?;
+        let options = TableReadOptions {
+            expects_key: expectation::of_level(file.level()),
+            ..options
+        };
         let mut tombstones = open.tombstones.as_ref();
         planted!(TableTombstonesIgnored => tombstones = None);
         if let Some(tombstones) = tombstones {
@@ -68,6 +73,7 @@ pub(crate) fn get(
                 ctx.stored(key, &value)
             })?,
         }
+        expectation::learn(file.level(), ctx.done());
         if ctx.done() {
             ctx.found_at(file.level());
         } else if ctx.is_sampled() {

@@ -9,7 +9,8 @@
 //!   level 0, as one source.
 //! * [`all_prefixes`]: a source whose prefixes have changed.
 //! * [`db_iter`]: from internal keys to user keys and values.
-//! * [`sampling`]: which reads count for read-triggered compaction.
+//! * [`sampling`]: which reads count for read-triggered compaction; [`expectation`]: whether a
+//!   look-up counts on finding its key.
 //! * [`estimate`]: estimates that need no data blocks; [`newest`]: the newest number of a key.
 
 pub(crate) mod all_prefixes;
@@ -17,6 +18,7 @@ pub(crate) mod blob;
 pub(crate) mod cover;
 pub(crate) mod db_iter;
 pub(crate) mod estimate;
+mod expectation;
 pub(crate) mod level;
 pub(crate) mod level_iter;
 pub(crate) mod merging;

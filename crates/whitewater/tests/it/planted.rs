@@ -435,6 +435,10 @@ const FINDERS: &[(Bug, &str)] = &[
         "versions::a_seek_goes_on_to_the_next_table",
     ),
     (
+        Bug::EqualPrefixesNotCompared,
+        "reads::keys_that_begin_alike_are_found_in_cached_blocks",
+    ),
+    (
         Bug::BlockLentPastLimit,
         "reads::walks_in_small_blocks_of_many_tables_match_a_map",
     ),

@@ -11,8 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    BlockBasedOptions, Cache, ErrorKind, IteratorMode, Options, ReadOptions, ReadTier, WriteBatch,
-    WriteOptions,
+    BlockBasedOptions, Cache, DataBlockIndexType, ErrorKind, IteratorMode, Options, ReadOptions,
+    ReadTier, WriteBatch, WriteOptions,
 };
 
 const DIR: &str = "/db";
@@ -440,6 +440,60 @@ fn walks_in_small_blocks_of_many_tables_match_a_map() {
             let expected = at.map(|i| (shown[i].0.as_bytes(), shown[i].1.as_bytes()));
             assert_eq!(it.item(), expected, "seed {seed}");
             assert_eq!(it.status(), Ok(()), "seed {seed}");
+        }
+    }
+}
+
+/// Beside a cached block lie eight bytes of some of its keys, behind what all separators of the
+/// table have in common. Here most keys agree in all of these, have older versions that a snapshot
+/// keeps, or do not begin as the separators do.
+#[test]
+fn keys_that_begin_alike_are_found_in_cached_blocks() {
+    for (interval, hash_index) in [(1, false), (4, false), (16, false), (16, true)] {
+        let fs = MemFs::new();
+        let mut options = options(&fs);
+        let mut table = BlockBasedOptions::default();
+        table.set_block_size(1024);
+        table.set_block_restart_interval(interval);
+        table.set_block_cache(&Cache::new_lru_cache(16 << 20));
+        if hash_index {
+            table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
+        }
+        options.set_block_based_table_factory(&table);
+        options.set_disable_auto_compactions(true);
+        let db = Db::open(&options, DIR).expect("opens");
+        let key = |n: u32| match n {
+            0..5 => format!("a{n}"),
+            5..300 => format!("user-and-more-{n:04}"),
+            _ => format!("user-other-{n:04}"),
+        };
+        let put = |value: &str| {
+            for n in 0..400 {
+                db.put(key(n), format!("{value} {n}")).expect("writes");
+            }
+        };
+        put("old");
+        let old = db.snapshot();
+        put("new");
+        db.flush().expect("flushes");
+        // The first read caches the block, and some later one finds it without the cache.
+        for round in 0..4 {
+            for n in 0..400 {
+                let name = format!("interval {interval}, round {round}, key {n}");
+                let value = |value: &str| Some(format!("{value} {n}").into_bytes());
+                assert_eq!(db.get(key(n)).expect("reads"), value("new"), "{name}");
+                assert_eq!(old.get(key(n)).expect("reads"), value("old"), "{name}");
+                let mut it = db.raw_iterator();
+                it.seek(key(n));
+                assert_eq!(it.key(), Some(key(n).as_bytes()), "{name}");
+                it.seek_for_prev(key(n));
+                assert_eq!(it.value(), value("new").as_deref(), "{name}");
+                let absent = format!("{}x", key(n));
+                assert_eq!(db.get(&absent).expect("reads"), None, "{name}");
+                it.seek(absent);
+                let next = (n < 399).then(|| key(n + 1).into_bytes());
+                assert_eq!(it.key(), next.as_deref(), "{name}");
+            }
         }
     }
 }

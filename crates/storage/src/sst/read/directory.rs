@@ -1,8 +1,10 @@
 //! Where readers of a table find its cached data blocks without the block cache.
 //!
-//! A [`Directory`] has a slot for each data block. A block's slot is where its offset falls if all
-//! blocks had the same size, or the next one. If both are taken, readers search the cache. So the
-//! index, which has no numbers of blocks, need not be read for it.
+//! A [`Directory`] has a slot for each data block. Where the table's
+//! [`IndexPrefixArray`](super::index_prefix_array::IndexPrefixArray) numbers the blocks, that is
+//! the slot of this number, which a search of the array prefetches. Else a block's slot is where
+//! its offset falls if all blocks had the same size, or the next one. If both are taken, readers
+//! search the cache.
 //!
 //! A slot is an `ArcSwapOption`: a reader says in a word of its own thread that it uses the block,
 //! and writes to nothing that other readers touch. Whoever empties the slot counts those readers
@@ -17,15 +19,16 @@
 
 use crate::cache::{BlockCache, DirectoryCharge, Placed};
 use crate::sst::format::block::Block;
+use crate::sst::read::restart_prefixes::RestartPrefixes;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Weak};
 use whitewater_concurrent::prefetch;
 use whitewater_concurrent::sync::rmw;
 
-/// The slots where a block may be found, one behind the other.
+/// The slots where a block without a number may be found, one behind the other.
 const PROBES: usize = 2;
 
 /// The least bytes of a data block that the number of slots is chosen for, whatever the table says
@@ -34,6 +37,9 @@ const LEAST_BLOCK: u64 = 32;
 
 /// The most slots.
 const MOST_SLOTS: u64 = 1 << 28;
+
+/// The size of a cache line in bytes.
+const LINE: usize = 64;
 
 /// No slot.
 const NOWHERE: u32 = u32::MAX;
@@ -51,33 +57,51 @@ pub(crate) struct Directory {
 /// The slots of a directory.
 struct Slots {
     slots: Box<[ArcSwapOption<PlacedBlock>]>,
-    /// Slots in a byte of the file, in units of 2^-32.
-    per_byte: u64,
+    /// Slots in a byte of the file, in units of 2^-32. `None` if blocks have numbers.
+    per_byte: Option<u64>,
+}
+
+/// Which data block of a table.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct BlockPlace {
+    /// Where it begins in the file.
+    pub(crate) offset: u64,
+    /// How many blocks are before it, if the table numbers them.
+    pub(crate) number: Option<usize>,
 }
 
 impl Directory {
-    /// A directory for about `blocks` data blocks that end at `end`. `None` if the cache has no
-    /// room for it, or lets no block be found.
-    pub(crate) fn new(cache: &BlockCache, blocks: u64, end: u64) -> Option<Self> {
+    /// A directory for this many data blocks with numbers. `None` if the cache has no room for it,
+    /// or lets no block be found.
+    pub(crate) fn numbered(cache: &BlockCache, blocks: usize) -> Option<Self> {
+        Self::with_slots(cache, blocks, None)
+    }
+
+    /// A directory for about `blocks` data blocks without numbers, which end at `end`.
+    pub(crate) fn by_offset(cache: &BlockCache, blocks: u64, end: u64) -> Option<Self> {
         let count = blocks.min(end / LEAST_BLOCK + 1).clamp(1, MOST_SLOTS);
-        let all = count as usize + PROBES - 1;
+        let per_byte = (count << 32) / end.max(1);
+        Self::with_slots(cache, count as usize + PROBES - 1, Some(per_byte))
+    }
+
+    fn with_slots(cache: &BlockCache, all: usize, per_byte: Option<u64>) -> Option<Self> {
         let charge = cache.reserve_directory(all * size_of::<ArcSwapOption<PlacedBlock>>())?;
         Some(Directory {
             slots: Arc::new(Slots {
                 slots: (0..all).map(|_| ArcSwapOption::empty()).collect(),
-                per_byte: (count << 32) / end.max(1),
+                per_byte,
             }),
             _charge: charge,
         })
     }
 
-    /// The block at `offset`, if it can be found here. With `marked`, only if it is marked as used.
+    /// The block at `place`, if it can be found here. With `marked`, only if it is marked as used.
     #[inline]
-    pub(crate) fn find(&self, offset: u64, marked: bool) -> Option<FoundBlock> {
-        self.slots.probe(offset).find_map(|(_, slot)| {
+    pub(crate) fn find(&self, place: BlockPlace, marked: bool) -> Option<FoundBlock> {
+        self.slots.probe(place).find_map(|(_, slot)| {
             let block = slot.load();
             match &*block {
-                Some(b) if b.is_at(offset) && (!marked || b.used.load(Ordering::Relaxed)) => {
+                Some(b) if b.is_at(place.offset) && (!marked || b.used.load(Ordering::Relaxed)) => {
                     Some(FoundBlock(block))
                 }
                 _ => None,
@@ -85,29 +109,44 @@ impl Directory {
         })
     }
 
-    /// Prefetches the head of the block at `offset`, if it may be found here. A hint.
+    /// Prefetches the slots of the blocks with these numbers, up to two cache lines. A hint.
     #[inline]
-    pub(crate) fn expect_head(&self, offset: u64) {
-        for (_, slot) in self.slots.probe(offset) {
+    pub(crate) fn expect_slots(&self, numbers: Range<usize>) {
+        let start = self.slots.slots.as_ptr();
+        for number in [numbers.start, numbers.end.saturating_sub(1)] {
+            prefetch::for_reading(start.wrapping_add(number));
+        }
+    }
+
+    /// Prefetches the head of the block at `place`, if it may be found here. A hint.
+    #[inline]
+    pub(crate) fn expect_head(&self, place: BlockPlace) {
+        for (_, slot) in self.slots.probe(place) {
             if let Some(block) = &*slot.load() {
-                prefetch::for_reading(Arc::as_ptr(block));
+                block.expect();
             }
         }
     }
 
-    /// Prefetches the first entries of the block at `offset`, if it is here. A hint.
+    /// Prefetches the first entries of the block at `place`, if it is here. A hint.
     #[inline]
-    pub(crate) fn expect_entries(&self, offset: u64) {
-        if let Some(block) = self.find(offset, false) {
+    pub(crate) fn expect_entries(&self, place: BlockPlace) {
+        if let Some(block) = self.find(place, false) {
             block.expect_first_entries();
         }
     }
 
-    /// The block at `offset`, for the cache. It should be [in a slab](crate::cache::in_slab).
-    pub(crate) fn place(&self, offset: u64, block: Block) -> Arc<dyn Placed> {
+    /// The block at `place`, for the cache. It should be [in a slab](crate::cache::in_slab).
+    pub(crate) fn place(
+        &self,
+        place: BlockPlace,
+        block: Block,
+        restart_prefixes: Option<RestartPrefixes>,
+    ) -> Arc<dyn Placed> {
         Arc::new(PlacedBlock {
             block,
-            offset,
+            restart_prefixes,
+            place,
             used: AtomicBool::new(false),
             at: AtomicU32::new(NOWHERE),
             slots: Arc::downgrade(&self.slots),
@@ -116,14 +155,23 @@ impl Directory {
 }
 
 impl Slots {
-    /// The slots where the block at `offset` may be.
+    /// The slots where the block at `place` may be.
     #[inline]
-    fn probe(&self, offset: u64) -> impl Iterator<Item = (usize, &ArcSwapOption<PlacedBlock>)> {
-        let last = self.slots.len() - PROBES;
-        let first = (u128::from(offset) * u128::from(self.per_byte)) >> 32;
-        let first = usize::try_from(first).map_or(last, |first| first.min(last));
+    fn probe(
+        &self,
+        place: BlockPlace,
+    ) -> impl Iterator<Item = (usize, &ArcSwapOption<PlacedBlock>)> {
+        let (first, count) = match self.per_byte {
+            None => place.number.map_or((0, 0), |number| (number, 1)),
+            Some(per_byte) => {
+                let last = self.slots.len() - PROBES;
+                let first = (u128::from(place.offset) * u128::from(per_byte)) >> 32;
+                let first = usize::try_from(first).map_or(last, |first| first.min(last));
+                (first, PROBES)
+            }
+        };
         let slots = self.slots.iter().enumerate();
-        slots.skip(first).take(PROBES)
+        slots.skip(first).take(count)
     }
 }
 
@@ -131,7 +179,8 @@ impl Slots {
 #[derive(Debug)]
 pub(crate) struct PlacedBlock {
     block: Block,
-    offset: u64,
+    restart_prefixes: Option<RestartPrefixes>,
+    place: BlockPlace,
     /// Whether a reader has used the block since eviction last looked at it.
     /// Written and cleared by: [`Placed::mark`] and [`Placed::unmark`], under the lock of the
     /// block's shard or before the block is in it. Read by: readers of the table. Publishes nothing
@@ -154,7 +203,7 @@ impl Placed for PlacedBlock {
         let Some(slots) = self.slots.upgrade() else {
             return;
         };
-        for (at, slot) in slots.probe(self.offset) {
+        for (at, slot) in slots.probe(self.place) {
             if slot.load().is_some() {
                 continue;
             }
@@ -206,6 +255,16 @@ impl Deref for FoundBlock {
 }
 
 impl FoundBlock {
+    /// Prefetches what a search of the block reads first. A hint.
+    #[inline]
+    pub(crate) fn expect_search(&self) {
+        match &*self.0 {
+            Some(placed) if placed.restart_prefixes.is_none() => placed.block.expect_restart_keys(),
+            // What it reads first is what it looks for.
+            _ => {}
+        }
+    }
+
     /// A share of the block, which counts as a user of it.
     #[inline]
     pub(crate) fn placed(&self) -> Option<Arc<PlacedBlock>> {
@@ -215,12 +274,20 @@ impl FoundBlock {
 }
 
 impl PlacedBlock {
-    /// Whether it is the block at `offset`. What its readers look at first lies in more than one
-    /// cache line; those are fetched together.
+    /// Prefetches what readers look at before the block itself. A hint.
+    #[inline]
+    fn expect(&self) {
+        let start = std::ptr::from_ref(self).cast::<u8>();
+        for at in (0..size_of::<Self>()).step_by(LINE) {
+            prefetch::for_reading(start.wrapping_add(at));
+        }
+    }
+
+    /// Whether it is the block at `offset`. What its readers look at next is prefetched.
     #[inline]
     fn is_at(&self, offset: u64) -> bool {
-        prefetch::for_reading(&raw const self.block);
-        self.offset == offset
+        self.expect();
+        self.place.offset == offset
     }
 
     /// All bytes of the block.
@@ -245,6 +312,15 @@ impl DataBlock {
     #[inline]
     pub(crate) fn was_cached(&self) -> bool {
         !matches!(self, DataBlock::Read(_))
+    }
+
+    /// Prefixes of the keys at its restart points, if it has them.
+    #[inline]
+    pub(crate) fn restart_prefixes(&self) -> Option<&RestartPrefixes> {
+        match self {
+            DataBlock::Found(found) => found.0.as_ref()?.restart_prefixes.as_ref(),
+            DataBlock::Cached(_) | DataBlock::Read(_) => None,
+        }
     }
 
     /// The block, for a reader that keeps it.
@@ -293,6 +369,17 @@ impl Deref for KeptBlock {
         match self {
             KeptBlock::Placed(placed) => &placed.block,
             KeptBlock::Own(block) => block,
+        }
+    }
+}
+
+impl KeptBlock {
+    /// Prefixes of the keys at its restart points, if it has them.
+    #[inline]
+    pub(crate) fn restart_prefixes(&self) -> Option<&RestartPrefixes> {
+        match self {
+            KeptBlock::Placed(placed) => placed.restart_prefixes.as_ref(),
+            KeptBlock::Own(_) => None,
         }
     }
 }

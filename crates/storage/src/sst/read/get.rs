@@ -6,8 +6,8 @@ use crate::perf::{self, PerfMetric};
 use crate::sst::format::block::{Cursor, EntryLayout};
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
 use crate::sst::read::directory::DataBlock;
-use crate::sst::read::filter_reader::FilterAnswer;
-use crate::sst::read::index_cursor::IndexCursor;
+use crate::sst::read::filter_reader::{FilterAnswer, FilterQuery};
+use crate::sst::read::index_cursor::{IndexCursor, NumberedBlock};
 use crate::sst::read::pinned_value::PinnedValue;
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
@@ -71,12 +71,20 @@ impl Table {
         visit: &mut dyn FnMut(ParsedKey<'_>, TableValue<'_>) -> Result<bool>,
     ) -> Result<()> {
         let read_options = BlockReadOptions::from(options);
+        let at = match options.expects_key {
+            true => self.find_beside_filter(lookup),
+            false => None,
+        };
         let answer = self.query_filter(lookup, read_options);
         if answer == FilterAnswer::No {
             return Ok(());
         }
         let [index_buf, key_buf] = scratch::take(&BUFFERS);
         let mut index = IndexCursor::new(self, read_options, index_buf);
+        match at {
+            Some(at) => index.stand_on(at),
+            None => index.seek(self, lookup)?,
+        }
         let mut cursor = Cursor::with_buffer(EntryLayout::Values, TAG_SIZE, key_buf);
         let mut found = false;
         let visit = &mut |key: ParsedKey<'_>, value: TableValue<'_>| {
@@ -96,6 +104,15 @@ impl Table {
         result
     }
 
+    /// The first block that may hold the key of `lookup`, if that can be said without comparing
+    /// keys. Prefetches what the filter will be asked.
+    fn find_beside_filter(&self, lookup: &[u8]) -> Option<NumberedBlock> {
+        let user_key = self.comparator.user.without_timestamp(user_key(lookup));
+        self.prefetch_filter(FilterQuery::new(user_key));
+        NumberedBlock::find(self, lookup)
+    }
+
+    /// Looks at the blocks from the one on which `index` stands.
     fn get_with(
         &self,
         lookup: &[u8],
@@ -105,11 +122,11 @@ impl Table {
         visit: &mut dyn FnMut(ParsedKey<'_>, TableValue<'_>) -> Result<bool>,
     ) -> Result<()> {
         let user = user_key(lookup);
-        index.seek(self, lookup)?;
         while index.valid() {
             let handle = index.handle();
             let readahead = &mut ReadAhead::default();
-            let block = self.look_at_data_block(handle, read_options, readahead)?;
+            let block =
+                self.look_at_data_block(index.place(self), handle, read_options, readahead)?;
             let timer = perf::timer(PerfMetric::BlockSeekNanos);
             let candidates = if self.comparator.user.is_builtin() {
                 cursor.candidates(&block, user, |k| self.compare(k, lookup))
@@ -117,7 +134,15 @@ impl Table {
                 Some(0..block.num_restarts())
             };
             match candidates {
-                Some(candidates) => self.seek_between(cursor, &block, candidates, lookup),
+                Some(candidates) => {
+                    let all = candidates.len() == block.num_restarts();
+                    let candidates = match all {
+                        true => self.restart_candidates(&block, block.restart_prefixes(), user),
+                        // The block's hash table has told.
+                        false => candidates,
+                    };
+                    self.seek_between(cursor, &block, candidates, lookup);
+                }
                 None => cursor.clear(),
             }
             timer.stop();

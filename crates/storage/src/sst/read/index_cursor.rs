@@ -5,10 +5,12 @@ use crate::key::user_key;
 use crate::sst::format::block::{Block, Cursor};
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::options::read_options::BlockReadOptions;
+use crate::sst::read::directory::BlockPlace;
 use crate::sst::read::index_prefix_array::IndexPrefixArray;
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 /// A position among the data blocks of a table.
 ///
@@ -18,7 +20,7 @@ pub(crate) struct IndexCursor {
     top: Cursor,
     /// The restart point and the data block where the cursor stands, if it has come there by the
     /// table's prefix array alone. `top` is elsewhere then.
-    by_prefix: Option<(usize, BlockHandle)>,
+    by_prefix: Option<NumberedBlock>,
     /// The block under `top`, once it was needed, if the table does not hold it.
     top_block: Option<Block>,
     /// The partition under `top` and the position in it.
@@ -66,8 +68,20 @@ impl IndexCursor {
     pub(crate) fn handle(&self) -> BlockHandle {
         match (&self.part, self.by_prefix) {
             (Some((_, c)), _) => c.handle(),
-            (None, Some((_, handle))) => handle,
+            (None, Some(block)) => block.handle,
             (None, None) => self.top.handle(),
+        }
+    }
+
+    /// The data block's place; only while valid.
+    #[inline]
+    pub(crate) fn place(&self, table: &Table) -> BlockPlace {
+        match self.by_prefix {
+            Some(block) => BlockPlace {
+                offset: block.handle.offset,
+                number: Some(block.number),
+            },
+            None => table.place_of(self.handle().offset),
         }
     }
 
@@ -78,9 +92,9 @@ impl IndexCursor {
         match (&self.part, self.by_prefix) {
             (Some((block, c)), _) => c.key(block),
             // Only blocks whose keys could all be read have a prefix array.
-            (None, Some((at, _))) => {
+            (None, Some(block)) => {
                 let layout = table.index_format().layout;
-                top.restart_key(at, layout).unwrap_or_default()
+                top.restart_key(block.number, layout).unwrap_or_default()
             }
             (None, None) => self.top.key(top),
         }
@@ -90,7 +104,10 @@ impl IndexCursor {
     #[inline]
     pub(crate) fn order(&self, table: &Table, target: &[u8]) -> Ordering {
         self.by_prefix
-            .and_then(|(at, _)| table.index_prefix_array()?.order(at, user_key(target)))
+            .and_then(|block| {
+                let array = table.index_prefix_array()?;
+                array.order(block.number, user_key(target))
+            })
             .unwrap_or_else(|| table.compare_index(self.key(table), target))
     }
 
@@ -106,19 +123,29 @@ impl IndexCursor {
     }
 
     pub(crate) fn seek_to_first(&mut self, table: &Table) -> Result<()> {
-        self.by_prefix = None;
         self.load_top(table)?;
+        if self.go_to_block(table, |_| 0) {
+            return Ok(());
+        }
         self.top.seek_to_first(top_block(&self.top_block, table));
         self.enter_partition(table, |c, b| c.seek_to_first(b))?;
         self.skip_forward(table)
     }
 
     pub(crate) fn seek_to_last(&mut self, table: &Table) -> Result<()> {
-        self.by_prefix = None;
         self.load_top(table)?;
+        if self.go_to_block(table, |blocks| blocks - 1) {
+            return Ok(());
+        }
         self.top.seek_to_last(top_block(&self.top_block, table));
         self.enter_partition(table, |c, b| c.seek_to_last(b))?;
         self.skip_backward(table)
+    }
+
+    /// Moves to a block that was [found](NumberedBlock::find) without the cursor.
+    #[inline]
+    pub(crate) fn stand_on(&mut self, block: NumberedBlock) {
+        self.by_prefix = Some(block);
     }
 
     /// Moves to the first block that may hold the internal key `target`.
@@ -130,9 +157,9 @@ impl IndexCursor {
         let compare = |k: &[u8]| table.compare_index(k, target);
         match table.index_prefix_array() {
             Some(array) => {
-                let candidates = array.candidates(index, user_key(target));
+                let candidates = candidates(array, table, index, target);
                 if candidates.is_empty() {
-                    self.by_prefix = placed(array, candidates.start);
+                    self.by_prefix = NumberedBlock::at(array, candidates.start);
                     if self.by_prefix.is_some() {
                         return Ok(());
                     }
@@ -181,15 +208,24 @@ impl IndexCursor {
         }
     }
 
+    /// Moves to the data block whose number `choose` tells from how many there are, if the table
+    /// numbers them. Returns whether it does.
+    fn go_to_block(&mut self, table: &Table, choose: impl FnOnce(usize) -> usize) -> bool {
+        let array = table.index_prefix_array();
+        self.by_prefix =
+            array.and_then(|array| NumberedBlock::at(array, choose(array.num_blocks()?)));
+        self.by_prefix.is_some()
+    }
+
     /// Moves by a `step` among the restart points, if the cursor has come here by the prefix array.
     /// Returns whether it has. Past the array's ends the cursor is not valid.
     #[inline]
     fn step_by_prefix(&mut self, table: &Table, step: impl FnOnce(usize) -> Option<usize>) -> bool {
-        let Some((at, _)) = self.by_prefix.take() else {
+        let Some(block) = self.by_prefix.take() else {
             return false;
         };
         let array = table.index_prefix_array();
-        self.by_prefix = step(at).and_then(|to| placed(array?, to));
+        self.by_prefix = step(block.number).and_then(|to| NumberedBlock::at(array?, to));
         if self.by_prefix.is_none() {
             self.top.clear();
         }
@@ -265,8 +301,44 @@ fn top_block<'a>(own: &'a Option<Block>, table: &'a Table) -> &'a Block {
     own.as_ref().unwrap_or(table.index())
 }
 
-/// A restart point and its data block, if the array has that.
+/// A data block that the table's prefix array has, at a restart point of the index.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct NumberedBlock {
+    number: usize,
+    handle: BlockHandle,
+}
+
+impl NumberedBlock {
+    /// The first block that may hold the internal key `target`, if the array alone tells.
+    #[inline]
+    pub(crate) fn find(table: &Table, target: &[u8]) -> Option<Self> {
+        let array = table.index_prefix_array()?;
+        array.num_blocks()?;
+        let candidates = candidates(array, table, table.index(), target);
+        candidates
+            .is_empty()
+            .then(|| Self::at(array, candidates.start))?
+    }
+
+    #[inline]
+    fn at(array: &IndexPrefixArray, number: usize) -> Option<Self> {
+        let handle = array.handle(number)?;
+        Some(NumberedBlock { number, handle })
+    }
+}
+
+/// The restart points of `index` whose keys have to be compared with the internal key `target`.
+/// The slots of their blocks are prefetched.
 #[inline]
-fn placed(array: &IndexPrefixArray, restart: usize) -> Option<(usize, BlockHandle)> {
-    array.handle(restart).map(|handle| (restart, handle))
+fn candidates(
+    array: &IndexPrefixArray,
+    table: &Table,
+    index: &Block,
+    target: &[u8],
+) -> Range<usize> {
+    array.candidates(index, user_key(target), |blocks| {
+        if let Some(directory) = table.directory() {
+            directory.expect_slots(blocks);
+        }
+    })
 }

@@ -82,9 +82,15 @@ impl IndexPrefixArray {
     }
 
     /// The restart points whose keys have to be compared with `target`. Keys before them are
-    /// less than `target`, keys after them are not. `block` is the block of this array.
+    /// less than `target`, keys after them are not. `block` is the block of this array. `expect` is
+    /// told early among which restart points the first candidate will be.
     #[inline]
-    pub(crate) fn candidates(&self, block: &Block, target: &[u8]) -> Range<usize> {
+    pub(crate) fn candidates(
+        &self,
+        block: &Block,
+        target: &[u8],
+        expect: impl Fn(Range<usize>),
+    ) -> Range<usize> {
         let (head, rest) = match target.split_at_checked(self.common.len()) {
             Some(parts) => parts,
             None => (target, &[][..]),
@@ -95,10 +101,10 @@ impl IndexPrefixArray {
             Ordering::Equal => {}
         }
         let wanted = prefix_of(rest);
-        let start = self.lower_bound(block, wanted);
+        let start = self.lower_bound(block, wanted, &expect);
         let end = match self.prefixes.get(start) {
             Some(&c) if c == wanted => match wanted.checked_add(1) {
-                Some(above) => self.lower_bound(block, above),
+                Some(above) => self.lower_bound(block, above, &expect),
                 None => self.prefixes.len(),
             },
             _ => start,
@@ -118,17 +124,36 @@ impl IndexPrefixArray {
         })
     }
 
+    /// The number that a user key is compared by. `None` if it does not begin with what all keys of
+    /// the index do.
+    #[inline]
+    pub(crate) fn prefix(&self, user_key: &[u8]) -> Option<u64> {
+        user_key.strip_prefix(&self.common[..]).map(prefix_of)
+    }
+
+    /// The number of the data block at `offset`, which is its restart point, if the array numbers
+    /// the blocks.
+    pub(crate) fn number_of(&self, offset: u64) -> Option<usize> {
+        let number = self.starts.partition_point(|&start| start < offset);
+        let blocks = self.num_blocks()?;
+        (number < blocks && self.starts[number] == offset).then_some(number)
+    }
+
+    /// How many data blocks there are, if the array numbers them.
+    pub(crate) fn num_blocks(&self) -> Option<usize> {
+        self.starts.len().checked_sub(1)
+    }
+
     /// Orders the key at a restart point against `target`, if their prefixes differ.
     #[inline]
     pub(crate) fn order(&self, restart: usize, target: &[u8]) -> Option<Ordering> {
-        let wanted = target.strip_prefix(&self.common[..])?;
-        let order = self.prefixes.get(restart)?.cmp(&prefix_of(wanted));
+        let order = self.prefixes.get(restart)?.cmp(&self.prefix(target)?);
         order.is_ne().then_some(order)
     }
 
     /// How many prefixes are less than `wanted`.
     #[inline]
-    fn lower_bound(&self, block: &Block, wanted: u64) -> usize {
+    fn lower_bound(&self, block: &Block, wanted: u64, expect: &impl Fn(Range<usize>)) -> usize {
         // Each smaller number in the level above stands for a group of which all are smaller.
         let descend = |groups: usize, level: &Vec<u64>| {
             let start = (groups * FAN_OUT).min(level.len());
@@ -137,6 +162,7 @@ impl IndexPrefixArray {
         let groups = self.above.iter().rev().fold(0, descend);
         // The offsets, or the restart points, that the caller reads next.
         let group = groups * FAN_OUT..(groups + 1) * FAN_OUT;
+        expect(group.clone());
         match self.starts.get(group.clone()) {
             Some(starts) => starts
                 .chunks(8)
@@ -239,7 +265,7 @@ mod tests {
             let array = array_of(&block).expect("large enough");
             let keys: Vec<Vec<u8>> = keys.into_iter().collect();
             for t in targets.iter().map(with).chain(targets.clone()).chain(keys.clone()) {
-                let at = array.candidates(&block, &t);
+                let at = array.candidates(&block, &t, |_| ());
                 prop_assert!(keys[..at.start].iter().all(|k| *k < t));
                 prop_assert!(keys[at.end..].iter().all(|k| *k >= t));
                 for (i, key) in keys.iter().enumerate() {

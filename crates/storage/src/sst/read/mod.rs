@@ -2,15 +2,16 @@
 //!
 //! `read_buffer`: memory to read blocks into. `readahead`: how much to read at once. `block_file`:
 //! fetches blocks: bounds, checksum, decompression. `index_prefix_array`: a faster search in an
-//! index block. `table_filter`: the filter of an open table. `plain_data`, `cuckoo_data`: the data
-//! of plain and cuckoo tables, made into data blocks. `directory`: where cached data blocks are
-//! found without the cache. `block_run`: a block lent with a position in it. `pinned_value`: a
-//! value that keeps its block. `table`: the open table. `table_blocks`: its blocks, cached or
-//! not. `index_cursor`: walks the index. `filter_reader`: queries the filter. `get`: point lookups.
-//! `table_iter`: the iterator. `size_estimates`: offsets and sizes of key ranges.
-//! `metadata_pinning`: puts index and filter blocks into memory or into the cache. `open`: opens a
-//! table. `verify`: checks a whole table. `block_list`: lists the blocks of a table, for tools.
-//! `evict`: removes the blocks of a table from the cache.
+//! index block. `restart_prefixes`: where to begin in a cached data block. `table_filter`: the
+//! filter of an open table. `plain_data`, `cuckoo_data`: the data of plain and cuckoo tables, made
+//! into data blocks. `directory`: where cached data blocks are found without the cache.
+//! `block_run`: a block lent with a position in it. `pinned_value`: a value that keeps its block.
+//! `table`: the open table. `table_blocks`: its blocks, cached or not. `index_cursor`: walks the
+//! index. `filter_reader`: queries the filter. `get`: point lookups. `table_iter`: the iterator.
+//! `size_estimates`: offsets and sizes of key ranges. `metadata_pinning`: puts index and filter
+//! blocks into memory or into the cache. `open`: opens a table. `verify`: checks a whole table.
+//! `block_list`: lists the blocks of a table, for tools. `evict`: removes the blocks of a table
+//! from the cache.
 
 pub(crate) mod block_file;
 pub(crate) mod block_list;
@@ -28,6 +29,7 @@ pub(crate) mod pinned_value;
 pub(crate) mod plain_data;
 pub(crate) mod read_buffer;
 pub(crate) mod readahead;
+pub(crate) mod restart_prefixes;
 pub(crate) mod size_estimates;
 pub(crate) mod table;
 pub(crate) mod table_blocks;

@@ -22,6 +22,7 @@ use crate::sst::read::cuckoo_data::CuckooData;
 use crate::sst::read::directory::Directory;
 use crate::sst::read::index_prefix_array::IndexPrefixArray;
 use crate::sst::read::plain_data::PlainData;
+use crate::sst::read::restart_prefixes::RestartPrefixes;
 use crate::sst::read::table_filter::TableFilter;
 use bytes::Bytes;
 use std::cmp::Ordering;
@@ -188,6 +189,22 @@ impl Table {
         self.comparator
             .compare_user(user_key(stored), user_key(target))
             .then_with(|| tag(target).cmp(&self.effective_tag(tag(stored))))
+    }
+
+    /// The restart points of a data block whose keys have to be compared with `user_key`. Keys
+    /// before them are less, keys after them are not.
+    #[inline]
+    pub(crate) fn restart_candidates(
+        &self,
+        block: &Block,
+        prefixes: Option<&RestartPrefixes>,
+        user_key: &[u8],
+    ) -> Range<usize> {
+        let wanted = || self.index_prefix_array()?.prefix(user_key);
+        match prefixes.and_then(|prefixes| Some((prefixes, wanted()?))) {
+            Some((prefixes, wanted)) => prefixes.candidates(block, wanted),
+            None => 0..block.num_restarts(),
+        }
     }
 
     /// Moves `cursor` to the first entry of a data block that is not less than the internal key

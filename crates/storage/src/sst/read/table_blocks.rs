@@ -8,8 +8,9 @@ use crate::sst::events::{BlockKind, BlockStep, timed};
 use crate::sst::format::block::Block;
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::options::read_options::BlockReadOptions;
-use crate::sst::read::directory::{DataBlock, Directory, FoundBlock, KeptBlock};
+use crate::sst::read::directory::{BlockPlace, DataBlock, Directory, FoundBlock, KeptBlock};
 use crate::sst::read::readahead::ReadAhead;
+use crate::sst::read::restart_prefixes::RestartPrefixes;
 use crate::sst::read::table::{Table, TableData};
 use bytes::Bytes;
 
@@ -22,7 +23,8 @@ impl Table {
         read_options: BlockReadOptions,
         readahead: &mut ReadAhead,
     ) -> Result<KeptBlock> {
-        let block = self.look_at_data_block(handle, read_options, readahead)?;
+        let place = self.place_of(handle.offset);
+        let block = self.look_at_data_block(place, handle, read_options, readahead)?;
         Ok(block.keep())
     }
 
@@ -30,12 +32,13 @@ impl Table {
     #[inline]
     pub(crate) fn look_at_data_block(
         &self,
+        place: BlockPlace,
         handle: BlockHandle,
         read_options: BlockReadOptions,
         readahead: &mut ReadAhead,
     ) -> Result<DataBlock> {
         let _timer = perf::timer(PerfMetric::NewTableBlockIterNanos);
-        if let Some(found) = self.found_block(handle, read_options) {
+        if let Some(found) = self.found_block(place, read_options) {
             return Ok(DataBlock::Found(found));
         }
         self.look_further(handle, read_options, readahead)
@@ -57,26 +60,27 @@ impl Table {
         Ok(DataBlock::Read(self.parse(handle, bytes)?))
     }
 
-    /// The data block at `handle`, if it is in the directory. A block without a mark that it was
+    /// The data block at `place`, if it is in the directory. A block without a mark that it was
     /// used is left to the cache, which sets the mark, unless the read does not count.
     #[inline]
-    fn found_block(
-        &self,
-        handle: BlockHandle,
-        read_options: BlockReadOptions,
-    ) -> Option<FoundBlock> {
+    fn found_block(&self, place: BlockPlace, read_options: BlockReadOptions) -> Option<FoundBlock> {
         if !read_options.use_cache {
             return None;
         }
-        let found = self
-            .directory()?
-            .find(handle.offset, read_options.fill_cache)?;
-        found.expect_restart_keys();
+        let found = self.directory()?.find(place, read_options.fill_cache)?;
+        found.expect_search();
         perf::count(PerfMetric::BlockCacheHitCount, 1);
         if let Some(events) = &self.file.events {
             events.cache_hit(BlockKind::Data, found.data().len());
         }
         Some(found)
+    }
+
+    /// The place of the data block at `offset`.
+    pub(crate) fn place_of(&self, offset: u64) -> BlockPlace {
+        let number = self.index_prefix_array();
+        let number = number.and_then(|array| array.number_of(offset));
+        BlockPlace { offset, number }
     }
 
     /// The directory, once there is one.
@@ -90,8 +94,14 @@ impl Table {
         if !self.is_block_based() {
             return None;
         }
-        let blocks = self.properties.num_data_blocks;
-        let new = || Directory::new(cache, blocks, self.data_end);
+        let numbered = self.index_prefix_array().and_then(|a| a.num_blocks());
+        let new = || match numbered {
+            Some(blocks) => Directory::numbered(cache, blocks),
+            None => {
+                let blocks = self.properties.num_data_blocks;
+                Directory::by_offset(cache, blocks, self.data_end)
+            }
+        };
         self.directory.get_or_init(new).as_ref()
     }
 
@@ -201,9 +211,15 @@ impl Table {
     ) -> Option<Bytes> {
         let directory = self.directory_in(cache)?;
         let block = Block::new(in_slab::copy(block)).ok()?;
-        let placed = directory.place(handle.offset, block);
+        let prefixes = self.restart_prefixes(&block);
+        let placed = directory.place(self.place_of(handle.offset), block, prefixes);
         placed.mark();
         cache.insert_placed(id, handle.offset, placed).ok()
+    }
+
+    /// Prefixes of the keys at the restart points of a data block.
+    fn restart_prefixes(&self, block: &Block) -> Option<RestartPrefixes> {
+        RestartPrefixes::new(block, self.index_prefix_array()?)
     }
 
     /// Inserts a block that was read into the cache, if so configured. Returns the block to use.
@@ -223,7 +239,8 @@ impl Table {
             BlockKind::Data => match self.directory_in(cache) {
                 Some(directory) => {
                     let block = self.parse(handle, bytes)?.moved(in_slab::moved);
-                    let block = directory.place(handle.offset, block);
+                    let prefixes = self.restart_prefixes(&block);
+                    let block = directory.place(self.place_of(handle.offset), block, prefixes);
                     cache.insert_placed(*id, handle.offset, block)
                 }
                 None => cache.insert(*id, handle.offset, bytes, Priority::Low),

@@ -10,11 +10,11 @@ use crate::internal_iterator::{BoxedIterator, InternalIterator, Moved};
 use crate::key::{TAG_SIZE, tag, user_key};
 use crate::perf::{self, PerfMetric};
 use crate::planted;
-use crate::sst::format::block::{Block, Cursor, EntryLayout};
+use crate::sst::format::block::{Cursor, EntryLayout};
 use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
 use crate::sst::read::block_run::BlockRun;
-use crate::sst::read::directory::{Directory, KeptBlock};
+use crate::sst::read::directory::{BlockPlace, Directory, KeptBlock};
 use crate::sst::read::index_cursor::IndexCursor;
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
@@ -34,12 +34,13 @@ impl Table {
     }
 }
 
-/// Where the block behind the one at `handle` begins.
-fn behind(handle: BlockHandle) -> u64 {
-    handle
-        .offset
-        .saturating_add(handle.size)
-        .saturating_add(TRAILER_LEN as u64)
+/// The place of the block behind this one.
+fn behind(place: BlockPlace, handle: BlockHandle) -> BlockPlace {
+    let size = handle.size.saturating_add(TRAILER_LEN as u64);
+    BlockPlace {
+        offset: handle.offset.saturating_add(size),
+        number: place.number.map(|number| number + 1),
+    }
 }
 
 /// How a cursor holds its table.
@@ -151,20 +152,21 @@ impl<T: Hold> TableIter<T> {
         }
         self.block = None;
         self.readahead.note(handle);
+        let place = self.index.place(&self.table);
         let block =
             self.table
-                .look_at_data_block(handle, self.read_options, &mut self.readahead)?;
+                .look_at_data_block(place, handle, self.read_options, &mut self.readahead)?;
         self.was_cached = block.was_cached();
         self.block = Some((handle, block.keep()));
         if onward && let Some(directory) = self.directory() {
-            directory.expect_head(behind(handle));
+            directory.expect_head(behind(place, handle));
         }
         Ok(true)
     }
 
     /// Moves within the loaded block. Returns whether the cursor stands on an entry.
     #[inline]
-    fn within(&mut self, movement: impl FnOnce(&mut Cursor, &Block, &Table)) -> Result<bool> {
+    fn within(&mut self, movement: impl FnOnce(&mut Cursor, &KeptBlock, &Table)) -> Result<bool> {
         let Some((handle, block)) = &self.block else {
             return Ok(false);
         };
@@ -194,9 +196,10 @@ impl<T: Hold> TableIter<T> {
         self.failure = None;
         self.run(|it| {
             it.index.seek(&it.table, target)?;
-            let seek = |c: &mut Cursor, b: &Block, t: &Table| {
+            let seek = |c: &mut Cursor, b: &KeptBlock, t: &Table| {
                 let _timer = perf::timer(PerfMetric::BlockSeekNanos);
-                t.seek_between(c, b, 0..b.num_restarts(), target);
+                let candidates = t.restart_candidates(b, b.restart_prefixes(), user_key(target));
+                t.seek_between(c, b, candidates, target);
             };
             if it.load(true)? && !it.within(seek)? {
                 it.forward()?;
@@ -344,7 +347,8 @@ impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
         }
         let (handle, block) = self.block.take()?;
         if let Some(directory) = self.directory() {
-            directory.expect_entries(behind(handle));
+            let place = self.index.place(&self.table);
+            directory.expect_entries(behind(place, handle));
         }
         let nowhere = Cursor::new(EntryLayout::Values, TAG_SIZE);
         Some(BlockRun {

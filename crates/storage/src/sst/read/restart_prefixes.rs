@@ -1,0 +1,126 @@
+//! Where in a cached data block a search begins, known before the block itself is read.
+//!
+//! A search compares keys at restart points first. They lie apart, so each of them is likely to be
+//! a cache miss, and only then is it known which entries to read next. Beside a block that readers
+//! find in a directory lie eight bytes of each of its first keys at restart points: those that the
+//! table's [`IndexPrefixArray`] would have of them. So the index's number for the target tells the
+//! entries, and only keys that agree with it in all eight bytes are read and compared.
+
+use crate::key::{TAG_SIZE, user_key};
+use crate::planted;
+use crate::sst::format::block::{Block, EntryLayout};
+use crate::sst::read::index_prefix_array::IndexPrefixArray;
+use std::ops::Range;
+
+/// The most keys that are kept. A block of 4 KiB with entries of about 100 bytes, and the usual 16
+/// of them to a restart point, has two to four.
+const MOST: usize = 5;
+
+/// Prefixes of the keys at the restart points of a data block, from the second point on: a search
+/// begins at the first one if the key at the second is not less.
+#[derive(Debug)]
+pub(crate) struct RestartPrefixes {
+    prefixes: [u64; MOST],
+    kept: usize,
+}
+
+impl RestartPrefixes {
+    /// Those of a block of internal keys. `None` if there is one that does not begin with what all
+    /// keys of the index do, as there may be before the first of these, or one that cannot be read.
+    pub(crate) fn new(block: &Block, index: &IndexPrefixArray) -> Option<Self> {
+        let kept = block.num_restarts().saturating_sub(1).min(MOST);
+        let mut prefixes = [0; MOST];
+        for (point, prefix) in (1..).zip(&mut prefixes[..kept]) {
+            let key = block.restart_key(point, EntryLayout::Values)?;
+            *prefix = index
+                .prefix(user_key(key))
+                .filter(|_| key.len() >= TAG_SIZE)?;
+        }
+        Some(RestartPrefixes { prefixes, kept })
+    }
+
+    /// The restart points of `block` whose keys have to be compared with a target of this prefix.
+    /// Keys before them are less than the target, keys after them are not.
+    #[inline]
+    pub(crate) fn candidates(&self, block: &Block, wanted: u64) -> Range<usize> {
+        let kept = &self.prefixes[..self.kept];
+        let mut less: usize = kept.iter().map(|&p| usize::from(p < wanted)).sum();
+        let not_greater: usize = kept.iter().map(|&p| usize::from(p <= wanted)).sum();
+        planted!(EqualPrefixesNotCompared => less = not_greater);
+        let start = if less == 0 { 0 } else { less + 1 };
+        let end = if not_greater == kept.len() {
+            block.num_restarts()
+        } else {
+            not_greater + 1
+        };
+        start..end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{InternalComparator, MAX_SEQUENCE, seek_key};
+    use crate::sst::format::block_builder::BlockBuilder;
+    use crate::sst::format::index_format::IndexFormat;
+    use bytes::Bytes;
+    use proptest::collection::{btree_set, vec};
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    const INDEX: IndexFormat = IndexFormat {
+        layout: EntryLayout::Handles,
+        user_keys: true,
+        partitioned: false,
+    };
+
+    fn block(interval: usize, entries: impl Iterator<Item = (Vec<u8>, &'static [u8])>) -> Block {
+        let mut builder = BlockBuilder::new(interval);
+        entries.for_each(|(key, value)| builder.add(&key, value));
+        Block::new(Bytes::copy_from_slice(builder.finish())).expect("valid")
+    }
+
+    fn index(separators: &BTreeSet<Vec<u8>>) -> IndexPrefixArray {
+        let entries = separators.iter().map(|key| (key.clone(), &[0, 0][..]));
+        IndexPrefixArray::new(&block(1, entries), INDEX, &InternalComparator::default())
+            .expect("large enough")
+    }
+
+    proptest! {
+        #[test]
+        fn candidates_bound_the_target(
+            common in vec(any::<u8>(), 0..3),
+            suffixes in btree_set(vec(0u8..3, 0..12), 4..60),
+            interval in 1usize..9,
+            targets in vec(vec(0u8..4, 0..14), 0..30),
+        ) {
+            let with = |suffix: &Vec<u8>| [&common[..], suffix].concat();
+            let keys: BTreeSet<Vec<u8>> = suffixes.iter().map(with).collect();
+            let index = index(&keys);
+            let internal = keys.iter().map(|key| (seek_key(key, MAX_SEQUENCE), &b"value"[..]));
+            let block = block(interval, internal);
+            let prefixes = RestartPrefixes::new(&block, &index).expect("all begin alike");
+            let points: Vec<&Vec<u8>> = keys.iter().step_by(interval).collect();
+            for target in targets.iter().map(with).chain(keys.clone()) {
+                // The keys may happen to have more in common.
+                let Some(wanted) = index.prefix(&target) else {
+                    continue;
+                };
+                let at = prefixes.candidates(&block, wanted);
+                prop_assert!(at.start <= at.end && at.end <= points.len(), "{at:?}");
+                prop_assert!(points[..at.start].iter().all(|key| **key < target));
+                prop_assert!(points[at.end..].iter().all(|key| **key > target));
+            }
+        }
+    }
+
+    #[test]
+    fn a_block_with_keys_that_do_not_begin_as_the_index_does_has_none() {
+        let separators = (0..9).map(|i| format!("user{i}").into_bytes()).collect();
+        let keys = ["account", "account2", "user0"].map(|key| seek_key(key.as_bytes(), 1));
+        let block = block(1, keys.into_iter().map(|key| (key, &b"value"[..])));
+        let index = index(&separators);
+        assert!(RestartPrefixes::new(&block, &index).is_none());
+        assert_eq!(index.prefix(b"account"), None);
+    }
+}
