@@ -38,6 +38,8 @@ pub(crate) mod spare;
 mod tests;
 
 pub use options::{CacheOptions, MAX_SHARD_BITS};
+#[cfg(test)]
+pub(crate) use placed::PLACED_OVERHEAD;
 pub(crate) use placed::Placed;
 
 use crate::error::{Error, Result};

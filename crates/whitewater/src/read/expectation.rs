@@ -3,7 +3,8 @@
 //! The filter of a table has to be read before the index if it rules the key out, and could as well
 //! be read beside the index if it does not. Most look-ups of a thread find their keys in the same
 //! level, mostly the last one, so what the thread's last look-up found in a level is expected of
-//! the next.
+//! the next, whatever its database and column family are. A wrong guess costs a search of the
+//! index, or the wait for the filter. It changes no answer.
 
 use std::cell::Cell;
 

@@ -12,7 +12,7 @@ use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
     BlockBasedOptions, Cache, DataBlockIndexType, ErrorKind, IteratorMode, Options, ReadOptions,
-    ReadTier, WriteBatch, WriteOptions,
+    ReadTier, SstFileWriter, WriteBatch, WriteOptions,
 };
 
 const DIR: &str = "/db";
@@ -449,13 +449,20 @@ fn walks_in_small_blocks_of_many_tables_match_a_map() {
 /// keeps, or do not begin as the separators do.
 #[test]
 fn keys_that_begin_alike_are_found_in_cached_blocks() {
-    for (interval, hash_index) in [(1, false), (4, false), (16, false), (16, true)] {
+    for (interval, hash_index, ingested) in [
+        (1, false, false),
+        (4, false, true),
+        (16, false, false),
+        (16, false, true),
+        (16, true, false),
+    ] {
         let fs = MemFs::new();
         let mut options = options(&fs);
         let mut table = BlockBasedOptions::default();
         table.set_block_size(1024);
         table.set_block_restart_interval(interval);
         table.set_block_cache(&Cache::new_lru_cache(16 << 20));
+        table.set_bloom_filter(10.0, false);
         if hash_index {
             table.set_data_block_index_type(DataBlockIndexType::BinaryAndHash);
         }
@@ -474,12 +481,23 @@ fn keys_that_begin_alike_are_found_in_cached_blocks() {
         };
         put("old");
         let old = db.snapshot();
-        put("new");
-        db.flush().expect("flushes");
+        if ingested {
+            // Its entries have the number of the file.
+            let mut file = SstFileWriter::create(&options);
+            file.open("/new.sst").expect("opens");
+            for n in 0..400 {
+                file.put(key(n), format!("new {n}")).expect("writes");
+            }
+            file.finish().expect("finishes");
+            db.ingest_external_file(vec!["/new.sst"]).expect("ingests");
+        } else {
+            put("new");
+            db.flush().expect("flushes");
+        }
         // The first read caches the block, and some later one finds it without the cache.
         for round in 0..4 {
             for n in 0..400 {
-                let name = format!("interval {interval}, round {round}, key {n}");
+                let name = format!("interval {interval}, {ingested}, round {round}, key {n}");
                 let value = |value: &str| Some(format!("{value} {n}").into_bytes());
                 assert_eq!(db.get(key(n)).expect("reads"), value("new"), "{name}");
                 assert_eq!(old.get(key(n)).expect("reads"), value("old"), "{name}");

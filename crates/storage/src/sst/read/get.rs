@@ -81,17 +81,13 @@ impl Table {
         }
         let [index_buf, key_buf] = scratch::take(&BUFFERS);
         let mut index = IndexCursor::new(self, read_options, index_buf);
-        match at {
-            Some(at) => index.stand_on(at),
-            None => index.seek(self, lookup)?,
-        }
         let mut cursor = Cursor::with_buffer(EntryLayout::Values, TAG_SIZE, key_buf);
         let mut found = false;
         let visit = &mut |key: ParsedKey<'_>, value: TableValue<'_>| {
             found = true;
             visit(key, value)
         };
-        let result = self.get_with(lookup, read_options, &mut index, &mut cursor, visit);
+        let result = self.get_with(lookup, at, read_options, &mut index, &mut cursor, visit);
         if let FilterAnswer::Maybe(event) = answer
             && found
         {
@@ -104,45 +100,44 @@ impl Table {
         result
     }
 
-    /// The first block that may hold the key of `lookup`, if that can be said without comparing
-    /// keys. Prefetches what the filter will be asked.
+    /// The first block that may hold the key of `lookup`, if the table numbers its blocks.
+    /// Prefetches what will be read of the filter.
     fn find_beside_filter(&self, lookup: &[u8]) -> Option<NumberedBlock> {
         let user_key = self.comparator.user.without_timestamp(user_key(lookup));
         self.prefetch_filter(FilterQuery::new(user_key));
         NumberedBlock::find(self, lookup)
     }
 
-    /// Looks at the blocks from the one on which `index` stands.
+    /// Looks at the blocks from the one at `at` on, if that is known.
     fn get_with(
         &self,
         lookup: &[u8],
+        at: Option<NumberedBlock>,
         read_options: BlockReadOptions,
         index: &mut IndexCursor,
         cursor: &mut Cursor,
         visit: &mut dyn FnMut(ParsedKey<'_>, TableValue<'_>) -> Result<bool>,
     ) -> Result<()> {
         let user = user_key(lookup);
+        match at {
+            Some(at) => index.stand_on(at),
+            None => index.seek(self, lookup)?,
+        }
         while index.valid() {
             let handle = index.handle();
             let readahead = &mut ReadAhead::default();
             let block =
                 self.look_at_data_block(index.place(self), handle, read_options, readahead)?;
             let timer = perf::timer(PerfMetric::BlockSeekNanos);
-            let candidates = if self.comparator.user.is_builtin() {
+            let prefixes = block.restart_prefixes();
+            // A block with a hash table has no prefixes.
+            let candidates = if prefixes.is_none() && self.comparator.user.is_builtin() {
                 cursor.candidates(&block, user, |k| self.compare(k, lookup))
             } else {
-                Some(0..block.num_restarts())
+                Some(self.restart_candidates(&block, prefixes, user))
             };
             match candidates {
-                Some(candidates) => {
-                    let all = candidates.len() == block.num_restarts();
-                    let candidates = match all {
-                        true => self.restart_candidates(&block, block.restart_prefixes(), user),
-                        // The block's hash table has told.
-                        false => candidates,
-                    };
-                    self.seek_between(cursor, &block, candidates, lookup);
-                }
+                Some(candidates) => self.seek_between(cursor, &block, candidates, lookup),
                 None => cursor.clear(),
             }
             timer.stop();

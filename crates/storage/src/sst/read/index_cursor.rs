@@ -79,7 +79,7 @@ impl IndexCursor {
         match self.by_prefix {
             Some(block) => BlockPlace {
                 offset: block.handle.offset,
-                number: Some(block.number),
+                number: block.number.try_into().ok(),
             },
             None => table.place_of(self.handle().offset),
         }
@@ -151,19 +151,16 @@ impl IndexCursor {
     /// Moves to the first block that may hold the internal key `target`.
     #[inline]
     pub(crate) fn seek(&mut self, table: &Table, target: &[u8]) -> Result<()> {
-        self.by_prefix = None;
+        self.by_prefix = NumberedBlock::find(table, target);
+        if self.by_prefix.is_some() {
+            return Ok(());
+        }
         self.load_top(table)?;
         let index = top_block(&self.top_block, table);
         let compare = |k: &[u8]| table.compare_index(k, target);
         match table.index_prefix_array() {
             Some(array) => {
-                let candidates = candidates(array, table, index, target);
-                if candidates.is_empty() {
-                    self.by_prefix = NumberedBlock::at(array, candidates.start);
-                    if self.by_prefix.is_some() {
-                        return Ok(());
-                    }
-                }
+                let candidates = array.candidates(index, user_key(target), |_| ());
                 self.top.seek_between(index, candidates, compare);
             }
             None => self.top.seek(index, compare),
@@ -309,15 +306,24 @@ pub(crate) struct NumberedBlock {
 }
 
 impl NumberedBlock {
-    /// The first block that may hold the internal key `target`, if the array alone tells.
+    /// The first block that may hold the internal key `target`. `None` if there is none, or if the
+    /// table's blocks have no numbers. The slots of blocks with numbers near it are prefetched.
     #[inline]
     pub(crate) fn find(table: &Table, target: &[u8]) -> Option<Self> {
         let array = table.index_prefix_array()?;
         array.num_blocks()?;
-        let candidates = candidates(array, table, table.index(), target);
-        candidates
-            .is_empty()
-            .then(|| Self::at(array, candidates.start))?
+        // A table whose index is in the cache only has no array.
+        let index = table.index();
+        let candidates = array.candidates(index, user_key(target), |blocks| {
+            if let Some(directory) = table.directory() {
+                directory.expect_slots(blocks);
+            }
+        });
+        let first = match candidates.is_empty() {
+            true => candidates.start,
+            false => first_not_less(table, candidates, target),
+        };
+        Self::at(array, first)
     }
 
     #[inline]
@@ -327,18 +333,20 @@ impl NumberedBlock {
     }
 }
 
-/// The restart points of `index` whose keys have to be compared with the internal key `target`.
-/// The slots of their blocks are prefetched.
-#[inline]
-fn candidates(
-    array: &IndexPrefixArray,
-    table: &Table,
-    index: &Block,
-    target: &[u8],
-) -> Range<usize> {
-    array.candidates(index, user_key(target), |blocks| {
-        if let Some(directory) = table.directory() {
-            directory.expect_slots(blocks);
+/// The first of the restart points `candidates` of the index whose separator is not less than the
+/// internal key `target`; the end of them if there is none.
+#[inline(never)]
+fn first_not_less(table: &Table, candidates: Range<usize>, target: &[u8]) -> usize {
+    let layout = table.index_format().layout;
+    let (mut low, mut high) = (candidates.start, candidates.end);
+    while low < high {
+        let middle = low.midpoint(high);
+        // Only blocks whose keys could all be read have a prefix array.
+        let separator = table.index().restart_key(middle, layout);
+        match table.compare_index(separator.unwrap_or_default(), target) {
+            Ordering::Less => low = middle + 1,
+            Ordering::Equal | Ordering::Greater => high = middle,
         }
-    })
+    }
+    low
 }

@@ -7,8 +7,9 @@
 //! as a whole.
 //!
 //! Beside the prefixes stand the offsets of the data blocks, so that a search, and a walk from the
-//! block that it has found, often need not read the index block at all. The array takes about
-//! seventeen bytes per data block. There is one for bytewise order only.
+//! block that it has found, often need not read the index block at all. A block's number is its
+//! restart point in the index: how many blocks are before it. The array takes about seventeen bytes
+//! per data block. There is one for bytewise order only.
 
 use crate::coding::first_bytes;
 use crate::key::{InternalComparator, UserComparator, user_key};
@@ -124,8 +125,8 @@ impl IndexPrefixArray {
         })
     }
 
-    /// The number that a user key is compared by. `None` if it does not begin with what all keys of
-    /// the index do.
+    /// The eight bytes that a user key is compared by. `None` if it does not begin with what all
+    /// keys of the index do.
     #[inline]
     pub(crate) fn prefix(&self, user_key: &[u8]) -> Option<u64> {
         user_key.strip_prefix(&self.common[..]).map(prefix_of)

@@ -3,47 +3,55 @@
 //! A search compares keys at restart points first. They lie apart, so each of them is likely to be
 //! a cache miss, and only then is it known which entries to read next. Beside a block that readers
 //! find in a directory lie eight bytes of each of its first keys at restart points: those that the
-//! table's [`IndexPrefixArray`] would have of them. So the index's number for the target tells the
-//! entries, and only keys that agree with it in all eight bytes are read and compared.
+//! table's [`IndexPrefixArray`] would have of them. The same bytes of the target tell the entries.
+//! Only keys that agree with it in all eight bytes, and those behind the first few restart points,
+//! are read and compared.
 
 use crate::key::{TAG_SIZE, user_key};
 use crate::planted;
-use crate::sst::format::block::{Block, EntryLayout};
+use crate::sst::format::block::{Block, EntryLayout, FIRST_RESTARTS};
 use crate::sst::read::index_prefix_array::IndexPrefixArray;
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
-/// The most keys that are kept. A block of 4 KiB with entries of about 100 bytes, and the usual 16
-/// of them to a restart point, has two to four.
-const MOST: usize = 5;
+/// The most keys that are kept: those at the restart points that a block keeps, but for the first
+/// one.
+const MOST: usize = FIRST_RESTARTS - 1;
 
 /// Prefixes of the keys at the restart points of a data block, from the second point on: a search
 /// begins at the first one if the key at the second is not less.
 #[derive(Debug)]
 pub(crate) struct RestartPrefixes {
     prefixes: [u64; MOST],
-    kept: usize,
+    kept: NonZeroUsize,
 }
 
 impl RestartPrefixes {
-    /// Those of a block of internal keys. `None` if there is one that does not begin with what all
-    /// keys of the index do, as there may be before the first of these, or one that cannot be read.
+    /// Those of a block of internal keys. `None` if they tell nothing: the block has one restart
+    /// point, or a hash table, or all of its prefixes are the same. `None`, too, if a key does not
+    /// begin with what all keys of the index do, as there may be before the first of these, or
+    /// cannot be read.
     pub(crate) fn new(block: &Block, index: &IndexPrefixArray) -> Option<Self> {
-        let kept = block.num_restarts().saturating_sub(1).min(MOST);
+        if block.has_hash_table() {
+            return None;
+        }
+        let kept = NonZeroUsize::new(block.num_restarts().saturating_sub(1).min(MOST))?;
         let mut prefixes = [0; MOST];
-        for (point, prefix) in (1..).zip(&mut prefixes[..kept]) {
+        for (point, prefix) in (1..).zip(&mut prefixes[..kept.get()]) {
             let key = block.restart_key(point, EntryLayout::Values)?;
             *prefix = index
                 .prefix(user_key(key))
                 .filter(|_| key.len() >= TAG_SIZE)?;
         }
-        Some(RestartPrefixes { prefixes, kept })
+        let all_same = kept.get() > 1 && prefixes[0] == prefixes[kept.get() - 1];
+        (!all_same).then_some(RestartPrefixes { prefixes, kept })
     }
 
     /// The restart points of `block` whose keys have to be compared with a target of this prefix.
     /// Keys before them are less than the target, keys after them are not.
     #[inline]
     pub(crate) fn candidates(&self, block: &Block, wanted: u64) -> Range<usize> {
-        let kept = &self.prefixes[..self.kept];
+        let kept = &self.prefixes[..self.kept.get()];
         let mut less: usize = kept.iter().map(|&p| usize::from(p < wanted)).sum();
         let not_greater: usize = kept.iter().map(|&p| usize::from(p <= wanted)).sum();
         planted!(EqualPrefixesNotCompared => less = not_greater);
@@ -60,7 +68,7 @@ impl RestartPrefixes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::key::{InternalComparator, MAX_SEQUENCE, seek_key};
+    use crate::key::{InternalComparator, seek_key};
     use crate::sst::format::block_builder::BlockBuilder;
     use crate::sst::format::index_format::IndexFormat;
     use bytes::Bytes;
@@ -92,15 +100,25 @@ mod tests {
             common in vec(any::<u8>(), 0..3),
             suffixes in btree_set(vec(0u8..3, 0..12), 4..60),
             interval in 1usize..9,
+            versions in 1u64..4,
             targets in vec(vec(0u8..4, 0..14), 0..30),
         ) {
             let with = |suffix: &Vec<u8>| [&common[..], suffix].concat();
             let keys: BTreeSet<Vec<u8>> = suffixes.iter().map(with).collect();
             let index = index(&keys);
-            let internal = keys.iter().map(|key| (seek_key(key, MAX_SEQUENCE), &b"value"[..]));
-            let block = block(interval, internal);
-            let prefixes = RestartPrefixes::new(&block, &index).expect("all begin alike");
-            let points: Vec<&Vec<u8>> = keys.iter().step_by(interval).collect();
+            let entries: Vec<_> = (keys.iter())
+                .flat_map(|key| (0..versions).rev().map(move |version| (key, version)))
+                .collect();
+            let internal = entries.iter().map(|&(key, version)| seek_key(key, version));
+            let block = block(interval, internal.map(|key| (key, &b"value"[..])));
+            let points: Vec<_> = entries.iter().step_by(interval).map(|entry| entry.0).collect();
+            let kept: Vec<_> = points[1..].iter().take(MOST).map(|key| index.prefix(key)).collect();
+            let tells = kept.len() == 1 || kept.first() != kept.last();
+            let prefixes = RestartPrefixes::new(&block, &index);
+            prop_assert_eq!(prefixes.is_some(), tells);
+            let Some(prefixes) = prefixes else {
+                return Ok(());
+            };
             for target in targets.iter().map(with).chain(keys.clone()) {
                 // The keys may happen to have more in common.
                 let Some(wanted) = index.prefix(&target) else {

@@ -78,9 +78,12 @@ impl Table {
 
     /// The place of the data block at `offset`.
     pub(crate) fn place_of(&self, offset: u64) -> BlockPlace {
-        let number = self.index_prefix_array();
-        let number = number.and_then(|array| array.number_of(offset));
-        BlockPlace { offset, number }
+        let array = self.index_prefix_array();
+        let number = array.and_then(|array| array.number_of(offset));
+        BlockPlace {
+            offset,
+            number: number.and_then(|number| number.try_into().ok()),
+        }
     }
 
     /// The directory, once there is one.

@@ -39,7 +39,7 @@ fn behind(place: BlockPlace, handle: BlockHandle) -> BlockPlace {
     let size = handle.size.saturating_add(TRAILER_LEN as u64);
     BlockPlace {
         offset: handle.offset.saturating_add(size),
-        number: place.number.map(|number| number + 1),
+        number: place.number.and_then(|number| number.checked_add(1)),
     }
 }
 

@@ -8,7 +8,7 @@ use whitewater_storage::cache::{BlockCache, CacheOptions};
 use whitewater_storage::internal_iterator::{InternalIterator, Moved};
 use whitewater_storage::key::{ParsedKey, ValueType, internal_key};
 use whitewater_storage::sst::{
-    CompressionType, PinnedValue, PrepopulateBlockCache, Table, TableBuilderOptions, TableOptions,
+    CompressionType, PinnedValue, PrepopulateBlockCache, Table, TableBuilderOptions,
     TableReadOptions, TableValue,
 };
 
@@ -16,10 +16,6 @@ const ENTRIES: usize = 4000;
 
 /// Entries of which about 36 fit into a block, and the table of them.
 fn table() -> (Vec<Entry>, Vec<u8>) {
-    table_with(TableBuilderOptions::default())
-}
-
-fn table_with(options: TableBuilderOptions) -> (Vec<Entry>, Vec<u8>) {
     let entries: Vec<Entry> = (0..ENTRIES)
         .map(|i| {
             let key = internal_key(format!("{i:06}").as_bytes(), 7, ValueType::Value);
@@ -28,7 +24,7 @@ fn table_with(options: TableBuilderOptions) -> (Vec<Entry>, Vec<u8>) {
         .collect();
     let options = TableBuilderOptions {
         compression: CompressionType::None,
-        ..options
+        ..TableBuilderOptions::default()
     };
     let bytes = build(options, &entries, &[]);
     (entries, bytes)
@@ -110,33 +106,6 @@ fn directories_are_charged_for_the_time_of_their_table_and_a_sixteenth_at_most()
     check(&table, &entries[0]);
     check(&table, &entries[0]);
     assert_eq!(small.charged(), 0);
-}
-
-/// Where the index has no numbers of blocks, their offsets tell the slots.
-#[test]
-fn blocks_are_found_with_and_without_numbers() {
-    for index_block_restart_interval in [1, 8] {
-        let (entries, bytes) = table_with(TableBuilderOptions {
-            table: TableOptions {
-                index_block_restart_interval,
-                ..TableOptions::default()
-            },
-            ..TableBuilderOptions::default()
-        });
-        let cache = one_shard(16 << 20);
-        let (table, file) = open_cached(bytes, &cache);
-        entries.iter().for_each(|entry| check(&table, entry));
-        let reads = file.reads.lock().unwrap().len();
-        let held: Vec<PinnedValue> = entries.iter().map(|entry| shared(&table, entry)).collect();
-        assert!(held.iter().zip(&entries).all(|(v, e)| **v == *e.1));
-        assert_eq!(file.reads.lock().unwrap().len(), reads);
-        let blocks = table.properties().num_data_blocks as usize;
-        let slots = cache.charged() / size_of::<usize>();
-        assert_eq!(
-            slots,
-            blocks + usize::from(index_block_restart_interval > 1)
-        );
-    }
 }
 
 #[test]

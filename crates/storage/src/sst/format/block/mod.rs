@@ -32,10 +32,10 @@ pub(crate) const MAX_RESTARTS: usize = NUM_RESTARTS_MASK as usize;
 
 /// The number of restart points that are kept beside a block. A block of 4 KiB with entries of
 /// about 100 bytes, and the usual 16 of them to a restart point, has two to four.
-const FIRST_RESTARTS: usize = 6;
+pub(crate) const FIRST_RESTARTS: usize = 6;
 
 /// The size of a cache line in bytes.
-const LINE: usize = 64;
+pub(crate) const LINE: usize = 64;
 
 /// The most cache lines that are prefetched of an interval between restart points: every line, or
 /// every other line of an interval of up to twice as many.
@@ -194,6 +194,11 @@ impl Block {
             Some(b) => u32::from_le_bytes([b[0], b[1], b[2], b[3]]) as usize,
             None => self.limit,
         }
+    }
+
+    /// Whether the block has a hash table of its keys.
+    pub(crate) fn has_hash_table(&self) -> bool {
+        !self.buckets().is_empty()
     }
 
     /// The buckets of the hash table, empty when there is none.

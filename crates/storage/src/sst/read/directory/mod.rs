@@ -15,10 +15,14 @@
 //! Invariants:
 //! * D1: a slot holds a block only while the cache does: the cache tells the block to enter and to
 //!   leave ([`Placed`]).
-//! * D2: nobody replaces the block of a slot. It enters an empty slot, and only itself leaves it.
+//! * D2: a block enters an empty slot, or that of another copy of it, which the cache has let go
+//!   and which has not left yet. Only itself empties its slot.
+
+#[cfg(test)]
+mod tests;
 
 use crate::cache::{BlockCache, DirectoryCharge, Placed};
-use crate::sst::format::block::Block;
+use crate::sst::format::block::{Block, LINE};
 use crate::sst::read::restart_prefixes::RestartPrefixes;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
@@ -37,9 +41,6 @@ const LEAST_BLOCK: u64 = 32;
 
 /// The most slots.
 const MOST_SLOTS: u64 = 1 << 28;
-
-/// The size of a cache line in bytes.
-const LINE: usize = 64;
 
 /// No slot.
 const NOWHERE: u32 = u32::MAX;
@@ -67,7 +68,7 @@ pub(crate) struct BlockPlace {
     /// Where it begins in the file.
     pub(crate) offset: u64,
     /// How many blocks are before it, if the table numbers them.
-    pub(crate) number: Option<usize>,
+    pub(crate) number: Option<u32>,
 }
 
 impl Directory {
@@ -113,7 +114,10 @@ impl Directory {
     #[inline]
     pub(crate) fn expect_slots(&self, numbers: Range<usize>) {
         let start = self.slots.slots.as_ptr();
-        for number in [numbers.start, numbers.end.saturating_sub(1)] {
+        let last = numbers.end.saturating_sub(1);
+        let each_line = numbers.step_by(LINE / size_of::<ArcSwapOption<PlacedBlock>>());
+        // They may begin anywhere in a line.
+        for number in each_line.chain([last]) {
             prefetch::for_reading(start.wrapping_add(number));
         }
     }
@@ -162,7 +166,7 @@ impl Slots {
         place: BlockPlace,
     ) -> impl Iterator<Item = (usize, &ArcSwapOption<PlacedBlock>)> {
         let (first, count) = match self.per_byte {
-            None => place.number.map_or((0, 0), |number| (number, 1)),
+            None => place.number.map_or((0, 0), |number| (number as usize, 1)),
             Some(per_byte) => {
                 let last = self.slots.len() - PROBES;
                 let first = (u128::from(place.offset) * u128::from(per_byte)) >> 32;
@@ -173,6 +177,11 @@ impl Slots {
         let slots = self.slots.iter().enumerate();
         slots.skip(first).take(count)
     }
+}
+
+/// Whether a slot has had the same block at two times.
+fn same(a: &Option<Arc<PlacedBlock>>, b: &Option<Arc<PlacedBlock>>) -> bool {
+    a.as_ref().map(Arc::as_ptr) == b.as_ref().map(Arc::as_ptr)
 }
 
 /// A cached block that the readers of its table find.
@@ -204,11 +213,14 @@ impl Placed for PlacedBlock {
             return;
         };
         for (at, slot) in slots.probe(self.place) {
-            if slot.load().is_some() {
+            let there = slot.load();
+            if let Some(other) = &*there
+                && other.place.offset != self.place.offset
+            {
                 continue;
             }
-            let before = slot.compare_and_swap(&None::<Arc<Self>>, Some(Arc::clone(&self)));
-            if before.is_none() {
+            let before = slot.compare_and_swap(&*there, Some(Arc::clone(&self)));
+            if same(&before, &there) {
                 self.at.store(at as u32, Ordering::Relaxed);
                 return;
             }
@@ -220,7 +232,8 @@ impl Placed for PlacedBlock {
         if at != NOWHERE
             && let Some(slots) = self.slots.upgrade()
         {
-            slots.slots[at as usize].store(None);
+            // Another copy of the block may be there by now.
+            slots.slots[at as usize].compare_and_swap(std::ptr::from_ref(self), None);
         }
     }
 
@@ -260,7 +273,7 @@ impl FoundBlock {
     pub(crate) fn expect_search(&self) {
         match &*self.0 {
             Some(placed) if placed.restart_prefixes.is_none() => placed.block.expect_restart_keys(),
-            // What it reads first is what it looks for.
+            // The entries that it reads first are not known yet.
             _ => {}
         }
     }
@@ -278,7 +291,9 @@ impl PlacedBlock {
     #[inline]
     fn expect(&self) {
         let start = std::ptr::from_ref(self).cast::<u8>();
-        for at in (0..size_of::<Self>()).step_by(LINE) {
+        let last = size_of::<Self>() - 1;
+        // It may begin anywhere in a line.
+        for at in (0..last).step_by(LINE).chain([last]) {
             prefetch::for_reading(start.wrapping_add(at));
         }
     }
