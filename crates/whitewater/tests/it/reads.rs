@@ -445,8 +445,8 @@ fn walks_in_small_blocks_of_many_tables_match_a_map() {
 }
 
 /// Beside a cached block lie eight bytes of some of its keys, behind what all separators of the
-/// table have in common. Here most keys agree in all of these, have older versions that a snapshot
-/// keeps, or do not begin as the separators do.
+/// table have in common. Here groups of keys agree in all of these, have older versions that a
+/// snapshot keeps, or do not begin as the separators do.
 #[test]
 fn keys_that_begin_alike_are_found_in_cached_blocks() {
     for (interval, hash_index, ingested) in [
@@ -471,8 +471,8 @@ fn keys_that_begin_alike_are_found_in_cached_blocks() {
         let db = Db::open(&options, DIR).expect("opens");
         let key = |n: u32| match n {
             0..5 => format!("a{n}"),
-            5..300 => format!("user-and-more-{n:04}"),
-            _ => format!("user-other-{n:04}"),
+            5..300 => format!("user-{:04}-and-more-{n:04}", n / 20),
+            _ => format!("user-other-and-more-{n:04}"),
         };
         let put = |value: &str| {
             for n in 0..400 {
@@ -482,7 +482,7 @@ fn keys_that_begin_alike_are_found_in_cached_blocks() {
         put("old");
         let old = db.snapshot();
         if ingested {
-            // Its entries have the number of the file.
+            // The file gets one sequence number for all of its entries.
             let mut file = SstFileWriter::create(&options);
             file.open("/new.sst").expect("opens");
             for n in 0..400 {

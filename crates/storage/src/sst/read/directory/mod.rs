@@ -7,16 +7,17 @@
 //! search the cache.
 //!
 //! A slot is an `ArcSwapOption`: a reader says in a word of its own thread that it uses the block,
-//! and writes to nothing that other readers touch. Whoever empties the slot counts those readers
-//! first. So a block stays in memory while it is read, and its count is right as soon as it has
-//! left its slot. A reader that keeps a block for long takes a share of it, which is counted
-//! ([`KeptBlock`], [`PinnedValue`](crate::sst::PinnedValue)).
+//! and writes to nothing that other readers touch. Whoever empties the slot, or puts a copy of the
+//! block there, counts those readers first. So a block stays in memory while it is read, and its
+//! count is right as soon as it has left its slot. A reader that keeps a block for long takes a
+//! share of it, which is counted ([`KeptBlock`], [`PinnedValue`](crate::sst::PinnedValue)).
 //!
 //! Invariants:
 //! * D1: a slot holds a block only while the cache does: the cache tells the block to enter and to
 //!   leave ([`Placed`]).
 //! * D2: a block enters an empty slot, or that of another copy of it, which the cache has let go
-//!   and which has not left yet. Only itself empties its slot.
+//!   and which has not left yet. Only itself empties its slot. A copy that was replaced counts as
+//!   entered until it leaves; the cache asks that of blocks which it holds only.
 
 #[cfg(test)]
 mod tests;
@@ -110,7 +111,8 @@ impl Directory {
         })
     }
 
-    /// Prefetches the slots of the blocks with these numbers, up to two cache lines. A hint.
+    /// Prefetches the slots of the blocks with these numbers, up to two cache lines
+    /// of them. A hint.
     #[inline]
     pub(crate) fn expect_slots(&self, numbers: Range<usize>) {
         let start = self.slots.slots.as_ptr();
@@ -179,7 +181,7 @@ impl Slots {
     }
 }
 
-/// Whether a slot has had the same block at two times.
+/// Whether both are the same block, or none.
 fn same(a: &Option<Arc<PlacedBlock>>, b: &Option<Arc<PlacedBlock>>) -> bool {
     a.as_ref().map(Arc::as_ptr) == b.as_ref().map(Arc::as_ptr)
 }
@@ -213,16 +215,15 @@ impl Placed for PlacedBlock {
             return;
         };
         for (at, slot) in slots.probe(self.place) {
-            let there = slot.load();
-            if let Some(other) = &*there
-                && other.place.offset != self.place.offset
-            {
-                continue;
-            }
-            let before = slot.compare_and_swap(&*there, Some(Arc::clone(&self)));
-            if same(&before, &there) {
-                self.at.store(at as u32, Ordering::Relaxed);
-                return;
+            let mut there = slot.load();
+            let is_copy = |other: &Arc<Self>| other.place.offset == self.place.offset;
+            while there.as_ref().is_none_or(is_copy) {
+                let before = slot.compare_and_swap(&*there, Some(Arc::clone(&self)));
+                if same(&before, &there) {
+                    self.at.store(at as u32, Ordering::Relaxed);
+                    return;
+                }
+                there = before;
             }
         }
     }

@@ -91,9 +91,11 @@ fn blocks_that_were_read_are_found_with_and_without_numbers() {
         }
         match numbered {
             true => assert_eq!(found, places.len()),
-            // Two may have the same places.
+            // Blocks compete for slots.
             false => assert!(found > places.len() / 2, "{found} of {}", places.len()),
         }
+        let slots = table.cache.as_ref().unwrap().0.charged() / size_of::<usize>();
+        assert_eq!(slots, places.len() + usize::from(!numbered) * (PROBES - 1));
         let past = table.place_of(places[1].offset + 1);
         assert!(past.number.is_none() && directory.find(past, false).is_none());
     }
@@ -113,6 +115,8 @@ fn a_copy_takes_the_slot_of_one_that_is_about_to_leave() {
         Arc::clone(block).enter();
         assert!(block.is_entered());
     }
+    let counts = || [&first, &copy, &other].map(Arc::strong_count);
+    assert_eq!(counts(), [1, 2, 2]);
     first.leave();
     assert!(
         directory.find(place(1), false).is_some(),
@@ -122,6 +126,7 @@ fn a_copy_takes_the_slot_of_one_that_is_about_to_leave() {
     assert!(directory.find(place(1), false).is_none());
     assert!(directory.find(place(2), false).is_some());
     assert!(directory.find(place(0), false).is_none());
+    assert_eq!(counts(), [1, 1, 2]);
 }
 
 #[test]
