@@ -16,8 +16,8 @@
 //! * D1: a slot holds a block only while the cache does: the cache tells the block to enter and to
 //!   leave ([`Placed`]).
 //! * D2: a block enters an empty slot, or that of another copy of it, which the cache has let go
-//!   and which has not left yet. Only itself empties its slot. A copy that was replaced counts as
-//!   entered until it leaves; the cache asks that of blocks which it holds only.
+//!   and which has not left yet. Only the block that is in a slot empties it. A copy that was
+//!   replaced counts as entered until it leaves. The cache asks only about blocks that it holds.
 
 #[cfg(test)]
 mod tests;
@@ -111,8 +111,7 @@ impl Directory {
         })
     }
 
-    /// Prefetches the slots of the blocks with these numbers, up to two cache lines
-    /// of them. A hint.
+    /// Prefetches the slots of the blocks with these numbers. A hint.
     #[inline]
     pub(crate) fn expect_slots(&self, numbers: Range<usize>) {
         let start = self.slots.slots.as_ptr();
@@ -274,7 +273,7 @@ impl FoundBlock {
     pub(crate) fn expect_search(&self) {
         match &*self.0 {
             Some(placed) if placed.restart_prefixes.is_none() => placed.block.expect_restart_keys(),
-            // The entries that it reads first are not known yet.
+            // The prefixes tell the interval, and the search prefetches that.
             _ => {}
         }
     }
