@@ -16,8 +16,13 @@ fn key(n: u32) -> String {
     format!("{n:08}")
 }
 
-/// A table of small blocks, with a cache for all of them.
-fn table(options: TableOptions) -> Table {
+/// Of the key with this number.
+fn value(n: u32) -> String {
+    format!("value {n}")
+}
+
+/// A table of small blocks, with a cache of this many bytes.
+fn table(options: TableOptions, cache: usize) -> Table {
     let fs = MemFs::new();
     let path = Path::new("/000042.sst");
     let options = TableBuilderOptions {
@@ -31,30 +36,28 @@ fn table(options: TableOptions) -> Table {
     let mut builder = TableBuilder::new(options, fs.create(path).unwrap()).unwrap();
     for n in 0..ENTRIES {
         let key = internal_key(key(n).as_bytes(), 5, ValueType::Value);
-        builder.add(&key, b"a value").unwrap();
+        builder.add(&key, value(n).as_bytes()).unwrap();
     }
     builder.finish().unwrap();
     let file = fs.open_random(path).unwrap();
     let size = file.len().unwrap();
     let options = TableReaderOptions {
-        block_cache: Some(BlockCache::new(64 << 20)),
+        block_cache: Some(BlockCache::new(cache)),
         ..TableReaderOptions::default()
     };
     Table::open(file, size, options).unwrap()
 }
 
-fn read_all(table: &Table) {
-    for n in 0..ENTRIES {
-        let mut seen = 0;
-        let lookup = seek_key(key(n).as_bytes(), MAX_SEQUENCE);
-        let read = table.get(&lookup, TableReadOptions::default(), &mut |_, value| {
-            assert_eq!(&*value, b"a value");
-            seen += 1;
-            Ok(true)
-        });
-        read.unwrap();
-        assert_eq!(seen, 1, "{n}");
-    }
+fn read(table: &Table, n: u32) {
+    let mut seen = 0;
+    let lookup = seek_key(key(n).as_bytes(), MAX_SEQUENCE);
+    let read = table.get(&lookup, TableReadOptions::default(), &mut |_, found| {
+        assert_eq!(&*found, value(n).as_bytes());
+        seen += 1;
+        Ok(true)
+    });
+    read.unwrap();
+    assert_eq!(seen, 1, "{n}");
 }
 
 #[test]
@@ -76,8 +79,8 @@ fn blocks_that_were_read_are_found_with_and_without_numbers() {
             },
         ),
     ] {
-        let table = table(options);
-        (0..2).for_each(|_| read_all(&table));
+        let table = table(options, 64 << 20);
+        (0..2).for_each(|_| (0..ENTRIES).for_each(|n| read(&table, n)));
         let blocks = table.blocks().unwrap();
         let is_data = |kind: &BlockRole| matches!(kind, BlockRole::Data { .. });
         let data = blocks.iter().filter(|block| is_data(&block.kind));
@@ -98,6 +101,32 @@ fn blocks_that_were_read_are_found_with_and_without_numbers() {
         assert_eq!(slots, places.len() + usize::from(!numbered) * (PROBES - 1));
         let past = table.place_of(places[1].offset + 1);
         assert!(past.number.is_none() && directory.find(past, false).is_none());
+    }
+}
+
+#[test]
+fn readers_find_their_block_while_others_evict_and_load_it() {
+    for index_block_restart_interval in [1, 8] {
+        let options = TableOptions {
+            index_block_restart_interval,
+            ..TableOptions::default()
+        };
+        // It holds a part of the blocks, so that most reads load one and evict another. Two threads
+        // that read the same keys load copies.
+        let table = &table(options, 32 << 10);
+        std::thread::scope(|scope| {
+            for stride in [7, 7, 9, 9] {
+                let keys = (0..10 * ENTRIES).map(move |n| n * stride % ENTRIES);
+                scope.spawn(move || keys.for_each(|n| read(table, n)));
+            }
+        });
+        let slots = &table.directory().unwrap().slots.slots;
+        let entered = || slots.iter().filter_map(|slot| slot.load_full());
+        // The cache, the slot and this test have it.
+        assert!(entered().all(|block| Arc::strong_count(&block) == 3));
+        assert_ne!(entered().count(), 0);
+        table.cache.as_ref().unwrap().0.set_capacity(0);
+        assert_eq!(entered().count(), 0);
     }
 }
 
