@@ -111,8 +111,8 @@ fn readers_find_their_block_while_others_evict_and_load_it() {
             index_block_restart_interval,
             ..TableOptions::default()
         };
-        // It holds a part of the blocks, so that most reads load one and evict another. Two threads
-        // that read the same keys load copies.
+        // The cache holds a part of the blocks, so that reads load and evict all the time. Threads
+        // that read the same keys at once may load copies.
         let table = &table(options, 32 << 10);
         std::thread::scope(|scope| {
             for stride in [7, 7, 9, 9] {
