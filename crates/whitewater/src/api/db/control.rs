@@ -275,8 +275,9 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// the paths of the tables that were written, or moved.
     ///
     /// What has to go along does: older tables of level 0, and tables of levels down to the output
-    /// level that overlap. Memtables are not flushed. Like RocksDB's `CompactFiles`; not in the
-    /// `rocksdb` crate.
+    /// level that overlap. Memtables are not flushed. Automatic compactions go on: with dynamic
+    /// level targets, they soon move tables out of levels that the data is too small for. Like
+    /// RocksDB's `CompactFiles`; not in the `rocksdb` crate.
     ///
     /// # Errors
     /// `InvalidArgument` for no file, one that is not a live table of the column family, one of a
@@ -288,9 +289,13 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Examples
     /// ```
     /// # let dir = tempfile::tempdir().unwrap();
-    /// # let db = whitewater::DB::open_default(dir.path())?;
-    /// use whitewater::CompactionOptions;
+    /// # let path = dir.path();
+    /// use whitewater::{CompactionOptions, DB, Options};
     ///
+    /// let mut options = Options::default();
+    /// options.create_if_missing(true);
+    /// options.set_disable_auto_compactions(true);
+    /// let db = DB::open(&options, path)?;
     /// db.put("river", "blue")?;
     /// db.flush()?;
     /// let names = db.live_files()?.into_iter().map(|file| file.name);
@@ -388,8 +393,9 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     }
 
     /// Moves all tables of level 0 of the default column family to `target_level` as they are,
-    /// for instance after a load of sorted keys. Like RocksDB's experimental `PromoteL0`; not in
-    /// the `rocksdb` crate.
+    /// for instance after a load of sorted keys. Automatic compactions may take them further down,
+    /// as after [`compact_files`](Self::compact_files). Like RocksDB's experimental `PromoteL0`;
+    /// not in the `rocksdb` crate.
     ///
     /// # Errors
     /// `InvalidArgument` for a level that does not exist, when tables of level 0 overlap or are
@@ -399,7 +405,13 @@ impl<T: ThreadMode, D: DBInner> DBCommon<T, D> {
     /// # Examples
     /// ```
     /// # let dir = tempfile::tempdir().unwrap();
-    /// # let db = whitewater::DB::open_default(dir.path())?;
+    /// # let path = dir.path();
+    /// use whitewater::{DB, Options};
+    ///
+    /// let mut options = Options::default();
+    /// options.create_if_missing(true);
+    /// options.set_disable_auto_compactions(true);
+    /// let db = DB::open(&options, path)?;
     /// db.put("river", "blue")?;
     /// db.flush()?;
     /// db.promote_l0(3)?;
