@@ -72,6 +72,9 @@ pub struct Args {
     /// Lets stores settle after the last mix, not after the load
     #[arg(long)]
     settle_last: bool,
+    /// Stores that are LSM trees compact everything into one sorted run when they settle
+    #[arg(long)]
+    compact: bool,
     /// The length of keys, in bytes, from 16 to 64 [default: 16]
     #[arg(long)]
     key_size: Option<usize>,
@@ -262,6 +265,7 @@ impl Args {
             tail_seconds: self.tail_seconds.unwrap_or(work.tail_seconds),
             tail_rate: self.tail_rate,
             settle_last: self.settle_last || work.settle_last,
+            compact: self.compact,
             key_size: self.key_size.unwrap_or(work.key_size),
             value_size: self.value_size.unwrap_or(work.value_size),
             cache_bytes: cache_bytes.unwrap_or(work.cache_bytes),

@@ -204,6 +204,7 @@ impl Preset {
             tail_seconds: self.tail_seconds,
             tail_rate: None,
             settle_last: self.settle_last,
+            compact: false,
             key_size: self.key_size,
             value_size: self.value_size,
             cache_bytes: self.cache_mib << 20,

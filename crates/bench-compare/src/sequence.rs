@@ -53,6 +53,8 @@ pub struct Work {
     pub tail_rate: Option<u64>,
     /// Whether the store is left to settle after the last mix instead of after the load.
     pub settle_last: bool,
+    /// Whether it compacts everything then, if it is an LSM tree.
+    pub compact: bool,
     /// The length of keys, in bytes.
     pub key_size: usize,
     /// The length of values, in bytes.
@@ -285,6 +287,11 @@ fn settle<S: Store>(task: &Task, store: &S) -> Result<Settled> {
     store
         .settle()
         .map_err(|failure| failure.during("settling"))?;
+    if task.work.compact {
+        store
+            .compact()
+            .map_err(|failure| failure.during("compacting"))?;
+    }
     Ok(Settled {
         seconds: start.elapsed().as_secs_f64(),
         file_bytes: file_bytes(&task.directory)?,

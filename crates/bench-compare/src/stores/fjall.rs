@@ -88,4 +88,8 @@ impl Store for Fjall {
         }
         Ok(())
     }
+
+    fn compact(&self) -> Result<()> {
+        Ok(self.keyspace.major_compact()?)
+    }
 }

@@ -110,6 +110,13 @@ pub trait Store: Sized + Send + Sync {
     /// # Errors
     /// Any error of the store.
     fn settle(&self) -> Result<()>;
+    /// Merges everything into one sorted run, if the store is an LSM tree.
+    ///
+    /// # Errors
+    /// Any error of the store.
+    fn compact(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// A kind of store, for names on the command line and in results.

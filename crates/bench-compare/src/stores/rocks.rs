@@ -9,6 +9,7 @@
 //! A read is `get_pinned`, which hands out the block's memory where it can. A scan is an iterator
 //! made for it with default read options. A pop is an iterator made for it, `seek_to_first` or
 //! `seek_to_last`, and `delete`. Flushing is `flush`. Settling flushes and waits for compactions.
+//! Compacting is `compact_range` of everything.
 
 /// How both are set up.
 pub const SETUP: &str = "log without sync, lz4, Bloom filters of 10 bits, other options by \
@@ -97,6 +98,11 @@ macro_rules! rocks {
                 let mut options = $package::WaitForCompactOptions::default();
                 options.set_flush(true);
                 Ok(self.db.wait_for_compact(&options)?)
+            }
+
+            fn compact(&self) -> crate::Result<()> {
+                self.db.compact_range(None::<&[u8]>, None::<&[u8]>);
+                Ok(())
             }
         }
     };

@@ -62,6 +62,7 @@ impl Visit for LikeAMap {
         for settled in [false, true] {
             if settled {
                 store.settle().unwrap_or_else(|e| panic!("{e}"));
+                store.compact().unwrap_or_else(|e| panic!("{e}"));
             }
             assert_eq!(get(8), Some(vec![200; 100]));
             assert_eq!(get(10), Some(vec![5; 100]));

@@ -3,7 +3,7 @@
 use crate::fuzzing::{InMemory, reader_options};
 use crate::key::{InternalComparator, TAG_SIZE};
 use crate::sst::compress::decompress;
-use crate::sst::filter::Filter;
+use crate::sst::filter::{Filter, FilterQuery};
 use crate::sst::format::block::{Block, Cursor, EntryLayout};
 use crate::sst::format::footer::{FOOTER_LEN, Footer};
 use crate::sst::format::properties::TableProperties;
@@ -127,8 +127,9 @@ pub fn filter(data: &[u8]) {
         return;
     };
     let filter = Filter::new(Bytes::copy_from_slice(filter));
-    filter.may_match(key);
-    filter.may_match(filter_key(key));
+    for key in [key, filter_key(key)] {
+        filter.may_match(&FilterQuery::new(key));
+    }
 }
 
 /// Another key of the same input.

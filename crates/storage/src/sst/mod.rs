@@ -29,7 +29,7 @@ pub use compress::{
     CompressionOptions, CompressionType, Compressor, DEFAULT_LEVEL, decompress_block,
 };
 pub use events::{BlockCompression, BlockKind, BlockStep, FilterEvent, TableEvents};
-pub use filter::{FilterPolicy, PrefixTransform};
+pub use filter::{FilterPolicy, FilterQuery, PrefixTransform};
 pub use format::plain::PlainEncoding;
 pub use format::properties::{External, TableProperties};
 pub use options::auto_readahead::AutoReadahead;
@@ -45,7 +45,6 @@ pub use options::table_format::{CuckooTableOptions, PlainTableOptions, TableForm
 pub use options::table_options::TableOptions;
 pub use read::block_list::{BlockInfo, BlockRole};
 pub use read::block_run::BlockRun;
-pub use read::filter_reader::FilterQuery;
 pub use read::get::TableValue;
 pub use read::pinned_value::PinnedValue;
 pub use read::table::Table;

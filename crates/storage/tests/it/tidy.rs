@@ -242,7 +242,7 @@ fn imports_upward_are_found() {
         to: to.to_owned(),
     };
     let found = |from, to| complaint(&import(from, to)).unwrap_or_default();
-    let said = found("events", "read::filter_reader::FilterQuery");
+    let said = found("events", "read::get::TableValue");
     assert!(
         said.contains("some.rs:7") && said.contains("higher floor"),
         "{said}"

@@ -344,7 +344,7 @@ option_struct! {
         periodic_compaction_seconds: u64 = BY_STYLE, changes live;
         /// Reads in vain, for each byte that a compaction of the tables they looked into rewrites,
         /// at which it begins; 0 is never.
-        read_triggered_compaction_threshold: f64 = 0.01, in 0.0..=f64::MAX, changes live;
+        read_triggered_compaction_threshold: f64 = 0.03, in 0.0..=f64::MAX, changes live;
         /// Number of levels of tables.
         num_levels: usize = 7, into 1..=64;
         /// Number of tables in level 0 at which a compaction starts; negative is never.

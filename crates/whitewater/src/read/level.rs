@@ -47,7 +47,8 @@ pub(crate) fn get(
         return Ok(());
     }
     let upto = key::sequence(lookup);
-    expect_questions(version, comparator.user.without_timestamp(user_key));
+    let query = FilterQuery::new(comparator.user.without_timestamp(user_key));
+    expect_queries(version, &query);
     visit_files(version, &comparator.user, user_key, &mut |file| {
         let open = tables.open_within(file, comparator, &version.open_with, options.limits)?;
         let options = TableReadOptions {
@@ -65,7 +66,7 @@ pub(crate) fn get(
             Some(rows) => {
                 rows.get((file, &open), lookup, options, tables.statistics(), ctx)?;
             }
-            None => open.table.get(lookup, options, &mut |key, value| {
+            None => (open.table).get_asking(&query, lookup, options, &mut |key, value| {
                 // With timestamps, newer entries may exist of an older version.
                 if key.seq > upto {
                     return Ok(true);
@@ -85,14 +86,13 @@ pub(crate) fn get(
 
 /// Announces to the open tables of level 0 that their filters are going to be queried one after
 /// another, so that their memory is prefetched at the same time.
-fn expect_questions(version: &Version, user_key: &[u8]) {
+fn expect_queries(version: &Version, query: &FilterQuery<'_>) {
     let files = version.levels.first().map_or(&[][..], Vec::as_slice);
     if files.len() < 2 {
         return;
     }
-    let question = FilterQuery::new(user_key);
     for open in files.iter().filter_map(|file| file.open.get()) {
-        open.table.prefetch_filter(question);
+        open.table.prefetch_filter(query);
     }
 }
 

@@ -6,7 +6,8 @@
 //! going backward, its last key in the previous one. So the prefixes of the keys on both sides of a
 //! boundary are in both partitions.
 
-use super::{FilterPolicy, LEGACY_SEED, PrefixTransform, bloom, hash32, hash64, ribbon};
+use super::{FilterPolicy, LEGACY_SEED, PrefixTransform, bloom, ribbon};
+use crate::sst::format::hash64::{hash32, hash64};
 use std::sync::Arc;
 
 /// The first format version whose hash is [`hash64`].
@@ -251,8 +252,8 @@ mod tests {
                 assert_eq!(entries, 10_000);
                 assert_eq!(parts[0].block.len(), want);
                 let f = Filter::new(parts[0].block.clone().into());
-                assert!((0..10_000).all(|i| f.may_match(&key(i))));
-                let wrong = (10_000..30_000).filter(|&i| f.may_match(&key(i))).count();
+                assert!((0..10_000).all(|i| f.may_hold(&key(i))));
+                let wrong = (10_000..30_000).filter(|&i| f.may_hold(&key(i))).count();
                 assert!(
                     (wrong as f64) < 20_000.0 * limit,
                     "{wrong} at {bits} in {version}"
@@ -293,10 +294,10 @@ mod tests {
                 b.add(k.as_bytes());
             }
             let f = one(b);
-            assert!(f.may_match(b"abcd") && f.may_match(b"bcde"));
-            assert_eq!(f.may_match(b"abcd2"), whole_keys);
-            assert_eq!(f.may_match(b"abc"), whole_keys); // out of domain
-            assert!(!f.may_match(b"cdef"));
+            assert!(f.may_hold(b"abcd") && f.may_hold(b"bcde"));
+            assert_eq!(f.may_hold(b"abcd2"), whole_keys);
+            assert_eq!(f.may_hold(b"abc"), whole_keys); // out of domain
+            assert!(!f.may_hold(b"cdef"));
         }
         let mut nothing = spec(bloom(10.0));
         nothing.whole_keys = false;
@@ -321,7 +322,7 @@ mod tests {
         let separators: Vec<&[u8]> = parts.iter().map(|p| &p.separator[..]).collect();
         assert_eq!(separators, [&b"bx"[..], b"dz"]);
         let filter = |i: usize| Filter::new(parts[i].block.clone().into());
-        let found = |i| ["aa", "bb", "cc", "dd"].map(|p| filter(i).may_match(p.as_bytes()));
+        let found = |i| ["aa", "bb", "cc", "dd"].map(|p| filter(i).may_hold(p.as_bytes()));
         assert_eq!(found(0), [true, true, true, false]);
         assert_eq!(found(1), [false, true, true, true]);
     }

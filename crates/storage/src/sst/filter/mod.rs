@@ -3,22 +3,24 @@
 //! [`FilterBuilder`] (`builder`) writes RocksDB's FastLocalBloom (`bloom`), Ribbon filters
 //! (`ribbon`) and the Bloom filters before format version 5; [`Filter`] reads them. `policy` says
 //! which filter a table gets, `prefix` what part of a key is its prefix. `plain_bloom` are the
-//! filters of plain tables. Filters are hints: a
-//! filter that is unknown or malformed answers "maybe".
+//! filters of plain tables, `query` what a filter is asked for. Filters are hints: a filter that
+//! is unknown or malformed answers "maybe".
 
 mod bloom;
 mod builder;
 mod plain_bloom;
 mod policy;
 mod prefix;
+mod query;
 mod ribbon;
 
 pub(crate) use builder::{FilterBuilder, FilterSpec};
 pub(crate) use plain_bloom::{build as build_plain_bloom, plain_hash};
 pub use policy::FilterPolicy;
 pub use prefix::PrefixTransform;
+pub use query::FilterQuery;
 
-use crate::sst::format::hash64::{hash32, hash64};
+use crate::sst::format::hash64::hash32;
 use bytes::Bytes;
 use ribbon::Seeded;
 use whitewater_concurrent::prefetch;
@@ -89,22 +91,22 @@ impl Filter {
         }
     }
 
-    /// Prefetches the memory that [`Filter::may_match`] reads for the key with this 64-bit hash.
-    /// A hint.
+    /// Prefetches the memory that [`Filter::may_match`] reads for `query`. A hint.
     #[inline]
-    pub(crate) fn prefetch(&self, hash: u64) {
+    pub(crate) fn prefetch(&self, query: &FilterQuery<'_>) {
         if let Kind::FastLocal { .. } = self.kind {
-            let line = line_of(hash, self.data.len());
+            let line = line_of(query.hash(), self.data.len());
             prefetch::for_reading(self.data[line..].as_ptr());
         }
     }
 
-    /// Whether `key` may have been added.
+    /// Whether the key of `query` may have been added.
     #[inline]
-    pub(crate) fn may_match(&self, key: &[u8]) -> bool {
+    pub(crate) fn may_match(&self, query: &FilterQuery<'_>) -> bool {
+        let key = query.key();
         match self.kind {
             Kind::FastLocal { probes } => {
-                let h = hash64(key);
+                let h = query.hash();
                 let line = line_of(h, self.data.len());
                 probe_line(&self.data[line..line + LINE], h, probes)
             }
@@ -115,7 +117,7 @@ impl Filter {
                 lines,
                 line,
             } => probe_legacy(&self.data, hash32(key, LEGACY_SEED), probes, lines, line),
-            Kind::Ribbon { seed, blocks } => probe_ribbon(&self.data, hash64(key), seed, blocks),
+            Kind::Ribbon { seed, blocks } => probe_ribbon(&self.data, query.hash(), seed, blocks),
             Kind::Plain(layout) => plain_bloom::may_match(layout, &self.data, plain_hash(key)),
         }
     }
@@ -123,6 +125,14 @@ impl Filter {
     /// Bytes of memory held.
     pub(crate) fn memory_usage(&self) -> usize {
         self.data.len() + TRAILER_LEN
+    }
+}
+
+#[cfg(test)]
+impl Filter {
+    /// Whether `key` may have been added.
+    fn may_hold(&self, key: &[u8]) -> bool {
+        self.may_match(&FilterQuery::new(key))
     }
 }
 
@@ -233,7 +243,7 @@ mod tests {
 
     #[test]
     fn odd_blocks_answer_maybe() {
-        let f = |b: &[u8]| Filter::new(Bytes::copy_from_slice(b)).may_match(b"k");
+        let f = |b: &[u8]| Filter::new(Bytes::copy_from_slice(b)).may_hold(b"k");
         assert!(!f(b""));
         assert!(!f(&[0xff, 0, 6, 0, 0]));
         assert!(f(&[0; 10]));

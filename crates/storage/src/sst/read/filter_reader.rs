@@ -10,10 +10,9 @@ use crate::error::Result;
 use crate::key::{MAX_SEQUENCE, seek_key, user_key};
 use crate::perf::{self, PerfMetric};
 use crate::sst::events::{BlockKind, BlockStep, FilterEvent, timed};
-use crate::sst::filter::Filter;
+use crate::sst::filter::{Filter, FilterQuery};
 use crate::sst::format::block::Block;
 use crate::sst::format::handle::BlockHandle;
-use crate::sst::format::hash64::hash64;
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
@@ -30,48 +29,40 @@ pub(crate) enum FilterAnswer {
     Maybe(FilterEvent),
 }
 
-/// A query to filters that hold whole keys: the hash of a key.
-#[derive(Debug, Clone, Copy)]
-pub struct FilterQuery(u64);
-
-impl FilterQuery {
-    /// A query for a user key, given without its timestamp if such keys have one.
-    pub fn new(user_key: &[u8]) -> Self {
-        FilterQuery(hash64(user_key))
-    }
-}
-
 impl Table {
     /// Prefetches the part of the filter that a lookup of this key will read. A hint, useful
     /// before several tables are queried.
     #[inline]
-    pub fn prefetch_filter(&self, query: FilterQuery) {
+    pub fn prefetch_filter(&self, query: &FilterQuery<'_>) {
         if let FilterBlocks::Full(filter) = &self.filter.blocks
             && self.filter.whole_keys
         {
-            filter.prefetch(query.0);
+            filter.prefetch(query);
         }
     }
 
     /// Whether the filter says that `user_key` may be in the table.
     pub fn may_contain(&self, user_key: &[u8]) -> bool {
         let read_options = BlockReadOptions::from(TableReadOptions::default());
-        self.query_filter(&seek_key(user_key, MAX_SEQUENCE), read_options) != FilterAnswer::No
+        let target = seek_key(user_key, MAX_SEQUENCE);
+        let key = self.comparator.user.without_timestamp(user_key);
+        self.query_filter(&FilterQuery::new(key), &target, read_options) != FilterAnswer::No
     }
 
-    /// Queries the filter for the key of `lookup`, an internal key, and counts the outcome.
+    /// Queries the filter for the key of `query`, which is that of the internal key `lookup`, and
+    /// counts the outcome.
     #[inline]
     pub(crate) fn query_filter(
         &self,
+        query: &FilterQuery<'_>,
         lookup: &[u8],
         read_options: BlockReadOptions,
     ) -> FilterAnswer {
         if matches!(self.filter.blocks, FilterBlocks::None) {
             return FilterAnswer::NotAsked;
         }
-        let user_key = self.comparator.user.without_timestamp(user_key(lookup));
         let answer = if self.filter.whole_keys {
-            if self.filter_may_match(user_key, lookup, read_options) {
+            if self.filter_may_match(query, lookup, read_options) {
                 self.report(FilterEvent::FullPositive);
                 FilterAnswer::Maybe(FilterEvent::FullTruePositive)
             } else {
@@ -79,7 +70,7 @@ impl Table {
                 FilterAnswer::No
             }
         } else {
-            let prefix = self.filter.prefixes.as_ref().map(|t| t.prefix(user_key));
+            let prefix = self.filter.prefixes.as_ref().map(|t| t.prefix(query.key()));
             match prefix.flatten() {
                 None => return FilterAnswer::NotAsked,
                 Some(prefix) if self.prefix_may_match(prefix, lookup, read_options) => {
@@ -133,7 +124,7 @@ impl Table {
         read_options: BlockReadOptions,
     ) -> bool {
         self.report(FilterEvent::PrefixChecked);
-        let may = self.filter_may_match(prefix, target, read_options);
+        let may = self.filter_may_match(&FilterQuery::new(prefix), target, read_options);
         if !may {
             self.report(FilterEvent::PrefixUseful);
         }
@@ -148,22 +139,21 @@ impl Table {
         }
     }
 
-    /// Whether the filter holds `entry`, a key or a prefix, near the internal
-    /// key `target`.
+    /// Whether the filter holds what `query` asks for, near the internal key `target`.
     #[inline]
     fn filter_may_match(
         &self,
-        entry: &[u8],
+        query: &FilterQuery<'_>,
         target: &[u8],
         read_options: BlockReadOptions,
     ) -> bool {
         match &self.filter.blocks {
             FilterBlocks::None => true,
-            FilterBlocks::Full(f) => f.may_match(entry),
+            FilterBlocks::Full(f) => f.may_match(query),
             FilterBlocks::Partitioned(top) => {
                 // A filter is a hint: one that cannot be read rules out nothing.
                 self.filter_partition(top, target, read_options)
-                    .is_none_or(|f| f.may_match(entry))
+                    .is_none_or(|f| f.may_match(query))
             }
             FilterBlocks::Cached(cached) => {
                 let filter = if cached.partitioned {
@@ -172,7 +162,7 @@ impl Table {
                 } else {
                     self.read_filter(cached.handle, read_options)
                 };
-                filter.is_none_or(|f| f.may_match(entry))
+                filter.is_none_or(|f| f.may_match(query))
             }
         }
     }

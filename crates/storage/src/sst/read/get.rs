@@ -3,10 +3,11 @@
 use crate::error::Result;
 use crate::key::{ParsedKey, TAG_SIZE, parse_internal_key, user_key};
 use crate::perf::{self, PerfMetric};
+use crate::sst::filter::FilterQuery;
 use crate::sst::format::block::{Cursor, EntryLayout};
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
 use crate::sst::read::directory::DataBlock;
-use crate::sst::read::filter_reader::{FilterAnswer, FilterQuery};
+use crate::sst::read::filter_reader::FilterAnswer;
 use crate::sst::read::index_cursor::{IndexCursor, NumberedBlock};
 use crate::sst::read::pinned_value::PinnedValue;
 use crate::sst::read::readahead::ReadAhead;
@@ -70,12 +71,31 @@ impl Table {
         options: TableReadOptions,
         visit: &mut dyn FnMut(ParsedKey<'_>, TableValue<'_>) -> Result<bool>,
     ) -> Result<()> {
+        let key = self.comparator.user.without_timestamp(user_key(lookup));
+        self.get_asking(&FilterQuery::new(key), lookup, options, visit)
+    }
+
+    /// The same as [`get`](Self::get); `query`, which asks for the user key of `lookup`, may have
+    /// been used for other tables before.
+    ///
+    /// # Errors
+    /// As [`get`](Self::get).
+    pub fn get_asking(
+        &self,
+        query: &FilterQuery<'_>,
+        lookup: &[u8],
+        options: TableReadOptions,
+        visit: &mut dyn FnMut(ParsedKey<'_>, TableValue<'_>) -> Result<bool>,
+    ) -> Result<()> {
         let read_options = BlockReadOptions::from(options);
         let at = match options.expects_key {
-            true => self.find_beside_filter(lookup),
+            true => {
+                self.prefetch_filter(query);
+                NumberedBlock::find(self, lookup)
+            }
             false => None,
         };
-        let answer = self.query_filter(lookup, read_options);
+        let answer = self.query_filter(query, lookup, read_options);
         if answer == FilterAnswer::No {
             return Ok(());
         }
@@ -98,14 +118,6 @@ impl Table {
             scratch::keep(&BUFFERS, buffers);
         }
         result
-    }
-
-    /// The first block that may hold the key of `lookup`, if the table numbers its blocks.
-    /// Prefetches what will be read of the filter.
-    fn find_beside_filter(&self, lookup: &[u8]) -> Option<NumberedBlock> {
-        let user_key = self.comparator.user.without_timestamp(user_key(lookup));
-        self.prefetch_filter(FilterQuery::new(user_key));
-        NumberedBlock::find(self, lookup)
     }
 
     /// Looks at the blocks from the one at `at` on, if that is known.

@@ -26,7 +26,7 @@ macro_rules! compaction {
                 max_bytes_for_level_multiplier_additional: String = "", "Additional factors of the sizes of levels, as num_levels comma-separated numbers; empty: none.";
                 ttl_seconds: u64 = u64::MAX - 1, "The age of data in seconds at which it is compacted, or deleted with FIFO; 0: never. The default stands for 30 days.";
                 periodic_compaction_seconds: u64 = u64::MAX - 1, "The age of tables in seconds at which they are rewritten; 0: never. The default stands for 30 days with universal compaction and for never otherwise.";
-                read_triggered_compaction_threshold: f64 = 0.01, "The reads in vain for each byte of a compaction of tables in these reads' way from which on it begins; 0: never. (Only this engine.)";
+                read_triggered_compaction_threshold: f64 = 0.03, "The reads in vain for each byte of a compaction of tables in these reads' way from which on it begins; 0: never. (Only this engine.)";
                 universal_size_ratio: i32 = 0, "Universal: the percentage by which a run may be larger than all newer runs together; 0: 1.";
                 universal_min_merge_width: i32 = 0, "Universal: the smallest number of runs of a compaction; 0: 2.";
                 universal_max_merge_width: i32 = 0, "Universal: the largest number of runs of a compaction; 0: no limit.";

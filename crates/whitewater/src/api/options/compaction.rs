@@ -153,16 +153,20 @@ impl Options {
     /// be spared if the tables were one. Once there are `val` such reads for each byte that
     /// compacting them would rewrite, they are compacted (`ReadTriggered`), when nothing is more
     /// urgent, but not before there are 16,384. 0 is never. With the default, a compaction of 100
-    /// MB begins after a million of these reads.
+    /// MB begins after three million of these reads.
     ///
     /// **Option `read_triggered_compaction_threshold`**: 0 or more (others are refused), default
-    /// 0.01; can be changed while the database is open.
+    /// 0.03; can be changed while the database is open.
+    ///
+    /// The default is the point at which reads have lost as much time as the compaction will take:
+    /// with all in memory, a read in vain costs some 110 ns, the compaction of a byte of lz4 some
+    /// 3.6 ns. Whether the reads go on or end then, at most twice the least possible time is lost.
     ///
     /// So data that is no longer written becomes one sorted run if it is read, and scans of it take
-    /// half the time. One read in 1,024 is counted for all; an iterator counts as four look-ups
-    /// in each table of level 0. With leveled compaction only. The option is RocksDB's, which is
-    /// off by default, compares the reads of one table with its own size, and needs a periodic
-    /// task to notice a database without writes. Not in the `rocksdb` crate.
+    /// half the time. One read in 1,024 is counted for all; an iterator counts as twelve look-ups in
+    /// each table of level 0. With leveled compaction only. The option is RocksDB's, which is off by
+    /// default, compares the reads of one table with its own size, and needs a periodic task to
+    /// notice a database without writes. Not in the `rocksdb` crate.
     pub fn set_read_triggered_compaction_threshold(&mut self, val: f64) {
         self.cf.read_triggered_compaction_threshold = val;
     }

@@ -286,7 +286,7 @@ pub fn deletes_ranges(draw: &Draw<'_>, nature: &Nature) -> bool {
 fn style(o: &mut Options, draw: &mut Draw<'_>, nature: &Nature) {
     o.set_ttl(draw.one("ttl", &[0, 0, 50]));
     o.set_periodic_compaction_seconds(draw.one("periodic_compaction_seconds", &[0, 0, 70]));
-    let reads = draw.one("read_triggered_compaction_threshold", &[0.01, 0.0, 1e-6]);
+    let reads = draw.one("read_triggered_compaction_threshold", &[0.03, 0.0, 1e-6]);
     o.set_read_triggered_compaction_threshold(reads);
     o.set_level_compaction_dynamic_level_bytes(draw.one("dynamic_level_bytes", &[true, false]));
     let pri = [
