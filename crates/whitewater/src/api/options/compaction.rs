@@ -163,10 +163,10 @@ impl Options {
     /// 3.6 ns. Whether the reads go on or end then, at most twice the least possible time is lost.
     ///
     /// So data that is no longer written becomes one sorted run if it is read, and scans of it take
-    /// half the time. One read in 1,024 is counted for all; an iterator counts as twelve look-ups in
-    /// each table of level 0. With leveled compaction only. The option is RocksDB's, which is off by
-    /// default, compares the reads of one table with its own size, and needs a periodic task to
-    /// notice a database without writes. Not in the `rocksdb` crate.
+    /// half the time. One read in 1,024 is counted for all; an iterator counts as twelve look-ups
+    /// in each table of level 0. With leveled compaction only. The option is RocksDB's, which is
+    /// off by default, compares the reads of one table with its own size, and needs a periodic task
+    /// to notice a database without writes. Not in the `rocksdb` crate.
     pub fn set_read_triggered_compaction_threshold(&mut self, val: f64) {
         self.cf.read_triggered_compaction_threshold = val;
     }
