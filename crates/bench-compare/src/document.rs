@@ -113,6 +113,9 @@ impl<'a> Document<'a> {
             ("rounds", results.rounds().to_string()),
             ("seed", work.seed.to_string()),
         ];
+        if work.compact {
+            facts.push(("settling", "LSM trees compact everything".to_owned()));
+        }
         if let Some(limit) = self.run.limit {
             facts.push(("limit to memory", format!("{} MiB", mib(limit as f64))));
         }

@@ -100,7 +100,7 @@ pub struct Measured {
     pub settled: Option<Settled>,
 }
 
-/// A store that has done all that it had put off.
+/// A store that has done all that it had put off, and has compacted everything if it was asked to.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Settled {
     /// How long that took.

@@ -54,6 +54,7 @@ fn a_table_is_one_command() {
             "--quick",
             "--engines=whitewater",
             "--rounds=1",
+            "--compact",
             &format!("--json={}", json.display()),
         ],
     );
@@ -63,6 +64,7 @@ fn a_table_is_one_command() {
     // What is given counts, the rest is the table's.
     assert_eq!(json["work"]["records"], 500);
     assert_eq!(json["work"]["seconds"], 2);
+    assert_eq!(json["work"]["compact"], true);
     for result in json["results"].as_array().unwrap() {
         // Each mix has a load of its own.
         let rounds = result["rounds"].as_array().unwrap().len();

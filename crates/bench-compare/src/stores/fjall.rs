@@ -3,7 +3,7 @@
 //! *Settings*: a cache of the given size; Bloom filters of 10 bits a key; lz4 for data blocks on
 //! all levels; a journal, written to the system with each operation and not synced; everything
 //! else by default. A pop is `first_key_value` or `last_key_value`, and `remove`. Settling flushes
-//! the memtable and waits until no compaction has run for a while.
+//! the memtable and waits until no compaction has run for a while. Compacting is `major_compact`.
 
 use std::path::Path;
 use std::time::Duration;

@@ -102,7 +102,8 @@ macro_rules! rocks {
 
             fn compact(&self) -> crate::Result<()> {
                 self.db.compact_range(None::<&[u8]>, None::<&[u8]>);
-                Ok(())
+                // It does not say whether it has failed.
+                self.settle()
             }
         }
     };

@@ -6,7 +6,7 @@ use crate::version::table_cache::TableCache;
 use std::borrow::Cow;
 use whitewater_storage::Result;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber, seek_key};
-use whitewater_storage::sst::TableReadOptions;
+use whitewater_storage::sst::{FilterQuery, TableReadOptions};
 
 /// The largest sequence number of an entry of `user_key`, given without timestamp, or of a range
 /// tombstone over it, in the tables of `version` that may hold numbers above `above`; 0 if there
@@ -22,6 +22,7 @@ pub(crate) fn newest_number(
     above: SequenceNumber,
 ) -> Result<SequenceNumber> {
     let options = TableReadOptions::default();
+    let query = FilterQuery::new(user_key);
     let first = first_version(comparator, user_key);
     let user_key = &first[..];
     let mut lookup = None;
@@ -37,7 +38,7 @@ pub(crate) fn newest_number(
         }
         // Mostly no table is looked at.
         let lookup = lookup.get_or_insert_with(|| seek_key(user_key, MAX_SEQUENCE));
-        open.table.get(lookup, options, &mut |key, _| {
+        (open.table).get_asking(&query, lookup, options, &mut |key, _| {
             newest = newest.max(key.seq);
             Ok(false)
         })?;
@@ -60,6 +61,7 @@ pub(crate) fn newer_version(
 ) -> Result<bool> {
     let options = TableReadOptions::default();
     let user = &comparator.user;
+    let query = FilterQuery::new(key);
     let first = first_version(comparator, key);
     let lookup = seek_key(&first, MAX_SEQUENCE);
     let mut newer = None;
@@ -68,7 +70,7 @@ pub(crate) fn newer_version(
         if let Some(tombstones) = &open.tombstones {
             newer = tombstones.newer_than(user, &first, time);
         }
-        open.table.get(&lookup, options, &mut |key, _| {
+        (open.table).get_asking(&query, &lookup, options, &mut |key, _| {
             let own = user.timestamp(key.user_key);
             let is_newer = user.compare_timestamps(own, time).is_gt();
             newer = Some(newer == Some(true) || is_newer);

@@ -30,7 +30,7 @@ pub(crate) enum FilterAnswer {
 }
 
 impl Table {
-    /// Prefetches the part of the filter that a lookup of this key will read. A hint, useful
+    /// Prefetches the part of the filter that a lookup of the query's key will read. A hint, useful
     /// before several tables are queried.
     #[inline]
     pub fn prefetch_filter(&self, query: &FilterQuery<'_>) {

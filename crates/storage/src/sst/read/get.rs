@@ -87,6 +87,8 @@ impl Table {
         options: TableReadOptions,
         visit: &mut dyn FnMut(ParsedKey<'_>, TableValue<'_>) -> Result<bool>,
     ) -> Result<()> {
+        let key = self.comparator.user.without_timestamp(user_key(lookup));
+        debug_assert_eq!(query.key(), key, "the query is not for the key");
         let read_options = BlockReadOptions::from(options);
         let at = match options.expects_key {
             true => {
