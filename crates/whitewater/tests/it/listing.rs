@@ -96,8 +96,9 @@ fn a_copy_of_the_listed_files_is_the_database_of_that_moment() {
 fn a_replaced_manifest_stays_while_file_deletions_are_disabled() {
     let fs = MemFs::new();
     let mut o = tiny_on(fs.clone());
-    // Each write of the manifest begins a new one.
+    // Each write of the manifest begins a new one. Flushes alone write it.
     o.set_max_manifest_file_size(1);
+    o.set_disable_auto_compactions(true);
     let db = open_all(&o, Path::new(DIR)).unwrap();
     let manifests = || {
         let mut names = fs.list(Path::new(DIR)).unwrap();
