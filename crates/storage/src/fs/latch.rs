@@ -161,6 +161,9 @@ impl SharedFile for LatchShared {
         self.latch.check()?;
         self.inner.extend(len)
     }
+    fn prepares_memory(&self) -> bool {
+        self.inner.prepares_memory()
+    }
     fn initialize(&self, on: bool) {
         self.inner.initialize(on);
     }

@@ -76,6 +76,12 @@ pub trait SharedFile: Debug + Send + Sync {
     /// and the call may be repeated.
     fn extend(&self, len: u64) -> Result<()>;
 
+    /// Whether [`SharedFile::extend`] prepares memory, which takes longer than to allocate space:
+    /// another thread may do that ahead of the writers.
+    fn prepares_memory(&self) -> bool {
+        false
+    }
+
     /// Changes [`SharedOptions::initialize`] for later extensions. A hint.
     fn initialize(&self, _on: bool) {}
 

@@ -108,6 +108,9 @@ impl SharedFile for WindowFile {
     fn extend(&self, len: u64) -> Result<()> {
         self.inner.extend(len)
     }
+    fn prepares_memory(&self) -> bool {
+        self.inner.prepares_memory()
+    }
     fn initialize(&self, on: bool) {
         self.inner.initialize(on);
     }

@@ -108,7 +108,7 @@ pub(crate) trait WalEnv {
     }
     /// Extends the log to at least `upto`.
     fn extend_wal(&self, generation: &Generation, upto: u64) -> Result<()>;
-    /// Extends the log before a writer needs it, if `end` is near the end of what is
+    /// Has the log extended before a writer needs it, if `end` is near the end of what is
     /// allocated. Called by writers without a reservation, or by leaders, for which
     /// others wait anyway.
     fn extend_wal_ahead(&self, generation: &Generation, end: u64);

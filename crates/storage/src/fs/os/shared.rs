@@ -320,6 +320,10 @@ impl SharedFile for OsShared {
         Ok(())
     }
 
+    fn prepares_memory(&self) -> bool {
+        self.is_mapped()
+    }
+
     fn initialize(&self, on: bool) {
         self.initialize.store(on, Ordering::Relaxed);
     }

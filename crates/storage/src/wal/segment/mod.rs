@@ -231,6 +231,12 @@ impl Segment {
         Ok(())
     }
 
+    /// Whether an extension takes long enough to be another thread's work; see
+    /// [`SharedFile::prepares_memory`].
+    pub fn prepares_memory(&self) -> bool {
+        self.file.prepares_memory()
+    }
+
     /// Sets whether later extensions initialize their space; see [`SharedFile::initialize`].
     pub fn initialize(&self, on: bool) {
         self.file.initialize(on);

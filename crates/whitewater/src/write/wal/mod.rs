@@ -12,14 +12,17 @@
 //! * L3: the first record of a log with a predecessor is a [`Link`] to it. Logs are not
 //!   synced when they are switched out, so a power cut may lose the tail of one and keep
 //!   the next; recovery notices the gap by the link.
-//! * L4: a log is extended and closed under `extending`, and never extended once it is
-//!   closed: a late writer that extends it ahead changes nothing.
+//! * L4: a log is extended and closed under `Extender::extending`, and never extended once it is
+//!   closed: whoever extends it ahead and is late changes nothing.
+
+mod extension;
 
 use super::generation::End;
+use extension::Extender;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use whitewater_concurrent::system::Mutex;
 use whitewater_storage::Result;
 use whitewater_storage::batch::{self, Batch, HEADER_SIZE, Op};
@@ -89,68 +92,17 @@ pub(crate) struct WalOptions {
     pub compressed: bool,
 }
 
-/// The most bytes that a new log is created with. Steps are doubled from there.
-const FIRST_STEP: u64 = 256 << 10;
-
-/// The most bytes between syncs for which the space of a log is initialized, which makes
-/// each sync cheaper.
-const INITIALIZED_PER_SYNC: u64 = 64 << 10;
-
-/// The most bytes by which a log is extended at once, unless its space is initialized or a write
-/// needs more. Whoever extends it gets these pages from the system meanwhile: 4 MiB took 2.3 ms on
-/// tmpfs and 3.5 on ext4, and 256 KiB a seventeenth and a thirteenth of that.
-const UNINITIALIZED_STEP: u64 = 256 << 10;
-
-impl WalOptions {
-    /// The most bytes of a step.
-    fn step(&self) -> u64 {
-        (self.expected / 16).clamp(64 << 10, 4 << 20)
-    }
-
-    /// Bytes by which logs grow until it is decided again whether to initialize their space, and by
-    /// which a log with `ready` bytes is extended if it is.
-    fn step_from(&self, ready: u64) -> u64 {
-        ready.max(FIRST_STEP).min(self.step())
-    }
-
-    /// Bytes that are kept ready ahead of writes in a log with `ready` bytes: a quarter of these,
-    /// 2 MiB at most.
-    fn lead(&self, ready: u64) -> u64 {
-        self.step_from(ready / 2) / 2
-    }
-
-    /// Bytes by which a log with `ready` bytes is extended.
-    fn extension_from(&self, ready: u64, initialize: bool) -> u64 {
-        let step = self.step_from(ready);
-        match initialize {
-            // Each extension costs a sync.
-            true => step,
-            false => step.min(UNINITIALIZED_STEP),
-        }
-    }
-}
-
-/// The right to change the length of the current log (L4).
-#[derive(Debug)]
-struct Extension {
-    /// No log is extended: the logs are locked.
-    frozen: bool,
-    /// Bytes by which logs have grown since it was last decided whether to initialize space; before
-    /// that, those of the first log when it is created.
-    grown: u64,
-}
-
 /// The logs of an open database.
 ///
-/// Lock order: `extending` before `logs`. No lock is held during a sync, but
-/// `extending` while an extension is initialized.
+/// Lock order: `Extender::extending` before `logs`. No lock is held during a sync, but
+/// the former while an extension is initialized.
 #[derive(Debug)]
 pub(crate) struct Wal {
     fs: Arc<dyn Fs>,
     dir: PathBuf,
     options: WalOptions,
     logs: Mutex<Logs>,
-    extending: Mutex<Extension>,
+    extender: Arc<Extender>,
     /// Bytes of the logs in `Logs::older`.
     /// Written by: under the lock. Read by: writers that keep to a limit
     /// (relaxed). Publishes nothing.
@@ -158,14 +110,6 @@ pub(crate) struct Wal {
     /// Bytes of all logs that were switched out, including recycled and deleted ones. A
     /// statistic.
     ended_bytes: AtomicU64,
-    /// Syncs since it was last decided whether to initialize the space of logs.
-    /// Written by: threads that sync or extend (relaxed). Read by: threads that extend.
-    /// Publishes nothing.
-    syncs: AtomicU64,
-    /// Whether the space of logs is initialized at present.
-    /// Written by: threads that extend, under `extending` (relaxed). Read by: threads
-    /// that create a log. Publishes nothing.
-    initializes: AtomicBool,
     /// Bytes after which the system is asked to write a log back; 0 is never.
     /// Written by: changes of options. Read by: writers. Publishes nothing:
     /// relaxed.
@@ -213,14 +157,9 @@ impl Wal {
                 older: VecDeque::new(),
                 recyclable: VecDeque::new(),
             }),
-            extending: Mutex::new(Extension {
-                frozen: false,
-                grown: options.step_from(0),
-            }),
+            extender: Arc::new(Extender::new(options.expected, options.shared.initialize)),
             older_bytes: AtomicU64::new(0),
             ended_bytes: AtomicU64::new(0),
-            syncs: AtomicU64::new(0),
-            initializes: AtomicBool::new(options.shared.initialize),
             bytes_per_sync: AtomicU64::new(options.bytes_per_sync),
             options,
         }
@@ -297,8 +236,8 @@ impl Wal {
         if self.options.compressed {
             log = log.compressed();
         }
-        log.initialize(self.initializes.load(Ordering::Relaxed));
-        log.extend(self.options.step_from(0))?;
+        log.initialize(self.extender.initializes());
+        log.extend(self.extender.first())?;
         Ok(Arc::new(log))
     }
 
@@ -373,7 +312,7 @@ impl Wal {
         let compressed = self.compress(&[&record[HEADER_SIZE..]])?;
         let len = compressed.as_ref().map_or(record.len(), |c| c.len());
         let end = log.end_of_record(at, len);
-        self.extend_to(log, end)?;
+        self.extender.extend_to(log, end)?;
         match compressed {
             Some(compressed) => {
                 let header = record.first_chunk().unwrap_or(&[0; HEADER_SIZE]);
@@ -442,98 +381,30 @@ impl Wal {
         let _ = self.fs.remove(&filename::wal(&self.dir, log.log_number()));
     }
 
-    /// Extends `log` beyond `upto`, if it does not reach that yet. A closed log is left
-    /// as it is: no place in it can be reserved, and its file may be another log's by now.
-    ///
-    /// # Errors
-    /// A full disk, for one. The log is unchanged, and the next writer tries again.
+    /// See [`Extender::extend_to`].
     pub fn extend_to(&self, log: &Segment, upto: u64) -> Result<()> {
-        let mut extension = self.extending.lock(); // upholds L4
-        // A writer that comes here while it is frozen finds its generation closed next.
-        if upto <= log.allocated() || log.is_closed() || extension.frozen {
-            return Ok(());
-        }
-        self.extend(&mut extension, log, upto, upto)
+        self.extender.extend_to(log, upto)
     }
 
-    /// Extends `log` before a writer needs it, if a write has ended at `end`, near the end
-    /// of what is ready. One writer does it; returns whether it was this one. A failure is
-    /// ignored: the next writer that needs the room gets the error. Also asks the system to
-    /// write the log back, if that is due.
+    /// See [`Extender::extend_ahead`]. Also asks the system to write the log back, if that is due.
     #[inline]
-    pub fn extend_ahead(&self, log: &Segment, end: u64) -> bool {
+    pub fn extend_ahead(&self, log: &Arc<Segment>, end: u64) -> bool {
         let bytes_per_sync = self.bytes_per_sync.load(Ordering::Relaxed);
         if bytes_per_sync > 0 {
             log.write_back(end, bytes_per_sync);
         }
-        self.is_near_end(log, end) && self.extend_step_ahead(log, end)
+        self.extender.extend_ahead(log, end)
     }
 
-    #[inline]
-    fn is_near_end(&self, log: &Segment, end: u64) -> bool {
-        let ready = log.ready();
-        end + self.options.lead(ready) > ready
-    }
-
-    #[cold]
-    fn extend_step_ahead(&self, log: &Segment, end: u64) -> bool {
-        let Some(mut extension) = self.extending.try_lock() else {
-            return false;
-        };
-        if extension.frozen || !self.is_near_end(log, end) {
-            return false;
-        }
-        // The end may be beyond what is ready of a recycled log, and a write may be larger than an
-        // extension.
-        let ready = log.ready();
-        let least = end + self.options.lead(ready);
-        self.extend(&mut extension, log, ready.max(end), least)
-            .is_ok()
-    }
-
-    /// Extends `log` beyond `from`, to `least` at least.
-    fn extend(
-        &self,
-        extension: &mut Extension,
-        log: &Segment,
-        from: u64,
-        least: u64,
-    ) -> Result<()> {
-        let ready = log.ready();
-        let initialize = self.decide_to_initialize(extension, ready);
-        log.initialize(initialize);
-        let more = self.options.extension_from(ready.max(from), initialize);
-        let len = least.max(from + more);
-        log.extend(len)?;
-        extension.grown += len.saturating_sub(ready);
-        Ok(())
-    }
-
-    /// Whether the space of a log with `ready` bytes is to be initialized. The syncs since the last
-    /// decision tell. A decision holds until logs have grown by a step.
-    fn decide_to_initialize(&self, extension: &mut Extension, ready: u64) -> bool {
-        let apart = extension.grown;
-        if apart < self.options.step_from(ready / 2) {
-            return self.initializes.load(Ordering::Relaxed);
-        }
-        extension.grown = 0;
-        let syncs = self.syncs.swap(0, Ordering::Relaxed);
-        let initialize = syncs.saturating_mul(INITIALIZED_PER_SYNC) >= apart;
-        self.initializes.store(initialize, Ordering::Relaxed);
-        initialize
-    }
-
-    /// With `frozen`, leaves all logs as long as they are. No place in them can be reserved
-    /// meanwhile.
+    /// See [`Extender::freeze`].
     pub fn freeze(&self, frozen: bool) {
-        self.extending.lock().frozen = frozen;
+        self.extender.freeze(frozen);
     }
 
     /// Closes a log that was switched out and that ends at `len`, without syncing it. Writes
     /// to reserved places may be under way.
     pub fn trim(&self, log: &Segment, len: u64) -> Result<()> {
-        let _not_extended_meanwhile = self.extending.lock(); // upholds L4
-        log.close(len)
+        self.extender.close(log, len)
     }
 
     /// Hands the records that are kept in memory to the operating system, oldest log first,
@@ -562,7 +433,7 @@ impl Wal {
             logs.dir_synced |= logs.current.as_ref().is_some_and(same);
         }
         current.sync()?;
-        self.syncs.fetch_add(1, Ordering::Relaxed);
+        self.extender.note_sync();
         Ok(synced)
     }
 
@@ -637,7 +508,7 @@ impl Wal {
             logs.current.take()
         };
         match current {
-            Some(log) => self.trim(&log, len),
+            Some(log) => self.extender.close(&log, len),
             None => Ok(()),
         }
     }

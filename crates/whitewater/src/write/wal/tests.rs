@@ -9,15 +9,28 @@ fn wal(fs: &MemFs, compressed: bool) -> Wal {
 }
 
 fn wal_on(fs: Arc<dyn Fs>, compressed: bool) -> Wal {
+    wal_with(fs, 16 * STEP, compressed)
+}
+
+/// Of logs of about `expected` bytes each.
+fn wal_of_logs(expected: u64) -> Wal {
+    wal_with(Arc::new(MemFs::new()), expected, false)
+}
+
+fn wal_with(fs: Arc<dyn Fs>, expected: u64, compressed: bool) -> Wal {
     let options = WalOptions {
         recycle_limit: 1,
-        expected: 16 * STEP,
+        expected,
         shared: SharedOptions::default(),
         manual_flush: false,
         bytes_per_sync: 0,
         compressed,
     };
     Wal::new(fs, PathBuf::from("/"), options)
+}
+
+fn note_syncs(wal: &Wal, syncs: u64) {
+    (0..syncs).for_each(|_| wal.extender.note_sync());
 }
 
 /// Starts log `number`, where `last` is the last number before it and the
@@ -61,8 +74,7 @@ fn a_recycled_log_is_made_ready_step_by_step() {
 #[test]
 fn a_log_is_extended_by_little_at_once_well_ahead_of_writes() {
     const KIB: u64 = 1 << 10;
-    let mut wal = wal(&MemFs::new(), false);
-    wal.options.expected = 64 << 20;
+    let wal = wal_of_logs(64 << 20);
     let (log, _) = next(&wal, 1, 0, 0);
     for end in (0..20 << 20).step_by(100 << 10) {
         let before = log.ready();
@@ -75,13 +87,13 @@ fn a_log_is_extended_by_little_at_once_well_ahead_of_writes() {
         );
     }
     // Extensions that are initialized are long, as each costs a sync.
-    wal.syncs.store(1_000, Ordering::Relaxed);
+    note_syncs(&wal, 1_000);
     let mut end = log.ready();
-    while !wal.initializes.load(Ordering::Relaxed) {
+    while !wal.extender.initializes() {
         end += 100 << 10;
         wal.extend_ahead(&log, end);
     }
-    wal.syncs.store(1_000, Ordering::Relaxed);
+    note_syncs(&wal, 1_000);
     let before = log.ready();
     assert!(wal.extend_ahead(&log, before));
     assert_eq!(log.ready() - before, 4 << 20);
@@ -91,16 +103,15 @@ fn a_log_is_extended_by_little_at_once_well_ahead_of_writes() {
 fn a_recycled_log_is_ready_beyond_its_end_however_large_writes_are() {
     const MIB: u64 = 1 << 20;
     for write in [MIB / 16, MIB, 3 * MIB] {
-        let mut wal = wal(&MemFs::new(), false);
-        wal.options.expected = 64 * MIB;
+        let wal = wal_of_logs(64 * MIB);
         let log = recycled(&wal, 64 * MIB);
         for end in (write..60 * MIB).step_by(write as usize) {
-            let lead = wal.options.lead(log.ready());
+            let lead = wal.extender.lead(log.ready());
             wal.extend_ahead(&log, end);
             let ahead = log.ready() - end;
             assert!((lead..3 * MIB).contains(&ahead), "{ahead} at {end}");
         }
-        assert_eq!(wal.options.lead(log.ready()), 2 * MIB);
+        assert_eq!(wal.extender.lead(log.ready()), 2 * MIB);
     }
 }
 
@@ -110,26 +121,25 @@ fn a_recycled_log_is_ready_beyond_its_end_however_large_writes_are() {
 fn whether_to_initialize_is_decided_after_a_step() {
     const MIB: u64 = 1 << 20;
     const PIECE: u64 = MIB / 8;
-    let mut wal = wal(&MemFs::new(), false);
-    wal.options.expected = 64 * MIB;
+    let wal = wal_of_logs(64 * MIB);
     // How many of the writes saw that space is initialized.
-    let write = |log: &Segment, range: std::ops::Range<u64>, syncs_per_mib: u64| {
+    let write = |log: &Arc<Segment>, range: std::ops::Range<u64>, syncs_per_mib: u64| {
         let ends = (range.start * MIB..range.end * MIB).step_by(PIECE as usize);
         let zeros = ends.filter(|end| {
-            wal.syncs.fetch_add(syncs_per_mib / 8, Ordering::Relaxed);
+            note_syncs(&wal, syncs_per_mib / 8);
             wal.extend_ahead(log, *end);
-            wal.initializes.load(Ordering::Relaxed)
+            wal.extender.initializes()
         });
         zeros.count()
     };
     let (log, _) = next(&wal, 1, 0, 0);
     assert_eq!(write(&log, 0..24, 0), 0);
-    wal.syncs.store(8, Ordering::Relaxed);
+    note_syncs(&wal, 8);
     assert_eq!(write(&log, 24..32, 0), 0);
     assert!(write(&log, 32..44, 32) > 48);
     assert!(write(&log, 44..60, 0) < 48);
-    assert!(!wal.initializes.load(Ordering::Relaxed));
-    wal.syncs.store(8, Ordering::Relaxed);
+    assert!(!wal.extender.initializes());
+    note_syncs(&wal, 8);
     let (log, _) = next(&wal, 2, 0, 60 * MIB);
     assert_eq!(write(&log, 0..8, 0), 0);
 }
