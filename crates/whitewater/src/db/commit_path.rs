@@ -218,7 +218,11 @@ impl CommitPath {
     pub fn close(&self) -> Result<()> {
         match self.generations.load().close() {
             Some(end) => self.wal.close(end.offset),
-            None => Ok(()),
+            None => {
+                // The log stays as it is, for the next open.
+                self.wal.freeze(true);
+                Ok(())
+            }
         }
     }
 }

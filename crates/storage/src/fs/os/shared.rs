@@ -78,6 +78,11 @@ pub(super) struct OsShared {
 /// extended when half of a step of up to 4 MiB is left, so only late writers are further behind.
 const STAYS: u64 = 4 << 20;
 
+/// How many bytes of pages leave the process' memory at once. For each call, the system interrupts
+/// all cores that run a thread of the process: calls for 256 KiB took 4% of all writes of 32 threads
+/// on two cores.
+const LEAVES: u64 = 2 << 20;
+
 /// The progress of `extend`.
 #[derive(Debug)]
 struct Growth {
@@ -306,7 +311,7 @@ impl SharedFile for OsShared {
         // writing back existing pages.
         let cool = if initialize { old } else { 0 };
         self.warm(growth.warmed.max(cool), warm_to)?;
-        let written = growth.warmed.saturating_sub(STAYS);
+        let written = growth.warmed.saturating_sub(STAYS) / LEAVES * LEAVES;
         self.leave(&mut growth, written);
         growth.warmed = warm_to;
         if len > old {

@@ -53,7 +53,7 @@ pub struct Segment {
     /// calls. The cell publishes the error.
     failed: OnceLock<Error>,
     /// The end of the space that [`Segment::extend`] has prepared; [`CLOSED`] after
-    /// [`Segment::close`]. Written by: these two, from one thread at a time. Read by: writers
+    /// [`Segment::close`] or [`Segment::give_up`]. Written by: these, from one thread at a time. Read by: writers
     /// (relaxed), to see when to extend. Publishes nothing.
     ready: AtomicU64,
     /// Whether the last [`Segment::extend`] failed, or a next log could not be made. Written by:
@@ -317,9 +317,14 @@ impl Segment {
     /// # Errors
     /// Errors of the file, or this segment's first failure.
     pub fn close(&self, len: u64) -> Result<()> {
-        self.ready.store(CLOSED, Ordering::Relaxed); // upholds I3
+        self.give_up();
         self.check_not_failed()?;
         self.file.truncate(len)
+    }
+
+    /// Marks the segment as closed, and leaves its file as it is: it is not needed any more.
+    pub fn give_up(&self) {
+        self.ready.store(CLOSED, Ordering::Relaxed); // upholds I3
     }
 
     /// The number given to [`Segment::new`].

@@ -362,6 +362,8 @@ impl Wal {
     /// of it may have failed.
     #[must_use]
     pub fn restart(&self, log: &Arc<Segment>, between: Option<(u64, u64)>) -> Vec<PathBuf> {
+        let before = self.logs.lock().current.clone();
+        before.iter().for_each(|log| self.extender.give_up(log));
         let mut logs = self.logs.lock();
         let older = logs.older.drain(..).map(|(number, _)| number);
         let mut numbers: Vec<u64> = older.collect();

@@ -3,7 +3,8 @@
 //! Writers store into room that is ready. A log is extended while some of it is left, and for a
 //! mapped file that is the work of a thread ([`thread`]): the system clears each
 //! page of new room, which takes as long as a quarter of the writes into it. A writer extends the
-//! log where that thread does not keep up, where each extension has a sync, and other files.
+//! log where that thread does not keep up, and where each extension has a sync, which must not hold
+//! up the logs of other databases. Files that are not mapped only need space.
 //!
 //! L4 of [`super`] is upheld here.
 
@@ -13,7 +14,7 @@ mod thread;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use whitewater_concurrent::system::Mutex;
+use whitewater_concurrent::system::{Mutex, is_simulated};
 use whitewater_storage::Result;
 use whitewater_storage::wal::Segment;
 
@@ -151,13 +152,14 @@ impl Extender {
     fn ask_or_extend(self: &Arc<Self>, log: &Arc<Segment>, end: u64) -> bool {
         let ready = log.ready();
         let is_late = end + self.lead(ready) / 2 > ready;
-        if is_late || self.initializes() || !log.prepares_memory() {
-            return self.extend_step_ahead(log, end);
+        let is_ours = self.initializes() || !log.prepares_memory() || is_simulated();
+        if is_late || is_ours {
+            return self.extend_step_ahead(log, end, true);
         }
         // Most writers find that another one has asked, and read only.
         let asks = !self.asked.load(Ordering::Relaxed) && !self.asked.swap(true, Ordering::Relaxed);
         if asks && !thread::ask(self, log, end) {
-            return self.extend_step_ahead(log, end);
+            return self.extend_step_ahead(log, end, true);
         }
         asks
     }
@@ -166,19 +168,19 @@ impl Extender {
     /// is gone if it was let go of since.
     pub fn extend_as_asked(&self, log: Option<&Segment>, end: u64) {
         if let Some(log) = log {
-            self.extend_step_ahead(log, end);
+            self.extend_step_ahead(log, end, false);
         }
-        self.is_not_extended();
     }
 
-    /// Lets the next writer ask.
-    pub fn is_not_extended(&self) {
+    /// Lets the next writer ask: the thread is done with what it was asked for.
+    pub fn answer(&self) {
         self.asked.store(false, Ordering::Relaxed);
     }
 
     /// Extends `log` by a step if `end` is near the end of what is ready, unless another thread is
-    /// at it. Returns whether it did.
-    fn extend_step_ahead(&self, log: &Segment, end: u64) -> bool {
+    /// at it, or unless the space is to be initialized and this thread `may_initialize` none. Returns
+    /// whether it did.
+    fn extend_step_ahead(&self, log: &Segment, end: u64, may_initialize: bool) -> bool {
         let Some(mut extension) = self.extending.try_lock() else {
             return false;
         };
@@ -189,6 +191,9 @@ impl Extender {
         // extension.
         let ready = log.ready();
         let least = end + self.lead(ready);
+        if self.decide_to_initialize(&mut extension, ready) && !may_initialize {
+            return false;
+        }
         self.extend(&mut extension, log, ready.max(end), least)
             .is_ok()
     }
@@ -229,6 +234,12 @@ impl Extender {
     /// meanwhile.
     pub fn freeze(&self, frozen: bool) {
         self.extending.lock().frozen = frozen;
+    }
+
+    /// Sees to it that `log`, which is to be deleted, is never extended again.
+    pub fn give_up(&self, log: &Segment) {
+        let _not_extended_meanwhile = self.extending.lock(); // upholds L4
+        log.give_up();
     }
 
     /// Closes `log`, which ends at `len`, without syncing it. It is never extended again.

@@ -1,12 +1,13 @@
 //! The thread that extends logs before writers need it, one for all databases of the process.
 //!
-//! It is asked for each extension, and ends after [`IDLE`] without. It keeps no database open, and
-//! no log: one that was let go of is not extended.
+//! It is asked for each extension, and ends after [`IDLE`] without. It holds a log only while it
+//! extends it, and a log that was closed or let go of is not extended.
 //!
 //! # Locks
 //! The lock of what was asked is a leaf: no lock is taken and no system call is made under it.
 
 use super::Extender;
+use crate::panics::{Guarded, caught};
 use parking_lot::{Condvar, Mutex};
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
@@ -57,7 +58,7 @@ pub(super) fn ask(extender: &Arc<Extender>, log: &Arc<Segment>, end: u64) -> boo
         ANY.notify_one();
         return true;
     }
-    let thread = thread::Builder::new().name("ww-log-extension".to_owned());
+    let thread = thread::Builder::new().name("ww-extend-log".to_owned());
     if thread.spawn(extend).is_ok() {
         return true;
     }
@@ -66,7 +67,7 @@ pub(super) fn ask(extender: &Arc<Extender>, log: &Arc<Segment>, end: u64) -> boo
     let in_vain = std::mem::take(&mut asked.extensions);
     drop(asked);
     for extender in in_vain.iter().filter_map(|one| one.extender.upgrade()) {
-        extender.is_not_extended();
+        extender.answer();
     }
     false
 }
@@ -75,16 +76,27 @@ pub(super) fn ask(extender: &Arc<Extender>, log: &Arc<Segment>, end: u64) -> boo
 fn extend() {
     loop {
         let mut asked = ASKED.lock();
-        if asked.extensions.is_empty() {
-            ANY.wait_for(&mut asked, IDLE);
-        }
+        ANY.wait_while_for(&mut asked, |asked| asked.extensions.is_empty(), IDLE);
         let Some(wanted) = asked.extensions.pop_front() else {
             asked.has_thread = false;
             return;
         };
         drop(asked);
-        if let Some(extender) = wanted.extender.upgrade() {
-            extender.extend_as_asked(wanted.log.upgrade().as_deref(), wanted.end);
-        }
+        wanted.make();
+    }
+}
+
+impl Wanted {
+    /// Extends the log. A file system that fails or panics has the writer try that needs the room.
+    fn make(&self) {
+        let Some(extender) = self.extender.upgrade() else {
+            return;
+        };
+        let log = self.log.upgrade();
+        let _ = caught(Guarded::Job, || {
+            extender.extend_as_asked(log.as_deref(), self.end);
+            Ok(())
+        });
+        extender.answer();
     }
 }
