@@ -79,7 +79,7 @@ pub(super) struct OsShared {
 const STAYS: u64 = 4 << 20;
 
 /// How many bytes of pages leave the process' memory at once. For each call, the system interrupts
-/// all cores that run a thread of the process: calls for 256 KiB took 4% of all writes of 32 threads
+/// all cores that run a thread of the process: calls for 256 KiB took 4% of the time of 32 writers
 /// on two cores.
 const LEAVES: u64 = 2 << 20;
 

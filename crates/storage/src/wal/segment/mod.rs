@@ -53,8 +53,8 @@ pub struct Segment {
     /// calls. The cell publishes the error.
     failed: OnceLock<Error>,
     /// The end of the space that [`Segment::extend`] has prepared; [`CLOSED`] after
-    /// [`Segment::close`] or [`Segment::give_up`]. Written by: these, from one thread at a time. Read by: writers
-    /// (relaxed), to see when to extend. Publishes nothing.
+    /// [`Segment::close`] or [`Segment::give_up`]. Written by: these, from one thread at a time.
+    /// Read by: writers (relaxed), to see when to extend. Publishes nothing.
     ready: AtomicU64,
     /// Whether the last [`Segment::extend`] failed, or a next log could not be made. Written by:
     /// `extend`, and the thread that could not make the log (relaxed). Read by: writers (relaxed),

@@ -14,6 +14,8 @@
 //!   the next; recovery notices the gap by the link.
 //! * L4: a log is extended and closed under `Extender::extending`, and never extended once it is
 //!   closed: whoever extends it ahead and is late changes nothing.
+//!
+//! `extension` says when logs grow, and by how much.
 
 mod extension;
 

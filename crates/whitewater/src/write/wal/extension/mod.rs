@@ -53,7 +53,7 @@ pub(super) struct Extender {
 
 #[derive(Debug)]
 struct Extension {
-    /// No log is extended: the logs are locked.
+    /// No log is extended: the logs are locked, or the database is closed.
     frozen: bool,
     /// Bytes by which logs have grown since it was last decided whether to initialize space; before
     /// that, those of the first log when it is created.
@@ -178,8 +178,8 @@ impl Extender {
     }
 
     /// Extends `log` by a step if `end` is near the end of what is ready, unless another thread is
-    /// at it, or unless the space is to be initialized and this thread `may_initialize` none. Returns
-    /// whether it did.
+    /// at it, or unless the space is to be initialized and this thread `may_initialize` none.
+    /// Returns whether it did.
     fn extend_step_ahead(&self, log: &Segment, end: u64, may_initialize: bool) -> bool {
         let Some(mut extension) = self.extending.try_lock() else {
             return false;
