@@ -131,7 +131,10 @@ impl<R> Watched<R> {
     /// Notes that a reader at `point` has found nothing in the range. It began with a list that has
     /// the range, and the range [is watched](Self::is_watched_at) at `point`.
     pub fn know_from(&self, point: u64) {
-        self.known_from.fetch_min(point, Relaxed);
+        // Mostly it is known. Writers read this line, so it is not written to in vain.
+        if self.known_from.load(Relaxed) > point {
+            self.known_from.fetch_min(point, Relaxed);
+        }
     }
 }
 
