@@ -322,7 +322,7 @@ impl Segment {
         self.file.truncate(len)
     }
 
-    /// Marks the segment as closed, and leaves its file as it is: it is not needed any more.
+    /// Closes the segment without a change of its file, which is to be deleted.
     pub fn give_up(&self) {
         self.ready.store(CLOSED, Ordering::Relaxed); // upholds I3
     }

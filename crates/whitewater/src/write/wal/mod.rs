@@ -13,7 +13,7 @@
 //!   synced when they are switched out, so a power cut may lose the tail of one and keep
 //!   the next; recovery notices the gap by the link.
 //! * L4: a log is extended and closed under `Extender::extending`, and never extended once it is
-//!   closed: whoever extends it ahead and is late changes nothing.
+//!   closed. A thread that comes later to extend it changes nothing.
 //!
 //! `extension` says when logs grow, and by how much.
 
