@@ -45,7 +45,7 @@ pub use options::table_format::{CuckooTableOptions, PlainTableOptions, TableForm
 pub use options::table_options::TableOptions;
 pub use read::block_list::{BlockInfo, BlockRole};
 pub use read::block_run::BlockRun;
-pub use read::get::TableValue;
+pub use read::get::{ExpectedBlock, TableValue};
 pub use read::pinned_value::PinnedValue;
 pub use read::table::Table;
 pub use write::any_builder::TableBuilder;

@@ -144,7 +144,6 @@ pub const READ: TableReadOptions = TableReadOptions {
     fill_cache: false,
     readahead: 0,
     limits: ReadLimits::NONE,
-    expects_key: false,
 };
 
 impl Dump {

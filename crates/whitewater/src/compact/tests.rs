@@ -8,7 +8,7 @@ use super::pick::{CompactCursor, Compaction, Moment, level_state, pick_automatic
 use crate::entry::get_context::GetContext;
 use crate::options::compression::Compression;
 use crate::options::{CfOptions, DbOptions};
-use crate::read::level;
+use crate::read::lookup::Lookup;
 use crate::read::testing::{Append, VecIterator};
 use crate::snapshots::Live;
 use crate::table_writer::source::Part;
@@ -28,7 +28,7 @@ use whitewater_storage::fs::Fs;
 use whitewater_storage::fs::mem::MemFs;
 use whitewater_storage::fs::os::OsFs;
 use whitewater_storage::key::{
-    InternalComparator, MAX_SEQUENCE, ValueType, internal_key, seek_key, user_key,
+    InternalComparator, MAX_SEQUENCE, ValueType, internal_key, user_key,
 };
 use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::rangedel::RangeTombstone;
@@ -314,15 +314,9 @@ impl Small {
 
     fn get(&self, user_key: &[u8], at: u64) -> Result<Option<Vec<u8>>> {
         let mut ctx = GetContext::new(user_key, Some(&Append));
-        level::get(
-            &self.current,
-            &self.tables,
-            &self.comparator,
-            user_key,
-            &seek_key(user_key, at),
-            TableReadOptions::default(),
-            &mut ctx,
-        )?;
+        let options = TableReadOptions::default();
+        let (tables, order) = (&self.tables, &self.comparator);
+        Lookup::new(&self.current, tables, order, user_key, at, options).run(&mut ctx)?;
         Ok(ctx.finish()?.map(|v| v.to_vec()))
     }
 

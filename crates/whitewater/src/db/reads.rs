@@ -10,18 +10,24 @@ use crate::options::read::{ReadSpec, ReadTier};
 use crate::panics::{Guarded, caught};
 use crate::perf_context::{self, PerfMetric};
 use crate::read::blob::BorrowedBlobs;
-use crate::read::{estimate, level, sampling};
+use crate::read::lookup::Lookup;
+use crate::read::{estimate, expectation, sampling};
 use crate::slow_operations::Call;
 use crate::snapshots::{BoundaryGuard, ReadAt, ReadPoint, SnapshotGuard};
 use crate::stats::{Activity, During, Histogram, Ticker, counted_merge};
 use arc_swap::Guard;
 use bytes::Bytes;
+use smallvec::SmallVec;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use whitewater_concurrent::system;
-use whitewater_storage::key::{SequenceNumber, lookup_key};
+use whitewater_storage::key::SequenceNumber;
 use whitewater_storage::planted;
 use whitewater_storage::{Error, Result};
+
+/// How many keys of one call are looked up at the same time: as many as a core can wait for at
+/// once, and some more, since each waits for memory several times.
+const AT_ONCE: usize = 16;
 
 impl Engine {
     /// Returns the newest value, or the newest columns, of `key` that are visible to `spec`.
@@ -163,6 +169,15 @@ impl Engine {
     ) -> Result<bool> {
         let version = spec.timestamp.as_ref().map(|time| [key, time].concat());
         let version = version.as_deref();
+        let mut in_tables = Lookup::new(
+            &view.version,
+            &self.files.tables,
+            &cf.comparator,
+            version.unwrap_or(key),
+            seq,
+            spec.table(),
+        );
+        in_tables.expect();
         if !self.passes_over_memtables(spec) {
             let asking = perf_context::timer(PerfMetric::GetFromMemtableTime);
             let mut asked = 1;
@@ -184,18 +199,9 @@ impl Engine {
         let in_memory = ctx.done();
         if !in_memory && spec.tier != ReadTier::Memtable {
             let _timer = perf_context::timer(PerfMetric::GetFromOutputFilesTime);
-            let key = version.unwrap_or(key);
-            let lookup = lookup_key(key, seq);
-            level::get(
-                &view.version,
-                &self.files.tables,
-                &cf.comparator,
-                key,
-                &lookup,
-                spec.table(),
-                ctx,
-            )?;
+            in_tables.run(ctx)?;
         }
+        expectation::learn_end(ctx.level());
         Ok(in_memory)
     }
 
@@ -236,18 +242,23 @@ impl Engine {
         views.extend(cfs[views.len()..].iter().map(|cf| cf.pin()));
         drop(one_age);
         cfs.iter().for_each(|cf| cf.pass_over_hidden(&mut point));
-        let found: Vec<Result<Option<A>>> = keys
-            .iter()
-            .map(|(cf, key)| {
-                let mut at = cfs.partition_point(|c| c.id < cf.id);
-                planted!(WrongFamily => at = 0);
+        let view_of = |cf: &Arc<ColumnFamilyData>| {
+            let mut at = cfs.partition_point(|c| c.id < cf.id);
+            planted!(WrongFamily => at = 0);
+            &views[at]
+        };
+        let mut found: Vec<Result<Option<A>>> = Vec::with_capacity(keys.len());
+        for some in keys.chunks(AT_ONCE) {
+            self.announce(some, view_of, point.sequence, spec);
+            found.extend(some.iter().map(|(cf, key)| {
+                let view = view_of(cf);
                 spec.limits().check_deadline()?;
-                self.check_spec(cf, &views[at], spec)?;
+                self.check_spec(cf, view, spec)?;
                 let mut point = point.at();
-                planted!(ViewsApart => point.sequence = self.sequence_in(&views[at], spec));
-                self.get_in(cf, &views[at], key, point, spec)
-            })
-            .collect();
+                planted!(ViewsApart => point.sequence = self.sequence_in(view, spec));
+                self.get_in(cf, view, key, point, spec)
+            }));
+        }
         let values = found.iter().flatten().flatten();
         let bytes = values.map(|value| value.size() as u64).sum();
         perf_context::count(PerfMetric::MultigetReadBytes, bytes);
@@ -260,6 +271,30 @@ impl Engine {
             statistics.add(Ticker::NumberMultigetBytesRead, bytes);
         }
         found
+    }
+
+    /// Begins the look-ups of several keys where they expect to end, so that what they read there
+    /// is fetched for all of them at the same time, from memory or from files.
+    fn announce<'a>(
+        &self,
+        keys: &[(&Arc<ColumnFamilyData>, &[u8])],
+        view_of: impl Fn(&Arc<ColumnFamilyData>) -> &'a Guard<Arc<SuperVersion>>,
+        seq: SequenceNumber,
+        spec: &ReadSpec,
+    ) {
+        if keys.len() < 2 || spec.tier == ReadTier::Memtable || spec.timestamp.is_some() {
+            return;
+        }
+        let expecting = keys.iter().filter_map(|(cf, key)| {
+            let view = view_of(cf);
+            let (version, tables) = (&view.version, &self.files.tables);
+            let new = || Lookup::new(version, tables, &cf.comparator, key, seq, spec.table());
+            let mut lookup = (!runs_user_code(view)).then(new)?;
+            lookup.expect();
+            Some(lookup)
+        });
+        let expecting: SmallVec<[Lookup<'_>; AT_ONCE]> = expecting.collect();
+        expecting.iter().for_each(Lookup::announce);
     }
 
     /// Sets what the calling thread reads tables for, until the result is dropped, if

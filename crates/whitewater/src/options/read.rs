@@ -115,7 +115,6 @@ impl ReadSpec {
             fill_cache: self.fill_cache,
             readahead: self.readahead_size,
             limits: self.limits(),
-            expects_key: false,
         }
     }
 

@@ -6,11 +6,7 @@
 //! first of the two has its newer entries.
 
 use super::cover::{HeldTombstones, Tombstones};
-use super::expectation;
 use super::level_iter::{self, LevelIterator, OpenCursor};
-use super::sampling::RATE;
-use crate::entry::get_context::GetContext;
-use crate::entry::range_tombstones::Upto;
 use crate::perf_context::{self, PerfMetric};
 use crate::version::table_cache::{OpenTable, OpenWith, TableCache};
 use crate::version::{TableFile, Version};
@@ -24,77 +20,7 @@ use whitewater_storage::key::{
     self, InternalComparator, MAX_SEQUENCE, UserComparator, ValueType, pack_tag,
 };
 use whitewater_storage::manifest::FileMetaData;
-use whitewater_storage::planted;
-use whitewater_storage::sst::{FilterQuery, TableReadOptions};
-
-/// Looks `user_key` up in the tables of `version` at `seq`: in level 0 newest first, then in
-/// one table per deeper level, until `ctx.done()`. `lookup` is the seek key of `user_key` at
-/// the sequence number to read at. If that has a timestamp, older versions of the key count,
-/// too.
-///
-/// # Errors
-/// Errors of opening or reading a table, and those of `ctx`.
-pub(crate) fn get(
-    version: &Version,
-    tables: &TableCache,
-    comparator: &InternalComparator,
-    user_key: &[u8],
-    lookup: &[u8],
-    options: TableReadOptions,
-    ctx: &mut GetContext<'_>,
-) -> Result<()> {
-    if ctx.done() || ctx.covered() {
-        return Ok(());
-    }
-    let upto = key::sequence(lookup);
-    let query = FilterQuery::new(comparator.user.without_timestamp(user_key));
-    expect_queries(version, &query);
-    visit_files(version, &comparator.user, user_key, &mut |file| {
-        let open = tables.open_within(file, comparator, &version.open_with, options.limits)?;
-        let options = TableReadOptions {
-            expects_key: expectation::of_level(file.level()),
-            ..options
-        };
-        let mut tombstones = open.tombstones.as_ref();
-        planted!(TableTombstonesIgnored => tombstones = None);
-        if let Some(tombstones) = tombstones {
-            let seen = Upto::of_version(&comparator.user, upto, user_key);
-            ctx.cover(tombstones.max_covering(&comparator.user, user_key, seen));
-        }
-        let rows = tables.rows();
-        match rows.filter(|_| open.tombstones.is_none() && !ctx.is_selective()) {
-            Some(rows) => {
-                rows.get((file, &open), lookup, options, tables.statistics(), ctx)?;
-            }
-            None => (open.table).get_asking(&query, lookup, options, &mut |key, value| {
-                // With timestamps, newer entries may exist of an older version.
-                if key.seq > upto {
-                    return Ok(true);
-                }
-                ctx.stored(key, &value)
-            })?,
-        }
-        expectation::learn(file.level(), ctx.done());
-        if ctx.done() {
-            ctx.found_at(file.level());
-        } else if ctx.is_sampled() {
-            file.note_wasted_reads(RATE);
-        }
-        Ok(!ctx.done() && !ctx.covered())
-    })
-}
-
-/// Announces to the open tables of level 0 that their filters are going to be queried one after
-/// another, so that their memory is prefetched at the same time.
-fn expect_queries(version: &Version, query: &FilterQuery<'_>) {
-    let files = version.levels.first().map_or(&[][..], Vec::as_slice);
-    if files.len() < 2 {
-        return;
-    }
-    for open in files.iter().filter_map(|file| file.open.get()) {
-        open.table.prefetch_filter(query);
-    }
-}
+use whitewater_storage::sst::TableReadOptions;
 
 /// Calls `visit` with the files that may contain `user_key`, newest source first, until it
 /// returns `false`.

@@ -7,10 +7,11 @@
 //!   sources as one; [`nothing`]: none.
 //! * [`level`]: the tables of a version as sources; [`level_iter`]: a level, or a table of
 //!   level 0, as one source.
+//! * [`lookup`]: a look-up of one key in the tables of a version; [`expectation`]: where it expects
+//!   to find the key.
 //! * [`all_prefixes`]: a source whose prefixes have changed.
 //! * [`db_iter`]: from internal keys to user keys and values.
-//! * [`sampling`]: which reads count for read-triggered compaction; [`expectation`]: whether a
-//!   look-up counts on finding its key.
+//! * [`sampling`]: which reads count for read-triggered compaction.
 //! * [`estimate`]: estimates that need no data blocks; [`newest`]: the newest number of a key.
 
 pub(crate) mod all_prefixes;
@@ -18,9 +19,10 @@ pub(crate) mod blob;
 pub(crate) mod cover;
 pub(crate) mod db_iter;
 pub(crate) mod estimate;
-mod expectation;
+pub(crate) mod expectation;
 pub(crate) mod level;
 pub(crate) mod level_iter;
+pub(crate) mod lookup;
 pub(crate) mod merging;
 pub(crate) mod newest;
 pub(crate) mod nothing;

@@ -6,7 +6,7 @@ use crate::version::table_cache::TableCache;
 use std::borrow::Cow;
 use whitewater_storage::Result;
 use whitewater_storage::key::{InternalComparator, MAX_SEQUENCE, SequenceNumber, seek_key};
-use whitewater_storage::sst::{FilterQuery, TableReadOptions};
+use whitewater_storage::sst::{ExpectedBlock, FilterQuery, TableReadOptions};
 
 /// The largest sequence number of an entry of `user_key`, given without timestamp, or of a range
 /// tombstone over it, in the tables of `version` that may hold numbers above `above`; 0 if there
@@ -38,10 +38,16 @@ pub(crate) fn newest_number(
         }
         // Mostly no table is looked at.
         let lookup = lookup.get_or_insert_with(|| seek_key(user_key, MAX_SEQUENCE));
-        (open.table).get_asking(&query, lookup, options, &mut |key, _| {
-            newest = newest.max(key.seq);
-            Ok(false)
-        })?;
+        (open.table).get_asking(
+            &query,
+            lookup,
+            ExpectedBlock::default(),
+            options,
+            &mut |key, _| {
+                newest = newest.max(key.seq);
+                Ok(false)
+            },
+        )?;
         Ok(newest <= above)
     })?;
     Ok(newest)
@@ -70,12 +76,18 @@ pub(crate) fn newer_version(
         if let Some(tombstones) = &open.tombstones {
             newer = tombstones.newer_than(user, &first, time);
         }
-        (open.table).get_asking(&query, &lookup, options, &mut |key, _| {
-            let own = user.timestamp(key.user_key);
-            let is_newer = user.compare_timestamps(own, time).is_gt();
-            newer = Some(newer == Some(true) || is_newer);
-            Ok(false)
-        })?;
+        (open.table).get_asking(
+            &query,
+            &lookup,
+            ExpectedBlock::default(),
+            options,
+            &mut |key, _| {
+                let own = user.timestamp(key.user_key);
+                let is_newer = user.compare_timestamps(own, time).is_gt();
+                newer = Some(newer == Some(true) || is_newer);
+                Ok(false)
+            },
+        )?;
         Ok(newer.is_none())
     })?;
     Ok(newer.unwrap_or(false))

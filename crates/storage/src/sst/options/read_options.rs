@@ -44,10 +44,6 @@ pub struct TableReadOptions {
     pub readahead: usize,
     /// Limits on file reads. Default none.
     pub limits: ReadLimits,
-    /// Whether a look-up counts on the key being in the table. It searches the index then while the
-    /// memory of the filter is fetched, which is in vain if the filter rules the key out. It finds
-    /// the same. Default false.
-    pub expects_key: bool,
 }
 
 impl Default for TableReadOptions {
@@ -57,7 +53,6 @@ impl Default for TableReadOptions {
             fill_cache: true,
             readahead: 0,
             limits: ReadLimits::default(),
-            expects_key: false,
         }
     }
 }

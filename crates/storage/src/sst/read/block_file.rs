@@ -172,6 +172,14 @@ impl BlockFile {
         self.counting(len, || self.file.read_at(offset, len))
     }
 
+    /// Tells the system that it is to read a block. A hint.
+    pub(crate) fn announce(&self, handle: BlockHandle) {
+        if self.check_bounds(handle).is_ok() {
+            let len = handle.size as usize + TRAILER_LEN;
+            self.file.prefetch(handle.offset, len);
+        }
+    }
+
     /// Tells the system that it is to read a range, if that is not empty.
     fn prefetch(&self, range: Range<u64>) {
         if !range.is_empty() {

@@ -141,7 +141,7 @@ impl Table {
 
     /// Whether the filter holds what `query` asks for, near the internal key `target`.
     #[inline]
-    fn filter_may_match(
+    pub(crate) fn filter_may_match(
         &self,
         query: &FilterQuery<'_>,
         target: &[u8],

@@ -5,6 +5,7 @@ use crate::key::{ParsedKey, TAG_SIZE, parse_internal_key, user_key};
 use crate::perf::{self, PerfMetric};
 use crate::sst::filter::FilterQuery;
 use crate::sst::format::block::{Cursor, EntryLayout};
+use crate::sst::format::handle::BlockHandle;
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
 use crate::sst::read::directory::DataBlock;
 use crate::sst::read::filter_reader::FilterAnswer;
@@ -25,6 +26,11 @@ thread_local! {
     /// Key buffers that this thread keeps, so that lookups need not allocate.
     static BUFFERS: Cell<[Vec<u8>; 2]> = const { Cell::new([Vec::new(), Vec::new()]) };
 }
+
+/// Where in a table a look-up is going to read, found before it comes to the table
+/// ([`Table::expect`]). The default is: not known yet.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ExpectedBlock(Option<NumberedBlock>);
 
 /// A value that a lookup has found, where it stands in its block. It derefs to its bytes.
 pub struct TableValue<'a> {
@@ -59,6 +65,59 @@ impl Deref for TableValue<'_> {
 }
 
 impl Table {
+    /// Finds the block that a look-up of `lookup`, which is of the key of `query`, would read here,
+    /// and prefetches what it reads before that: its line of the filter, and where readers find the
+    /// block if it is cached. It reads no file.
+    #[inline]
+    pub fn expect(&self, query: &FilterQuery<'_>, lookup: &[u8]) -> ExpectedBlock {
+        self.prefetch_filter(query);
+        ExpectedBlock(NumberedBlock::find(self, lookup))
+    }
+
+    /// Prefetches the head of a block that is expected, if readers find it, and returns whether they
+    /// do. Useful some time after [`expect`](Self::expect) and before the look-up.
+    #[inline]
+    pub fn expect_head(&self, expected: ExpectedBlock) -> bool {
+        match (expected.0, self.directory()) {
+            (Some(block), Some(directory)) => directory.expect_head(block.place()),
+            _ => false,
+        }
+    }
+
+    /// Tells the system to read the block that a look-up of `lookup`, which is of the key of
+    /// `query`, is going to read, unless it is cached or the filter rules the key out. `expected` is
+    /// what this table has [expected](Self::expect) of `lookup`, if it has been asked. Index and
+    /// filter may be read for it. A hint: what fails is left to the look-up.
+    pub fn announce_read(
+        &self,
+        query: &FilterQuery<'_>,
+        lookup: &[u8],
+        expected: ExpectedBlock,
+        options: TableReadOptions,
+    ) {
+        if !self.is_block_based() || !self.file.file.takes_hints() {
+            return;
+        }
+        let read_options = BlockReadOptions::from(options);
+        let handle = match expected.0 {
+            Some(block) => Some(block.handle()),
+            None => self.handle_for(lookup, read_options),
+        };
+        if let Some(handle) = handle
+            && !self.is_cached(handle)
+            && (!self.filter.whole_keys || self.filter_may_match(query, lookup, read_options))
+        {
+            self.file.announce(handle);
+        }
+    }
+
+    /// The first block that may hold `lookup`, if the index can be read.
+    fn handle_for(&self, lookup: &[u8], read_options: BlockReadOptions) -> Option<BlockHandle> {
+        let mut index = IndexCursor::new(self, read_options, Vec::new());
+        index.seek(self, lookup).ok()?;
+        index.valid().then(|| index.handle())
+    }
+
     /// Finds the entries of the user key of `lookup`, an internal key, from `lookup` on, newest
     /// first. If keys have timestamps, that includes all timestamps of the key. Calls `visit` for
     /// each entry until it returns `false` or the entries end. Queries the filter first.
@@ -72,11 +131,13 @@ impl Table {
         visit: &mut dyn FnMut(ParsedKey<'_>, TableValue<'_>) -> Result<bool>,
     ) -> Result<()> {
         let key = self.comparator.user.without_timestamp(user_key(lookup));
-        self.get_asking(&FilterQuery::new(key), lookup, options, visit)
+        let expected = ExpectedBlock::default();
+        self.get_asking(&FilterQuery::new(key), lookup, expected, options, visit)
     }
 
     /// The same as [`get`](Self::get); `query`, which asks for the user key of `lookup`, may have
-    /// been used for other tables before.
+    /// been used for other tables before. `expected` is what this table has
+    /// [expected](Self::expect) of `lookup`, if it has been asked.
     ///
     /// # Errors
     /// As [`get`](Self::get).
@@ -84,19 +145,13 @@ impl Table {
         &self,
         query: &FilterQuery<'_>,
         lookup: &[u8],
+        expected: ExpectedBlock,
         options: TableReadOptions,
         visit: &mut dyn FnMut(ParsedKey<'_>, TableValue<'_>) -> Result<bool>,
     ) -> Result<()> {
         let key = self.comparator.user.without_timestamp(user_key(lookup));
         debug_assert_eq!(query.key(), key, "the query is not for the key");
         let read_options = BlockReadOptions::from(options);
-        let at = match options.expects_key {
-            true => {
-                self.prefetch_filter(query);
-                NumberedBlock::find(self, lookup)
-            }
-            false => None,
-        };
         let answer = self.query_filter(query, lookup, read_options);
         if answer == FilterAnswer::No {
             return Ok(());
@@ -109,7 +164,14 @@ impl Table {
             found = true;
             visit(key, value)
         };
-        let result = self.get_with(lookup, at, read_options, &mut index, &mut cursor, visit);
+        let result = self.get_with(
+            lookup,
+            expected,
+            read_options,
+            &mut index,
+            &mut cursor,
+            visit,
+        );
         if let FilterAnswer::Maybe(event) = answer
             && found
         {
@@ -122,19 +184,19 @@ impl Table {
         result
     }
 
-    /// Looks at the blocks from the one at `at` on, if that is known.
+    /// Looks at the blocks from the one that is expected on, if that is known.
     fn get_with(
         &self,
         lookup: &[u8],
-        at: Option<NumberedBlock>,
+        expected: ExpectedBlock,
         read_options: BlockReadOptions,
         index: &mut IndexCursor,
         cursor: &mut Cursor,
         visit: &mut dyn FnMut(ParsedKey<'_>, TableValue<'_>) -> Result<bool>,
     ) -> Result<()> {
         let user = user_key(lookup);
-        match at {
-            Some(at) => index.stand_on(at),
+        match expected.0 {
+            Some(block) => index.stand_on(block),
             None => index.seek(self, lookup)?,
         }
         while index.valid() {

@@ -77,10 +77,7 @@ impl IndexCursor {
     #[inline]
     pub(crate) fn place(&self, table: &Table) -> BlockPlace {
         match self.by_prefix {
-            Some(block) => BlockPlace {
-                offset: block.handle.offset,
-                number: block.number.try_into().ok(),
-            },
+            Some(block) => block.place(),
             None => table.place_of(self.handle().offset),
         }
     }
@@ -324,6 +321,19 @@ impl NumberedBlock {
             false => first_not_less(table, candidates, target),
         };
         Self::at(array, first)
+    }
+
+    pub(crate) fn handle(self) -> BlockHandle {
+        self.handle
+    }
+
+    /// Where the block is found.
+    #[inline]
+    pub(crate) fn place(self) -> BlockPlace {
+        BlockPlace {
+            offset: self.handle.offset,
+            number: self.number.try_into().ok(),
+        }
     }
 
     #[inline]

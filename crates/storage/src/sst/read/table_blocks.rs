@@ -76,6 +76,12 @@ impl Table {
         Some(found)
     }
 
+    /// Whether the data block at `handle` is cached. It does not count as a use of it.
+    pub(crate) fn is_cached(&self, handle: BlockHandle) -> bool {
+        let cached = self.cache.as_ref();
+        cached.is_some_and(|(cache, id)| cache.peek(*id, handle.offset).is_some())
+    }
+
     /// The place of the data block at `offset`.
     pub(crate) fn place_of(&self, offset: u64) -> BlockPlace {
         let array = self.index_prefix_array();

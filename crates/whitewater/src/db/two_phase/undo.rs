@@ -13,12 +13,12 @@ use crate::memtable::sections::Section;
 use crate::options::read::{ReadSpec, WriteSpec, has_checksums};
 use crate::panics::{Guarded, caught};
 use crate::read::blob::BorrowedBlobs;
-use crate::read::level;
+use crate::read::lookup::Lookup;
 use bytes::Bytes;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use whitewater_storage::batch::{Batch, Op};
-use whitewater_storage::key::{ValueType, lookup_key};
+use whitewater_storage::key::ValueType;
 use whitewater_storage::{Result, planted};
 
 impl Engine {
@@ -65,10 +65,8 @@ impl Engine {
         }
         let tables = &self.files.tables;
         if !ctx.done() {
-            let lookup = lookup_key(key, point.sequence);
-            let order = &cf.comparator;
-            let (version, table) = (&view.version, spec.table());
-            level::get(version, tables, order, key, &lookup, table, &mut ctx)?;
+            let (version, order, table) = (&view.version, &cf.comparator, spec.table());
+            Lookup::new(version, tables, order, key, point.sequence, table).run(&mut ctx)?;
         }
         let blobs = BorrowedBlobs {
             version: &view.version,

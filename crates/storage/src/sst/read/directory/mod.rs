@@ -123,14 +123,18 @@ impl Directory {
         }
     }
 
-    /// Prefetches the head of the block at `place`, if it may be found here. A hint.
+    /// Prefetches the head of the block at `place`, if it may be found here. A hint. Returns
+    /// whether it may.
     #[inline]
-    pub(crate) fn expect_head(&self, place: BlockPlace) {
+    pub(crate) fn expect_head(&self, place: BlockPlace) -> bool {
+        let mut may = false;
         for (_, slot) in self.slots.probe(place) {
             if let Some(block) = &*slot.load() {
                 block.expect();
+                may = true;
             }
         }
+        may
     }
 
     /// Prefetches the first entries of the block at `place`, if it is here. A hint.
