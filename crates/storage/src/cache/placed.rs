@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The bytes that an entry of such a block counts more than others: the block's place, with two
 /// reference counts, the owner of its memory, and what the allocator adds.
-pub(crate) const PLACED_OVERHEAD: usize = 216;
+pub(crate) const PLACED_OVERHEAD: usize = 272;
 
 /// A cached block that readers find without the cache.
 pub(crate) trait Placed: Send + Sync {

@@ -47,7 +47,7 @@ const FLOORS: &[&[&str]] = &[
     ],
     &[
         "read::block_file",
-        "read::restart_prefixes",
+        "read::key_samples",
         "read::table_filter",
         "write::block_sink",
         "write::bare_file",

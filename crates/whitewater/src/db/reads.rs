@@ -295,6 +295,7 @@ impl Engine {
         });
         let expecting: SmallVec<[Lookup<'_>; AT_ONCE]> = expecting.collect();
         expecting.iter().for_each(Lookup::announce);
+        expecting.iter().for_each(Lookup::expect_entries);
     }
 
     /// Sets what the calling thread reads tables for, until the result is dropped, if

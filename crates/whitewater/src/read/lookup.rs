@@ -89,6 +89,14 @@ impl<'a> Lookup<'a> {
         }
     }
 
+    /// Goes on with what [`announce`](Self::announce) has begun: prefetches the entries that the
+    /// look-up will compare there.
+    pub fn expect_entries(&self) {
+        if let Some((open, block)) = &self.expected {
+            open.table.expect_entries(*block, &self.target);
+        }
+    }
+
     /// The open table where the look-up expects to end.
     #[inline]
     fn likely_table(&self) -> Option<&'a OpenTable> {

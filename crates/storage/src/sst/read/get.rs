@@ -84,6 +84,18 @@ impl Table {
         }
     }
 
+    /// Prefetches the entries that a look-up of `lookup` will compare in a block that is expected, if
+    /// readers find the block. Useful some time after [`expect_head`](Self::expect_head).
+    #[inline]
+    pub fn expect_entries(&self, expected: ExpectedBlock, lookup: &[u8]) {
+        if let (Some(block), Some(directory)) = (expected.0, self.directory())
+            && let Some(block) = directory.find(block.place(), false)
+            && let Some((_, lines)) = self.sampled_before(block.key_samples(), user_key(lookup))
+        {
+            block.expect_entries(lines);
+        }
+    }
+
     /// Tells the system to read the block that a look-up of `lookup`, which is of the key of
     /// `query`, is going to read, unless it is cached or the filter rules the key out. `expected` is
     /// what this table has [expected](Self::expect) of `lookup`, if it has been asked. Index and
@@ -205,16 +217,15 @@ impl Table {
             let block =
                 self.look_at_data_block(index.place(self), handle, read_options, readahead)?;
             let timer = perf::timer(PerfMetric::BlockSeekNanos);
-            let prefixes = block.restart_prefixes();
-            // A block with a hash table has no prefixes.
-            let candidates = if prefixes.is_none() && self.comparator.user.is_builtin() {
-                cursor.candidates(&block, user, |k| self.compare(k, lookup))
+            let samples = block.key_samples();
+            // A block with a hash table has no samples.
+            if samples.is_none() && self.comparator.user.is_builtin() {
+                match cursor.candidates(&block, user, |k| self.compare(k, lookup)) {
+                    Some(candidates) => self.seek_between(cursor, &block, candidates, lookup),
+                    None => cursor.clear(),
+                }
             } else {
-                Some(self.restart_candidates(&block, prefixes, user))
-            };
-            match candidates {
-                Some(candidates) => self.seek_between(cursor, &block, candidates, lookup),
-                None => cursor.clear(),
+                self.seek_in(cursor, &block, samples, lookup);
             }
             timer.stop();
             while cursor.valid() {

@@ -132,6 +132,12 @@ impl IndexPrefixArray {
         user_key.strip_prefix(&self.common[..]).map(prefix_of)
     }
 
+    /// How many bytes all keys begin with, which are not part of the eight.
+    #[inline]
+    pub(crate) fn common_len(&self) -> usize {
+        self.common.len()
+    }
+
     /// The number of the data block at `offset`, which is its restart point, if the array numbers
     /// the blocks.
     pub(crate) fn number_of(&self, offset: u64) -> Option<usize> {

@@ -2,7 +2,7 @@
 //!
 //! `read_buffer`: memory to read blocks into. `readahead`: how much to read at once. `block_file`:
 //! fetches blocks: bounds, checksum, decompression. `index_prefix_array`: a faster search in an
-//! index block. `restart_prefixes`: where to begin in a cached data block. `table_filter`: the
+//! index block. `key_samples`: where to begin in a cached data block. `table_filter`: the
 //! filter of an open table. `plain_data`, `cuckoo_data`: the data of plain and cuckoo tables, made
 //! into data blocks. `directory`: where cached data blocks are found without the cache.
 //! `block_run`: a block lent with a position in it. `pinned_value`: a value that keeps its block.
@@ -23,13 +23,13 @@ pub(crate) mod filter_reader;
 pub(crate) mod get;
 pub(crate) mod index_cursor;
 pub(crate) mod index_prefix_array;
+pub(crate) mod key_samples;
 pub(crate) mod metadata_pinning;
 pub(crate) mod open;
 pub(crate) mod pinned_value;
 pub(crate) mod plain_data;
 pub(crate) mod read_buffer;
 pub(crate) mod readahead;
-pub(crate) mod restart_prefixes;
 pub(crate) mod size_estimates;
 pub(crate) mod table;
 pub(crate) mod table_blocks;

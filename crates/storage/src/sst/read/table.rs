@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::key::{InternalComparator, SequenceNumber, tag, user_key};
 use crate::rangedel::RangeTombstone;
 use crate::sst::compress::Dictionary;
-use crate::sst::format::block::{Block, Cursor};
+use crate::sst::format::block::{Block, Cursor, KnownLess};
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::format::index_format::IndexFormat;
 use crate::sst::format::properties::TableProperties;
@@ -21,8 +21,8 @@ use crate::sst::read::block_file::BlockFile;
 use crate::sst::read::cuckoo_data::CuckooData;
 use crate::sst::read::directory::Directory;
 use crate::sst::read::index_prefix_array::IndexPrefixArray;
+use crate::sst::read::key_samples::KeySamples;
 use crate::sst::read::plain_data::PlainData;
-use crate::sst::read::restart_prefixes::RestartPrefixes;
 use crate::sst::read::table_filter::TableFilter;
 use bytes::Bytes;
 use std::cmp::Ordering;
@@ -191,19 +191,37 @@ impl Table {
             .then_with(|| tag(target).cmp(&self.effective_tag(tag(stored))))
     }
 
-    /// The restart points of a data block whose keys have to be compared with `user_key`. Keys
-    /// before them are less, keys after them are not.
+    /// Where in a data block with `samples` a search for `user_key` begins, and how far it goes, if
+    /// they tell.
     #[inline]
-    pub(crate) fn restart_candidates(
+    pub(crate) fn sampled_before(
         &self,
-        block: &Block,
-        prefixes: Option<&RestartPrefixes>,
+        samples: Option<&KeySamples>,
         user_key: &[u8],
-    ) -> Range<usize> {
-        let wanted = || self.index_prefix_array()?.prefix(user_key);
-        match prefixes.and_then(|prefixes| Some((prefixes, wanted()?))) {
-            Some((prefixes, wanted)) => prefixes.candidates(block, wanted),
-            None => 0..block.num_restarts(),
+    ) -> Option<(KnownLess, Range<usize>)> {
+        // An entry of an ingested file does not count with its own tag.
+        let samples = samples.filter(|_| self.global_seqno.is_none())?;
+        // There is one for bytewise order only.
+        let array = self.index_prefix_array()?;
+        samples.before(array.common_len(), array.prefix(user_key)?)
+    }
+
+    /// Moves `cursor` to the first entry of a data block that is not less than the internal key
+    /// `target`. `samples` are the block's.
+    #[inline]
+    pub(crate) fn seek_in(
+        &self,
+        cursor: &mut Cursor,
+        block: &Block,
+        samples: Option<&KeySamples>,
+        target: &[u8],
+    ) {
+        match self.sampled_before(samples, user_key(target)) {
+            Some((before, lines)) => {
+                block.expect_entries(lines);
+                cursor.seek_behind(block, before, target);
+            }
+            None => self.seek_between(cursor, block, 0..block.num_restarts(), target),
         }
     }
 

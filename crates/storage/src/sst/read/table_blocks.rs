@@ -9,8 +9,8 @@ use crate::sst::format::block::Block;
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::options::read_options::BlockReadOptions;
 use crate::sst::read::directory::{BlockPlace, DataBlock, Directory, FoundBlock, KeptBlock};
+use crate::sst::read::key_samples::KeySamples;
 use crate::sst::read::readahead::ReadAhead;
-use crate::sst::read::restart_prefixes::RestartPrefixes;
 use crate::sst::read::table::{Table, TableData};
 use bytes::Bytes;
 
@@ -220,15 +220,15 @@ impl Table {
     ) -> Option<Bytes> {
         let directory = self.directory_in(cache)?;
         let block = Block::new(in_slab::copy(block)).ok()?;
-        let prefixes = self.restart_prefixes(&block);
-        let placed = directory.place(self.place_of(handle.offset), block, prefixes);
+        let samples = self.key_samples(&block);
+        let placed = directory.place(self.place_of(handle.offset), block, samples);
         placed.mark();
         cache.insert_placed(id, handle.offset, placed).ok()
     }
 
-    /// Prefixes of the keys at the restart points of a data block.
-    fn restart_prefixes(&self, block: &Block) -> Option<RestartPrefixes> {
-        RestartPrefixes::new(block, self.index_prefix_array()?)
+    /// Samples of the keys of a data block.
+    fn key_samples(&self, block: &Block) -> Option<KeySamples> {
+        KeySamples::new(block, self.index_prefix_array()?)
     }
 
     /// Inserts a block that was read into the cache, if so configured. Returns the block to use.
@@ -248,8 +248,8 @@ impl Table {
             BlockKind::Data => match self.directory_in(cache) {
                 Some(directory) => {
                     let block = self.parse(handle, bytes)?.moved(in_slab::moved);
-                    let prefixes = self.restart_prefixes(&block);
-                    let block = directory.place(self.place_of(handle.offset), block, prefixes);
+                    let samples = self.key_samples(&block);
+                    let block = directory.place(self.place_of(handle.offset), block, samples);
                     cache.insert_placed(*id, handle.offset, block)
                 }
                 None => cache.insert(*id, handle.offset, bytes, Priority::Low),

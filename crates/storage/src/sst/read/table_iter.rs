@@ -198,8 +198,7 @@ impl<T: Hold> TableIter<T> {
             it.index.seek(&it.table, target)?;
             let seek = |c: &mut Cursor, b: &KeptBlock, t: &Table| {
                 let _timer = perf::timer(PerfMetric::BlockSeekNanos);
-                let candidates = t.restart_candidates(b, b.restart_prefixes(), user_key(target));
-                t.seek_between(c, b, candidates, target);
+                t.seek_in(c, b, b.key_samples(), target);
             };
             if it.load(true)? && !it.within(seek)? {
                 it.forward()?;

@@ -11,7 +11,7 @@ mod cursor;
 #[cfg(test)]
 pub(crate) mod tests;
 
-pub(crate) use cursor::Cursor;
+pub(crate) use cursor::{Cursor, KnownLess};
 
 use crate::coding::get_varint32;
 use crate::error::{Error, Result};
@@ -165,6 +165,19 @@ impl Block {
         }
     }
 
+    /// Prefetches the entries in a range, which may end past all entries, up to the lines that are
+    /// prefetched of an interval. A hint.
+    #[inline]
+    pub(crate) fn expect_entries(&self, range: Range<usize>) {
+        let end = range
+            .end
+            .min(self.limit)
+            .min(range.start + MOST_LINES * LINE);
+        for at in (range.start..end).step_by(LINE) {
+            prefetch::for_reading(self.data.as_ptr().wrapping_add(at));
+        }
+    }
+
     /// Prefetches the first entries. A hint.
     #[inline]
     pub(crate) fn expect_first_entries(&self) {
@@ -226,6 +239,11 @@ impl Block {
             return None;
         }
         entries.get(h.suffix..)?.get(..h.non_shared)
+    }
+
+    /// The bytes of all entries.
+    pub(crate) fn entries_len(&self) -> usize {
+        self.limit
     }
 
     #[inline]

@@ -24,7 +24,7 @@ mod tests;
 
 use crate::cache::{BlockCache, DirectoryCharge, Placed};
 use crate::sst::format::block::{Block, LINE};
-use crate::sst::read::restart_prefixes::RestartPrefixes;
+use crate::sst::read::key_samples::KeySamples;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
 use std::ops::{Deref, Range};
@@ -150,11 +150,11 @@ impl Directory {
         &self,
         place: BlockPlace,
         block: Block,
-        restart_prefixes: Option<RestartPrefixes>,
+        key_samples: Option<KeySamples>,
     ) -> Arc<dyn Placed> {
         Arc::new(PlacedBlock {
             block,
-            restart_prefixes,
+            key_samples,
             place,
             used: AtomicBool::new(false),
             at: AtomicU32::new(NOWHERE),
@@ -193,7 +193,7 @@ fn same(a: &Option<Arc<PlacedBlock>>, b: &Option<Arc<PlacedBlock>>) -> bool {
 #[derive(Debug)]
 pub(crate) struct PlacedBlock {
     block: Block,
-    restart_prefixes: Option<RestartPrefixes>,
+    key_samples: Option<KeySamples>,
     place: BlockPlace,
     /// Whether a reader has used the block since eviction last looked at it.
     /// Written and cleared by: [`Placed::mark`] and [`Placed::unmark`], under the lock of the
@@ -276,10 +276,16 @@ impl FoundBlock {
     #[inline]
     pub(crate) fn expect_search(&self) {
         match &*self.0 {
-            Some(placed) if placed.restart_prefixes.is_none() => placed.block.expect_restart_keys(),
-            // The prefixes tell the interval, and the search prefetches that.
+            Some(placed) if placed.key_samples.is_none() => placed.block.expect_restart_keys(),
+            // The samples tell the entries, and the search prefetches those.
             _ => {}
         }
+    }
+
+    /// Samples of its keys, if it has them.
+    #[inline]
+    pub(crate) fn key_samples(&self) -> Option<&KeySamples> {
+        self.0.as_ref()?.key_samples.as_ref()
     }
 
     /// A share of the block, which counts as a user of it.
@@ -333,11 +339,11 @@ impl DataBlock {
         !matches!(self, DataBlock::Read(_))
     }
 
-    /// Prefixes of the keys at its restart points, if it has them.
+    /// Samples of its keys, if it has them.
     #[inline]
-    pub(crate) fn restart_prefixes(&self) -> Option<&RestartPrefixes> {
+    pub(crate) fn key_samples(&self) -> Option<&KeySamples> {
         match self {
-            DataBlock::Found(found) => found.0.as_ref()?.restart_prefixes.as_ref(),
+            DataBlock::Found(found) => found.key_samples(),
             DataBlock::Cached(_) | DataBlock::Read(_) => None,
         }
     }
@@ -393,11 +399,11 @@ impl Deref for KeptBlock {
 }
 
 impl KeptBlock {
-    /// Prefixes of the keys at its restart points, if it has them.
+    /// Samples of its keys, if it has them.
     #[inline]
-    pub(crate) fn restart_prefixes(&self) -> Option<&RestartPrefixes> {
+    pub(crate) fn key_samples(&self) -> Option<&KeySamples> {
         match self {
-            KeptBlock::Placed(placed) => placed.restart_prefixes.as_ref(),
+            KeptBlock::Placed(placed) => placed.key_samples.as_ref(),
             KeptBlock::Own(_) => None,
         }
     }

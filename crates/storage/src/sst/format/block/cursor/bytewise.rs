@@ -22,13 +22,16 @@ enum Scan {
     SharedTag,
 }
 
-/// The entry before the one that is looked at. It is less than the target.
-#[derive(Default)]
-struct Before {
+/// An entry whose user key is less than the target's: the one before the entry that a search looks
+/// at.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct KnownLess {
+    /// Where the entry behind it begins; 0 before the first entry.
+    pub(crate) behind: usize,
     /// The length of its user key; 0 before the first entry.
-    user_len: usize,
+    pub(crate) user_len: usize,
     /// How many bytes of its user key and of the target's are the same.
-    matched: usize,
+    pub(crate) matched: usize,
 }
 
 impl Cursor {
@@ -42,20 +45,35 @@ impl Cursor {
             return;
         };
         block.expect_interval(restart);
-        self.enter(block.restart(restart));
-        match self.scan(block, target) {
+        let behind = block.restart(restart);
+        let before = KnownLess {
+            behind,
+            ..KnownLess::default()
+        };
+        match self.scan(block, before, target) {
             Scan::Done => {}
             Scan::SharedTag => self.seek_between(block, candidates, compare),
         }
     }
 
-    /// Moves from the entry at `next` to the first one that is not less than `target`.
+    /// Moves to the first entry that is not less than the internal key `target`, in the same blocks,
+    /// for a caller that knows an entry that is less.
     #[inline]
-    fn scan(&mut self, block: &Block, target: &[u8]) -> Scan {
+    pub(crate) fn seek_behind(&mut self, block: &Block, before: KnownLess, target: &[u8]) {
+        self.clear();
+        match self.scan(block, before, target) {
+            Scan::Done => {}
+            Scan::SharedTag => self.seek(block, |key| compare(key, target)),
+        }
+    }
+
+    /// Moves from the entry behind `before` to the first one that is not less than `target`.
+    #[inline]
+    fn scan(&mut self, block: &Block, mut before: KnownLess, target: &[u8]) -> Scan {
         let entries = block.entries();
         let wanted = user_key(target);
-        let mut before = Before::default();
-        let mut at = self.next;
+        let mut at = before.behind;
+        self.enter(at);
         while at < entries.len() {
             let Some(h) = header(entries, at, true) else {
                 self.fail("bad entry in block");

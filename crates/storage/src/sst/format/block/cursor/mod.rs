@@ -10,6 +10,8 @@
 mod bytewise;
 mod key_buffer;
 
+pub(crate) use bytewise::KnownLess;
+
 use super::{Block, EntryLayout, Header, header};
 use crate::coding::get_length_prefixed;
 use crate::error::{Error, Result};
@@ -137,6 +139,11 @@ impl Cursor {
         self.valid && i < block.num_restarts && self.entry == block.restart(i)
     }
 
+    /// Where the current entry ends.
+    pub(crate) fn end(&self) -> usize {
+        self.next
+    }
+
     /// Where the current entry starts.
     #[cfg(feature = "fuzzing")]
     pub(crate) fn offset(&self) -> usize {
@@ -179,6 +186,13 @@ impl Cursor {
     pub(crate) fn seek_to_first(&mut self, block: &Block) {
         self.clear();
         self.enter(0);
+        self.advance(block);
+    }
+
+    /// Moves to the entry at restart point `i`.
+    pub(crate) fn seek_to_restart(&mut self, block: &Block, i: usize) {
+        self.clear();
+        self.enter(block.restart(i));
         self.advance(block);
     }
 
