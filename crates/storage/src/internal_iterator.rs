@@ -39,6 +39,12 @@ pub trait InternalIterator: Send + Sync {
     fn seek_to_last(&mut self);
     /// Moves to the first entry at or after the internal key `target`.
     fn seek(&mut self, target: &[u8]);
+    /// Announces that a [`seek`](Self::seek) to the internal key `target` comes next, so that what
+    /// it reads first is fetched while other sources are asked. The cursor is not positioned until
+    /// that seek, which must be the next movement.
+    fn expect_seek(&mut self, _target: &[u8]) {}
+    /// Goes on with what [`expect_seek`](Self::expect_seek) has begun.
+    fn expect_block(&mut self) {}
     /// Moves to the last entry at or before the internal key `target`.
     fn seek_for_prev(&mut self, target: &[u8]);
     /// Moves forward.
@@ -159,6 +165,12 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     }
     fn seek(&mut self, target: &[u8]) {
         (**self).seek(target);
+    }
+    fn expect_seek(&mut self, target: &[u8]) {
+        (**self).expect_seek(target);
+    }
+    fn expect_block(&mut self) {
+        (**self).expect_block();
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
         (**self).seek_for_prev(target);

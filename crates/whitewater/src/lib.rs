@@ -106,7 +106,7 @@
 //! them resolve:
 //! * `bindgen-runtime`, `bindgen-static`, `lto`, `mt_static`, `rtti` and `valgrind` say how
 //!   RocksDB's C++ code is built. There is none here, so they change nothing.
-//! * `io-uring` links a library for [`ReadOptions::set_async_io`]. That option is a hint here, so
+//! * `io-uring` links a library for [`ReadOptions::set_async_io`]. That option needs none here, so
 //!   the feature changes nothing.
 //! * `raw-ptr` adds the trait `AsRawPtr`, which hands out pointers to C objects. There are none
 //!   here, so the feature adds nothing, and code that uses the trait does not compile.

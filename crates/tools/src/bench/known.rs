@@ -10,7 +10,7 @@ use super::flags::Kind;
 
 /// Switches of features that this build lacks: it always behaves as if they were false.
 const OFF_SWITCHES: &str = "\
-    adaptive_readahead allow_data_in_errors async_io auto_prefix_mode \
+    adaptive_readahead allow_data_in_errors auto_prefix_mode \
     avoid_flush_during_recovery blob_db_enable_gc blob_db_is_fifo block_align build_info \
     charge_blob_cache charge_compression_dictionary_building_buffer charge_file_metadata \
     charge_filter_construction charge_table_reader \

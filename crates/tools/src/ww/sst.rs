@@ -143,6 +143,7 @@ pub const READ: TableReadOptions = TableReadOptions {
     verify_checksums: true,
     fill_cache: false,
     readahead: 0,
+    in_background: false,
     limits: ReadLimits::NONE,
 };
 

@@ -267,6 +267,7 @@ pub(super) fn open_inputs(
     let options = TableReadOptions {
         fill_cache: false,
         readahead: ctx.db.compaction_readahead_size,
+        in_background: false,
         limits,
         ..TableReadOptions::default()
     };

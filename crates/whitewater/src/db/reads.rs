@@ -169,15 +169,16 @@ impl Engine {
     ) -> Result<bool> {
         let version = spec.timestamp.as_ref().map(|time| [key, time].concat());
         let version = version.as_deref();
-        let mut in_tables = Lookup::new(
-            &view.version,
-            &self.files.tables,
-            &cf.comparator,
-            version.unwrap_or(key),
-            seq,
-            spec.table(),
-        );
-        in_tables.expect();
+        let in_tables = || {
+            let (version_of_key, options) = (version.unwrap_or(key), spec.table());
+            let (tables, order) = (&self.files.tables, &cf.comparator);
+            Lookup::new(&view.version, tables, order, version_of_key, seq, options)
+        };
+        let expecting = expectation::is_of_tables().then(|| {
+            let mut lookup = in_tables();
+            lookup.expect();
+            lookup
+        });
         if !self.passes_over_memtables(spec) {
             let asking = perf_context::timer(PerfMetric::GetFromMemtableTime);
             let mut asked = 1;
@@ -199,7 +200,7 @@ impl Engine {
         let in_memory = ctx.done();
         if !in_memory && spec.tier != ReadTier::Memtable {
             let _timer = perf_context::timer(PerfMetric::GetFromOutputFilesTime);
-            in_tables.run(ctx)?;
+            expecting.unwrap_or_else(in_tables).run(ctx)?;
         }
         expectation::learn_end(ctx.level());
         Ok(in_memory)

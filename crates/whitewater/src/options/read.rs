@@ -41,6 +41,8 @@ pub(crate) struct ReadSpec {
     pub fill_cache: bool,
     /// Amount of read-ahead. Bytes; 0 lets tables decide.
     pub readahead_size: usize,
+    /// Whether the system is told ahead of time what iterators will read.
+    pub async_io: bool,
     /// Number of internal keys that an iterator may skip in one step before it fails with
     /// `Incomplete`; 0 is no limit. Those that are skipped at once do not count.
     pub max_skippable_internal_keys: u64,
@@ -93,6 +95,7 @@ impl Default for ReadSpec {
             verify_checksums: true,
             fill_cache: true,
             readahead_size: 0,
+            async_io: false,
             max_skippable_internal_keys: 0,
             tier: ReadTier::All,
             ignore_range_deletions: false,
@@ -114,6 +117,7 @@ impl ReadSpec {
             verify_checksums: self.verify_checksums,
             fill_cache: self.fill_cache,
             readahead: self.readahead_size,
+            in_background: self.async_io,
             limits: self.limits(),
         }
     }
@@ -128,6 +132,7 @@ impl ReadSpec {
             verify_checksums,
             fill_cache,
             readahead_size,
+            async_io,
             tier,
             ignore_range_deletions,
             deadline,
@@ -143,7 +148,7 @@ impl ReadSpec {
             background_purge: _,
         } = self;
         let limited = (*deadline, *io_timeout) != (0, 0) || io_priority.is_some();
-        let usual = *verify_checksums && *fill_cache && *readahead_size == 0;
+        let usual = *verify_checksums && *fill_cache && *readahead_size == 0 && !async_io;
         usual && !limited && *tier == ReadTier::All && !ignore_range_deletions
     }
 

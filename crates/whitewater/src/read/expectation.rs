@@ -1,12 +1,12 @@
 //! Where a look-up expects to find its key.
 //!
-//! Most look-ups of a thread find their keys in the same level, mostly the last one, so what most of
-//! the thread's last look-ups have found is expected of the next, whatever its database and column
-//! family are. Two questions are asked. Which level does the look-up [end in](likely_level)? It can
-//! search that level's index before it asks newer sources. And does it find its key in the level
-//! that it [has come to](of_level)? The filter of a table has to be read before the index if it
-//! rules the key out, and could as well be read beside the index if it does not. A wrong guess costs
-//! a search of the index, or the wait for memory. It changes no answer.
+//! Most look-ups of a thread find their keys in the same level, mostly the last one, so what most
+//! of the thread's last look-ups have found is expected of the next, whatever its database and
+//! column family are. Two questions are asked. Which level does the look-up [end in](likely_level)?
+//! It can search that level's index before it asks newer sources. And does it find its key in the
+//! level that it [has come to](of_level)? The filter of a table has to be read before the index if
+//! it rules the key out, and could as well be read beside the index if it does not. A wrong guess
+//! costs a search of the index, or the wait for memory. It changes no answer.
 //!
 //! Both are saturating counters of two bits, as branch predictors have: where most look-ups are of
 //! one kind, a single one of the other does not change what is expected.
@@ -36,6 +36,12 @@ pub(super) fn likely_level() -> Option<usize> {
         .level
         .filter(|_| likely.sureness > 1)
         .map(usize::from)
+}
+
+/// Whether a look-up expects to end in a table.
+#[inline]
+pub(crate) fn is_of_tables() -> bool {
+    likely_level().is_some()
 }
 
 /// Notes the level in which a look-up has ended, or that it has ended in none.

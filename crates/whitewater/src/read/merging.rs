@@ -126,17 +126,22 @@ impl MergingIterator {
         false
     }
 
-    /// Positions every child with `place`, then puts them in order.
+    /// Positions every child with `place`, then puts them in order. Each child waits for memory, or
+    /// for a file, several times. So a seek that tables expect goes on in all of them once
+    /// memtables are positioned.
     fn position(&mut self, forward: bool, mut place: impl FnMut(usize, &mut Source)) {
         self.forward = forward;
         self.error = None;
-        for (i, child) in self.children.iter_mut().enumerate() {
+        for i in 0..self.children.len() {
+            if i == self.memtables {
+                self.children[i..].iter_mut().for_each(Source::expect_block);
+            }
             let in_memtable = i < self.memtables;
             let _timer = perf_context::timer(PerfMetric::SeekChildSeekTime);
             let _of_memtable = perf_context::timer_if(in_memtable, PerfMetric::SeekOnMemtableTime);
             perf_context::count(PerfMetric::SeekChildSeekCount, 1);
             perf_context::count(PerfMetric::SeekOnMemtableCount, u64::from(in_memtable));
-            place(i, child);
+            place(i, &mut self.children[i]);
         }
         let _timer = perf_context::timer(if forward {
             PerfMetric::SeekMinHeapTime
@@ -270,6 +275,9 @@ impl InternalIterator for MergingIterator {
         self.position(false, |_, child| child.seek_to_last());
     }
     fn seek(&mut self, target: &[u8]) {
+        for table in &mut self.children[self.memtables..] {
+            table.expect_seek(target);
+        }
         self.position(true, |_, child| child.seek(target));
     }
     fn seek_for_prev(&mut self, target: &[u8]) {

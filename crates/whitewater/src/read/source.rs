@@ -158,6 +158,16 @@ impl Source {
         self.positioned().seek(target);
     }
 
+    /// See [`InternalIterator::expect_seek`].
+    pub fn expect_seek(&mut self, target: &[u8]) {
+        self.positioned().expect_seek(target);
+    }
+
+    /// See [`InternalIterator::expect_block`].
+    pub fn expect_block(&mut self) {
+        self.inner.expect_block();
+    }
+
     pub fn seek_for_prev(&mut self, target: &[u8]) {
         self.positioned().seek_for_prev(target);
     }

@@ -1,5 +1,6 @@
 //! Integration tests of the public API, in one binary.
 
+mod announced_reads;
 mod api;
 mod astray;
 mod atomic_flush;

@@ -42,6 +42,8 @@ pub struct TableReadOptions {
     /// How many bytes iterators read ahead. 0 leaves it to the table's
     /// [`AutoReadahead`], which is the default.
     pub readahead: usize,
+    /// Whether the system is told ahead of time what iterators will read. Default false.
+    pub in_background: bool,
     /// Limits on file reads. Default none.
     pub limits: ReadLimits,
 }
@@ -52,6 +54,7 @@ impl Default for TableReadOptions {
             verify_checksums: true,
             fill_cache: true,
             readahead: 0,
+            in_background: false,
             limits: ReadLimits::default(),
         }
     }
@@ -63,6 +66,7 @@ pub(crate) struct BlockReadOptions {
     pub(crate) verify: bool,
     pub(crate) use_cache: bool,
     pub(crate) fill_cache: bool,
+    pub(crate) in_background: bool,
     pub(crate) limits: ReadLimits,
 }
 
@@ -72,6 +76,7 @@ impl BlockReadOptions {
         verify: true,
         use_cache: false,
         fill_cache: false,
+        in_background: false,
         limits: ReadLimits::NONE,
     };
 }
@@ -82,6 +87,7 @@ impl From<TableReadOptions> for BlockReadOptions {
             verify: o.verify_checksums,
             use_cache: true,
             fill_cache: o.fill_cache,
+            in_background: o.in_background,
             limits: o.limits,
         }
     }

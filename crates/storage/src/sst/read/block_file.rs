@@ -138,7 +138,7 @@ impl BlockFile {
         };
         let range = match self.file.takes_hints() {
             true => {
-                let (piece, hint) = readahead.piece(range);
+                let (piece, hint) = readahead.piece(range, self.size);
                 self.prefetch(hint);
                 // A block may be larger.
                 piece.start

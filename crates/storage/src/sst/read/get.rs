@@ -74,8 +74,8 @@ impl Table {
         ExpectedBlock(NumberedBlock::find(self, lookup))
     }
 
-    /// Prefetches the head of a block that is expected, if readers find it, and returns whether they
-    /// do. Useful some time after [`expect`](Self::expect) and before the look-up.
+    /// Prefetches the head of a block that is expected, if readers find it, and returns whether
+    /// they do. Useful some time after [`expect`](Self::expect) and before the look-up.
     #[inline]
     pub fn expect_head(&self, expected: ExpectedBlock) -> bool {
         match (expected.0, self.directory()) {
@@ -84,8 +84,8 @@ impl Table {
         }
     }
 
-    /// Prefetches the entries that a look-up of `lookup` will compare in a block that is expected, if
-    /// readers find the block. Useful some time after [`expect_head`](Self::expect_head).
+    /// Prefetches the entries that a look-up of `lookup` will compare in a block that is expected,
+    /// if readers find the block. Useful some time after [`expect_head`](Self::expect_head).
     #[inline]
     pub fn expect_entries(&self, expected: ExpectedBlock, lookup: &[u8]) {
         if let (Some(block), Some(directory)) = (expected.0, self.directory())
@@ -97,8 +97,8 @@ impl Table {
     }
 
     /// Tells the system to read the block that a look-up of `lookup`, which is of the key of
-    /// `query`, is going to read, unless it is cached or the filter rules the key out. `expected` is
-    /// what this table has [expected](Self::expect) of `lookup`, if it has been asked. Index and
+    /// `query`, is going to read, unless it is cached or the filter rules the key out. `expected`
+    /// is what this table has [expected](Self::expect) of `lookup`, if it has been asked. Index and
     /// filter may be read for it. A hint: what fails is left to the look-up.
     pub fn announce_read(
         &self,
@@ -107,24 +107,27 @@ impl Table {
         expected: ExpectedBlock,
         options: TableReadOptions,
     ) {
-        if !self.is_block_based() || !self.file.file.takes_hints() {
+        let read_options = BlockReadOptions::from(options);
+        if !self.takes_hints() {
             return;
         }
-        let read_options = BlockReadOptions::from(options);
         let handle = match expected.0 {
             Some(block) => Some(block.handle()),
             None => self.handle_for(lookup, read_options),
         };
         if let Some(handle) = handle
-            && !self.is_cached(handle)
             && (!self.filter.whole_keys || self.filter_may_match(query, lookup, read_options))
         {
-            self.file.announce(handle);
+            self.announce_block(handle, read_options);
         }
     }
 
     /// The first block that may hold `lookup`, if the index can be read.
-    fn handle_for(&self, lookup: &[u8], read_options: BlockReadOptions) -> Option<BlockHandle> {
+    pub(crate) fn handle_for(
+        &self,
+        lookup: &[u8],
+        read_options: BlockReadOptions,
+    ) -> Option<BlockHandle> {
         let mut index = IndexCursor::new(self, read_options, Vec::new());
         index.seek(self, lookup).ok()?;
         index.valid().then(|| index.handle())

@@ -296,7 +296,7 @@ fn top_block<'a>(own: &'a Option<Block>, table: &'a Table) -> &'a Block {
 }
 
 /// A data block that the table's prefix array has, at a restart point of the index.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NumberedBlock {
     number: usize,
     handle: BlockHandle,

@@ -126,8 +126,8 @@ impl IndexPrefixArray {
     /// keys of the index do.
     #[inline]
     pub(crate) fn prefix(&self, user_key: &[u8]) -> Option<u64> {
-        // A comparison of no bytes would read an address that is none, which takes the processor some
-        // 40 ns.
+        // A comparison of no bytes would read an address that is none, which takes the processor
+        // some 40 ns.
         match self.common.is_empty() {
             true => Some(prefix_of(user_key)),
             false => user_key.strip_prefix(&self.common[..]).map(prefix_of),

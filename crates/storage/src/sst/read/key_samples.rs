@@ -1,12 +1,13 @@
 //! Where in a cached data block a search begins, known before the block itself is read.
 //!
-//! Entries lie one behind the other, and each says where the next one is. So a search that begins at
-//! a restart point walks over half of an interval, some 900 bytes, and most of these lines are cache
-//! misses. Beside a block that readers find in a directory lie samples of its keys: eight bytes of
-//! each, those that the table's [`IndexPrefixArray`] would have of it, and where the entry behind it
-//! is. The same bytes of the target tell between which samples a search has to look. It may begin in
-//! the middle of an interval, because it compares an entry by how many bytes the one before has in
-//! common with the target ([`Cursor::seek_behind`]), and that is known of a sample that is less.
+//! Entries lie one behind the other, and each says where the next one is. So a search that begins
+//! at a restart point walks over half of an interval, some 900 bytes, and most of these lines are
+//! cache misses. Beside a block that readers find in a directory lie samples of its keys: eight
+//! bytes of each, those that the table's [`IndexPrefixArray`] would have of it, and where the entry
+//! behind it is. The same bytes of the target tell between which samples a search has to look. It
+//! may begin in the middle of an interval, because it compares an entry by how many bytes the one
+//! before has in common with the target ([`Cursor::seek_behind`]), and that is known of a sample
+//! that is less.
 
 use crate::key::{TAG_SIZE, user_key};
 use crate::planted;

@@ -23,6 +23,8 @@ pub(crate) struct ReadAhead {
     auto: AutoReadahead,
     /// The size that the caller chose; 0 if it chose none.
     fixed: usize,
+    /// Whether the system is always told what will be read next.
+    in_background: bool,
     /// The end of what the system was told to read.
     told: u64,
     last: Option<BlockHandle>,
@@ -41,6 +43,15 @@ impl ReadAhead {
         }
     }
 
+    /// Has the system told what will be read next each time something is read ahead.
+    #[must_use]
+    pub(crate) fn in_background(self, in_background: bool) -> Self {
+        ReadAhead {
+            in_background,
+            ..self
+        }
+    }
+
     /// Holds `bytes`, which stand at `offset` of the file.
     pub(crate) fn holding(bytes: Bytes, offset: u64) -> Self {
         ReadAhead {
@@ -52,7 +63,7 @@ impl ReadAhead {
 
     /// Forgets what was read and told. The caller's choices stay.
     pub(crate) fn reset(&mut self) {
-        *self = ReadAhead::new(self.fixed, self.auto);
+        *self = ReadAhead::new(self.fixed, self.auto).in_background(self.in_background);
     }
 
     /// Whether the block is held here as part of a larger buffer, which it would keep alive.
@@ -112,12 +123,23 @@ impl ReadAhead {
     }
 
     /// The first part of `range`, a [next read](ReadAhead::next_read), that is enough to read if
-    /// the system reads ahead itself, and the range to tell it of. That is told when half of what
-    /// was told before is left, so that the system is reading while its reader works.
-    pub(crate) fn piece(&mut self, range: Range<u64>) -> (Range<u64>, Range<u64>) {
+    /// the system reads ahead itself, and the range to tell it of, within the `file_size` bytes of
+    /// the file. That is told when half of what was told before is left, so that the system is
+    /// reading while its reader works.
+    pub(crate) fn piece(&mut self, range: Range<u64>, file_size: u64) -> (Range<u64>, Range<u64>) {
         let whole = range.end - range.start;
-        if whole <= PIECE as u64 || (self.backward && self.run > 0) {
+        if self.backward && self.run > 0 {
             return (range, 0..0);
+        }
+        if whole <= PIECE as u64 {
+            if !self.in_background {
+                return (range, 0..0);
+            }
+            // The next part may be twice as large.
+            let upto = range.end.saturating_add(2 * whole).min(file_size);
+            let from = self.told.clamp(range.end, upto);
+            self.told = self.told.max(upto);
+            return (range, from..upto);
         }
         let end = range.start + PIECE as u64;
         let from = self.told.clamp(end, range.end);
@@ -153,7 +175,7 @@ mod tests {
                 size: 4_000,
             };
             let range = ahead.next_read(block, size).expect("it reads ahead");
-            let (piece, hint) = ahead.piece(range.clone());
+            let (piece, hint) = ahead.piece(range.clone(), size);
             assert_eq!(piece.start, at);
             assert_eq!(piece.end, range.end.min(at + 256 * KIB));
             if !hint.is_empty() {
@@ -244,7 +266,7 @@ mod tests {
         for fixed in [0, 64 << 10, PIECE] {
             let mut ahead = ReadAhead::new(fixed, AutoReadahead::default());
             let range = 4_096..4_096 + 64 * KIB;
-            assert_eq!(ahead.piece(range.clone()), (range, 0..0));
+            assert_eq!(ahead.piece(range.clone(), 1 << 20), (range, 0..0));
         }
     }
 }

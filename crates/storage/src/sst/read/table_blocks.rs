@@ -76,10 +76,21 @@ impl Table {
         Some(found)
     }
 
-    /// Whether the data block at `handle` is cached. It does not count as a use of it.
-    pub(crate) fn is_cached(&self, handle: BlockHandle) -> bool {
-        let cached = self.cache.as_ref();
-        cached.is_some_and(|(cache, id)| cache.peek(*id, handle.offset).is_some())
+    /// Whether the system has a use for being told what will be read.
+    pub(crate) fn takes_hints(&self) -> bool {
+        self.is_block_based() && self.file.file.takes_hints()
+    }
+
+    /// Tells the system to read the data block at `handle`, unless it is cached, or may not be
+    /// read.
+    pub(crate) fn announce_block(&self, handle: BlockHandle, read_options: BlockReadOptions) {
+        if !self.takes_hints() || read_options.limits.memory_only {
+            return;
+        }
+        let cached = self.cache.as_ref().filter(|_| read_options.use_cache);
+        if cached.is_none_or(|(cache, id)| cache.peek(*id, handle.offset).is_none()) {
+            self.file.announce(handle);
+        }
     }
 
     /// The place of the data block at `offset`.

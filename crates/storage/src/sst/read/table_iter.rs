@@ -15,7 +15,7 @@ use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
 use crate::sst::read::block_run::BlockRun;
 use crate::sst::read::directory::{BlockPlace, Directory, KeptBlock};
-use crate::sst::read::index_cursor::IndexCursor;
+use crate::sst::read::index_cursor::{IndexCursor, NumberedBlock};
 use crate::sst::read::readahead::ReadAhead;
 use crate::sst::read::table::Table;
 use std::cmp::Ordering;
@@ -67,6 +67,8 @@ impl Hold for &Table {
 pub(crate) struct TableIter<T> {
     table: T,
     index: IndexCursor,
+    /// The data block that the seek which is announced goes to, if it is known already.
+    expected: Option<NumberedBlock>,
     /// The data block read last, and where it stands.
     block: Option<(BlockHandle, KeptBlock)>,
     /// Whether that block was in the cache.
@@ -86,8 +88,10 @@ impl<T: Hold> TableIter<T> {
     pub(crate) fn new(table: T, read_options: BlockReadOptions, readahead: usize) -> Self {
         TableIter {
             index: IndexCursor::new(&table, read_options, Vec::new()),
-            readahead: ReadAhead::new(readahead, table.auto_readahead),
+            readahead: ReadAhead::new(readahead, table.auto_readahead)
+                .in_background(read_options.in_background),
             table,
+            expected: None,
             block: None,
             was_cached: false,
             cursor: Cursor::new(EntryLayout::Values, TAG_SIZE),
@@ -195,7 +199,13 @@ impl<T: Hold> TableIter<T> {
     fn seek_unasked(&mut self, target: &[u8]) {
         self.failure = None;
         self.run(|it| {
-            it.index.seek(&it.table, target)?;
+            match it.expected.take() {
+                Some(block) => {
+                    debug_assert_eq!(Some(block), NumberedBlock::find(&it.table, target));
+                    it.index.stand_on(block);
+                }
+                None => it.index.seek(&it.table, target)?,
+            }
             let seek = |c: &mut Cursor, b: &KeptBlock, t: &Table| {
                 let _timer = perf::timer(PerfMetric::BlockSeekNanos);
                 t.seek_in(c, b, b.key_samples(), target);
@@ -268,6 +278,32 @@ impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
     fn seek(&mut self, target: &[u8]) {
         if !self.is_ruled_out(target, false) {
             self.seek_unasked(target);
+        }
+    }
+
+    fn expect_seek(&mut self, target: &[u8]) {
+        self.cursor.clear();
+        if self.keeps_to_prefix {
+            return;
+        }
+        self.expected = NumberedBlock::find(&self.table, target);
+        // Without numbers, the index may have to be read.
+        if self.expected.is_none()
+            && self.read_options.in_background
+            && let Some(handle) = self.table.handle_for(target, self.read_options)
+        {
+            self.table.announce_block(handle, self.read_options);
+        }
+    }
+
+    fn expect_block(&mut self) {
+        let Some(block) = self.expected else {
+            return;
+        };
+        let directory = self.directory();
+        let is_found = directory.is_some_and(|directory| directory.expect_head(block.place()));
+        if self.read_options.in_background && !is_found {
+            self.table.announce_block(block.handle(), self.read_options);
         }
     }
 
@@ -378,6 +414,7 @@ impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
         self.cursor.clear();
         self.block = None;
         self.index.release();
+        self.expected = None;
         self.readahead.reset();
         self.failure = None;
         self.keeps_to_prefix = false;

@@ -86,6 +86,7 @@ macro_rules! engine_binding {
                 prefix_same_as_start: bool,
                 total_order_seek: bool,
                 readahead: usize,
+                async_io: bool,
                 tailing: bool,
             }
 
@@ -96,6 +97,7 @@ macro_rules! engine_binding {
                     reads.set_prefix_same_as_start(self.prefix_same_as_start);
                     reads.set_total_order_seek(self.total_order_seek);
                     reads.set_readahead_size(self.readahead);
+                    reads.set_async_io(self.async_io);
                     reads.set_tailing(self.tailing);
                     reads
                 }
@@ -135,6 +137,7 @@ macro_rules! engine_binding {
                         prefix_same_as_start: flags.prefix_same_as_start,
                         total_order_seek: flags.total_order_seek,
                         readahead: usize::try_from(flags.readahead_size)?,
+                        async_io: flags.async_io,
                         tailing: flags.use_tailing_iterator,
                     };
                     // Batched reads need a handle of each family, which exists for the

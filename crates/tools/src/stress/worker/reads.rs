@@ -114,6 +114,7 @@ impl Worker<'_> {
         let mut left = self.rng.random_range(1..30);
         let shape = self.context.shape;
         let mut read = total();
+        read.set_async_io(self.rng.random());
         // The key that the scan ends at if it finds nothing more.
         let end = match (self.rng.random_bool(0.3), self.rng.random_range(0..40)) {
             (false, _) if forward => shape.keys,

@@ -275,8 +275,15 @@ impl ReadOptions {
         self.spec.io_priority = priority;
     }
 
-    /// Lets an iterator read in the background. A hint without effect so far. Default false.
-    pub fn set_async_io(&mut self, _v: bool) {}
+    /// Whether the system reads for an iterator in the background. A seek then has the blocks of
+    /// all its tables read at the same time, and while the iterator works on what was read ahead,
+    /// the system reads what follows. Nothing else changes. It is a hint to the system, so it has
+    /// an effect where that caches files: not with direct reads, and not on Windows. `multi_get`
+    /// needs no option for this: it has the blocks of up to 16 keys read at the same time. Default
+    /// false.
+    pub fn set_async_io(&mut self, v: bool) {
+        self.spec.async_io = v;
+    }
 }
 
 /// Options of writes.

@@ -71,6 +71,7 @@ fn iterators_with_sources_of_their_own_leave_nothing() {
     };
     assert!(with(|read| read.fill_cache(false)).is_none());
     assert!(with(|read| read.set_readahead_size(1 << 20)).is_none());
+    assert!(with(|read| read.set_async_io(true)).is_none());
     assert!(with(|_| ()).is_some());
     let mut limited = Options::default();
     limited.set_max_open_files(10);

@@ -123,6 +123,12 @@ impl<O: OpenCursor> LevelIterator<O> {
         file.is_some_and(|file| start_after(&self.bounds, &file.meta, &self.comparator.user))
     }
 
+    /// The first file that may have an entry at or after the internal key `target`.
+    fn file_for(&self, target: &[u8]) -> usize {
+        let before = |f: &Arc<TableFile>| self.comparator.compare(&f.meta.largest, target).is_lt();
+        self.files().partition_point(before)
+    }
+
     /// Enters a file while moving to greater keys; see [`enter`](Self::enter).
     fn enter_forward(&mut self, index: usize) -> Option<&mut BoxedIterator> {
         let index = (!self.starts_beyond(index)).then_some(index);
@@ -236,8 +242,7 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         self.skip_backward();
     }
     fn seek(&mut self, target: &[u8]) {
-        let before = |f: &Arc<TableFile>| self.comparator.compare(&f.meta.largest, target).is_lt();
-        let index = self.files().partition_point(before);
+        let index = self.file_for(target);
         if let Some(cursor) = self.enter_forward(index) {
             cursor.seek(target);
         }
@@ -245,6 +250,17 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
         planted!(LevelEndsEarly => return);
         if !ends {
             self.skip_forward();
+        }
+    }
+    fn expect_seek(&mut self, target: &[u8]) {
+        let index = self.file_for(target);
+        if let Some(cursor) = self.enter_forward(index) {
+            cursor.expect_seek(target);
+        }
+    }
+    fn expect_block(&mut self) {
+        if let Some((_, cursor)) = self.current.as_mut().filter(|_| !self.is_released) {
+            cursor.expect_block();
         }
     }
     fn seek_for_prev(&mut self, target: &[u8]) {

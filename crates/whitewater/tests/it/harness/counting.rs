@@ -13,6 +13,8 @@ use whitewater_storage::delegate_fs;
 #[derive(Debug, Clone)]
 pub struct CountingFs {
     fs: MemFs,
+    /// Whether its files have a use for hints.
+    takes_hints: bool,
     counts: Arc<Counts>,
 }
 
@@ -23,6 +25,7 @@ struct Counts {
     bytes: AtomicU64,
     opens: AtomicU64,
     advised: AtomicU64,
+    announced: AtomicU64,
 }
 
 impl CountingFs {
@@ -30,8 +33,24 @@ impl CountingFs {
     pub fn new(fs: MemFs) -> Self {
         CountingFs {
             fs,
+            takes_hints: false,
             counts: Arc::default(),
         }
+    }
+
+    /// The same, of files that have a use for hints.
+    pub fn taking_hints(fs: MemFs) -> Self {
+        CountingFs {
+            takes_hints: true,
+            ..Self::new(fs)
+        }
+    }
+
+    /// How many ranges it is told that `work` is going to read.
+    pub fn announced(&self, work: impl FnOnce()) -> u64 {
+        let before = self.counts.announced.load(Ordering::Relaxed);
+        work();
+        self.counts.announced.load(Ordering::Relaxed) - before
     }
 
     /// The number of bytes that `work` reads and of files that it opens.
@@ -56,6 +75,7 @@ impl CountingFs {
 #[derive(Debug)]
 struct Counted<F> {
     file: F,
+    takes_hints: bool,
     counts: Arc<Counts>,
 }
 
@@ -72,6 +92,12 @@ impl RandomAccessFile for Counted<Arc<dyn RandomAccessFile>> {
     }
     fn advise_random(&self) {
         self.counts.advised.fetch_add(1, Ordering::Relaxed);
+    }
+    fn prefetch(&self, _offset: u64, _len: usize) {
+        self.counts.announced.fetch_add(1, Ordering::Relaxed);
+    }
+    fn takes_hints(&self) -> bool {
+        self.takes_hints
     }
     fn len(&self) -> Result<u64, Error> {
         self.file.len()
@@ -101,6 +127,7 @@ impl Fs for CountingFs {
         self.opened();
         Ok(Arc::new(Counted {
             file: self.fs.open_random(path)?,
+            takes_hints: self.takes_hints,
             counts: self.counts.clone(),
         }))
     }
@@ -108,6 +135,7 @@ impl Fs for CountingFs {
         self.opened();
         Ok(Box::new(Counted {
             file: self.fs.open_sequential(path)?,
+            takes_hints: self.takes_hints,
             counts: self.counts.clone(),
         }))
     }

@@ -155,6 +155,8 @@ impl Bounds {
     pub fn read_options(&self) -> ReadOptions {
         let mut o = ReadOptions::default();
         o.set_total_order_seek(true);
+        // As they come, with it and without.
+        o.set_async_io(self.upper.is_some());
         if let Some(key) = &self.lower {
             o.set_iterate_lower_bound(key.clone());
         }

@@ -56,8 +56,8 @@ impl Cursor {
         }
     }
 
-    /// Moves to the first entry that is not less than the internal key `target`, in the same blocks,
-    /// for a caller that knows an entry that is less.
+    /// Moves to the first entry that is not less than the internal key `target`, in the same
+    /// blocks, for a caller that knows an entry that is less.
     #[inline]
     pub(crate) fn seek_behind(&mut self, block: &Block, before: KnownLess, target: &[u8]) {
         self.clear();
