@@ -283,7 +283,11 @@ impl Engine {
         seq: SequenceNumber,
         spec: &ReadSpec,
     ) {
-        if keys.len() < 2 || spec.tier == ReadTier::Memtable || spec.timestamp.is_some() {
+        let alone = keys.len() < 2;
+        if alone || spec.tier == ReadTier::Memtable || spec.timestamp.is_some() {
+            return;
+        }
+        if spec.limits().check_deadline().is_err() {
             return;
         }
         let expecting = keys.iter().filter_map(|(cf, key)| {

@@ -21,6 +21,12 @@ impl InternalIterator for AllPrefixes {
     fn seek(&mut self, target: &[u8]) {
         self.0.seek(target);
     }
+    fn expect_seek(&mut self, target: &[u8]) {
+        self.0.expect_seek(target);
+    }
+    fn expect_block(&mut self) {
+        self.0.expect_block();
+    }
     fn seek_for_prev(&mut self, target: &[u8]) {
         self.0.seek_for_prev(target);
     }

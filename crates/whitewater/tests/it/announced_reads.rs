@@ -1,6 +1,5 @@
 //! Reads that the system is told of ahead of time: those of `multi_get`, and those of iterators
-//! with
-//! `async_io`.
+//! with `async_io`.
 
 use crate::harness::counting::CountingFs;
 use crate::harness::{DIR, tiny_on};

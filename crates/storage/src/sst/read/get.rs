@@ -97,9 +97,10 @@ impl Table {
     }
 
     /// Tells the system to read the block that a look-up of `lookup`, which is of the key of
-    /// `query`, is going to read, unless it is cached or the filter rules the key out. `expected`
-    /// is what this table has [expected](Self::expect) of `lookup`, if it has been asked. Index and
-    /// filter may be read for it. A hint: what fails is left to the look-up.
+    /// `query`, is going to read, unless it is cached or a filter of whole keys rules the key out.
+    /// `expected` is what this table has [expected](Self::expect) of `lookup`, if it has been
+    /// asked. Index and filter may be read for it, if they are cached then. A hint: what fails is
+    /// left to the look-up.
     pub fn announce_read(
         &self,
         query: &FilterQuery<'_>,
@@ -108,7 +109,8 @@ impl Table {
         options: TableReadOptions,
     ) {
         let read_options = BlockReadOptions::from(options);
-        if !self.takes_hints() {
+        let caches = read_options.fill_cache && self.cache.is_some();
+        if !self.takes_hints() || (expected.0.is_none() && !caches) {
             return;
         }
         let handle = match expected.0 {

@@ -34,9 +34,10 @@ pub(crate) struct KeySamples {
 }
 
 impl KeySamples {
-    /// Those of a block of internal keys. `None` if they tell nothing: the block is small, or has a
-    /// hash table, or all of its samples begin alike. `None`, too, if a sample does not begin with
-    /// what all keys of the index do, as there may be before the first of these, or cannot be read.
+    /// Those of a block of internal keys. `None` if they tell nothing: the block is small, or
+    /// larger than 64 KiB, or has a hash table, or all of its samples begin alike. `None`, too, if
+    /// a sample does not begin with what all keys of the index do, as there may be before the first
+    /// of these, or cannot be read.
     pub(crate) fn new(block: &Block, index: &IndexPrefixArray) -> Option<Self> {
         let len = block.entries_len();
         if block.has_hash_table() || len > usize::from(u16::MAX) {
@@ -78,13 +79,15 @@ impl KeySamples {
             cursor.failure().is_none().then_some(())?;
         }
         samples.kept = NonZeroUsize::new(kept)?;
+        // In a damaged block, the sample before the target would not be less.
+        samples.prefixes[..kept].is_sorted().then_some(())?;
         let all_same = kept > 1 && samples.prefixes[0] == samples.prefixes[kept - 1];
         (!all_same).then_some(samples)
     }
 
-    /// An entry that is less than a target whose user key begins, after the `common` bytes of all
-    /// keys, with the eight bytes `wanted`, and how far the search goes from there. `None` if
-    /// several samples begin as the target does.
+    /// An entry, or the start of the block, that is less than a target whose user key begins, after
+    /// the `common` bytes of all keys, with the eight bytes `wanted`, and how far the search goes
+    /// from there. `None` if several samples begin as the target does.
     #[inline]
     pub(crate) fn before(&self, common: usize, wanted: u64) -> Option<(KnownLess, Range<usize>)> {
         let kept = self.kept.get();
@@ -198,6 +201,31 @@ mod tests {
                 }
             }
         }
+
+        #[test]
+        fn a_search_of_keys_in_any_order_does_not_panic(
+            keys in vec(vec(0u8..3, 0..12), 4..90),
+            interval in 1usize..19,
+            value_len in prop_oneof![0usize..4, 30usize..200],
+            targets in vec(vec(0u8..4, 0..14), 0..30),
+        ) {
+            let separators = (0..9).map(|n| vec![n]).collect();
+            let index = index(&separators);
+            let entries = keys.iter().map(|key| (seek_key(key, 1), vec![0; value_len]));
+            let block = block(interval, entries);
+            let Some(samples) = KeySamples::new(&block, &index) else {
+                return Ok(());
+            };
+            let mut cursor = Cursor::new(EntryLayout::Values, TAG_SIZE);
+            for target in targets.iter().chain(&keys) {
+                let wanted = index.prefix(target).expect("all begin with nothing");
+                if let Some((before, _)) = samples.before(index.common_len(), wanted) {
+                    prop_assert!(before.matched <= target.len());
+                    cursor.seek_behind(&block, before, &seek_key(target, 1));
+                    prop_assert!(!cursor.valid() || !cursor.key(&block).is_empty());
+                }
+            }
+        }
     }
 
     /// Twenty-eight entries of some 140 bytes.
@@ -231,6 +259,18 @@ mod tests {
         let samples = KeySamples::new(&block, &index).expect("not all begin alike");
         let wanted = index.prefix(b"user0000same-one0007").unwrap();
         assert!(samples.before(index.common_len(), wanted).is_none());
+    }
+
+    #[test]
+    fn a_damaged_block_whose_keys_are_not_in_order_has_none() {
+        // A search for `b` would take the first of them for less, and for as much as three bytes of
+        // a target that has one.
+        let keys = [&b"b\0\0\0z"[..], b"b\0\0\0y", b"a", b"a\0", b"a\0\0"];
+        let keys = [&b"b"[..]].into_iter().chain(keys);
+        let entries = keys.map(|key| (seek_key(key, 1), vec![0; 100]));
+        let block = block(1, entries);
+        let separators = (b'a'..b'j').map(|key| vec![key]).collect();
+        assert!(KeySamples::new(&block, &index(&separators)).is_none());
     }
 
     #[test]

@@ -88,6 +88,7 @@ impl ReadAhead {
         } else {
             self.run = 0;
             self.size = 0;
+            self.told = 0;
         }
     }
 

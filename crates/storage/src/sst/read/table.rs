@@ -199,10 +199,8 @@ impl Table {
         samples: Option<&KeySamples>,
         user_key: &[u8],
     ) -> Option<(KnownLess, Range<usize>)> {
-        // An entry of an ingested file does not count with its own tag.
-        let samples = samples.filter(|_| self.global_seqno.is_none())?;
         // There is one for bytewise order only.
-        let array = self.index_prefix_array()?;
+        let (samples, array) = (samples?, self.index_prefix_array()?);
         samples.before(array.common_len(), array.prefix(user_key)?)
     }
 

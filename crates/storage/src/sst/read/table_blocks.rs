@@ -237,9 +237,11 @@ impl Table {
         cache.insert_placed(id, handle.offset, placed).ok()
     }
 
-    /// Samples of the keys of a data block.
+    /// Samples of the keys of a data block. An ingested file has none, since its entries do not
+    /// count with their own tags.
     fn key_samples(&self, block: &Block) -> Option<KeySamples> {
-        KeySamples::new(block, self.index_prefix_array()?)
+        let array = self.index_prefix_array()?;
+        (self.global_seqno.is_none()).then(|| KeySamples::new(block, array))?
     }
 
     /// Inserts a block that was read into the cache, if so configured. Returns the block to use.

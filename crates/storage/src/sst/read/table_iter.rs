@@ -283,6 +283,7 @@ impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
 
     fn expect_seek(&mut self, target: &[u8]) {
         self.cursor.clear();
+        self.expected = None;
         if self.keeps_to_prefix {
             return;
         }
@@ -290,6 +291,7 @@ impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
         // Without numbers, the index may have to be read.
         if self.expected.is_none()
             && self.read_options.in_background
+            && self.table.takes_hints()
             && let Some(handle) = self.table.handle_for(target, self.read_options)
         {
             self.table.announce_block(handle, self.read_options);

@@ -275,12 +275,14 @@ impl ReadOptions {
         self.spec.io_priority = priority;
     }
 
-    /// Whether the system reads for an iterator in the background. A seek then has the blocks of
+    /// Whether the system reads for an iterator in the background. A `seek` then has the blocks of
     /// all its tables read at the same time, and while the iterator works on what was read ahead,
-    /// the system reads what follows. Nothing else changes. It is a hint to the system, so it has
-    /// an effect where that caches files: not with direct reads, and not on Windows. `multi_get`
-    /// needs no option for this: it has the blocks of up to 16 keys read at the same time. Default
-    /// false.
+    /// the system reads what follows it. Seeks that keep to a prefix, movements backward and those
+    /// to the first or last key do not announce blocks. Nothing else changes. It is a hint to the
+    /// system, so it has an effect where that caches files and takes hints: not with direct reads,
+    /// and only on Linux and Apple systems. `multi_get` needs no option for this: it has the blocks
+    /// of up to 16 keys read at the same time, in the level where a thread's last look-ups have
+    /// mostly ended, unless `max_open_files` limits the open tables. Default false.
     pub fn set_async_io(&mut self, v: bool) {
         self.spec.async_io = v;
     }

@@ -22,8 +22,8 @@ enum Scan {
     SharedTag,
 }
 
-/// An entry whose user key is less than the target's: the one before the entry that a search looks
-/// at.
+/// An entry that is less than the target, the one before the entry that a search looks at; or the
+/// start of a block.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct KnownLess {
     /// Where the entry behind it begins; 0 before the first entry.
@@ -57,7 +57,7 @@ impl Cursor {
     }
 
     /// Moves to the first entry that is not less than the internal key `target`, in the same
-    /// blocks, for a caller that knows an entry that is less.
+    /// blocks, for a caller that knows an entry whose user key is less, or begins at the start.
     #[inline]
     pub(crate) fn seek_behind(&mut self, block: &Block, before: KnownLess, target: &[u8]) {
         self.clear();
