@@ -283,18 +283,17 @@ impl Engine {
         seq: SequenceNumber,
         spec: &ReadSpec,
     ) {
-        let alone = keys.len() < 2;
-        if alone || spec.tier == ReadTier::Memtable || spec.timestamp.is_some() {
-            return;
-        }
-        if spec.limits().check_deadline().is_err() {
+        let is_late = || spec.limits().check_deadline().is_err();
+        if keys.len() < 2 || spec.tier == ReadTier::Memtable || is_late() {
             return;
         }
         let expecting = keys.iter().filter_map(|(cf, key)| {
             let view = view_of(cf);
             let (version, tables) = (&view.version, &self.files.tables);
             let new = || Lookup::new(version, tables, &cf.comparator, key, seq, spec.table());
-            let mut lookup = (!runs_user_code(view)).then(new)?;
+            // With timestamps, the key may lack its own until the read is checked.
+            let usual = !runs_user_code(view) && cf.comparator.user.timestamp_size() == 0;
+            let mut lookup = usual.then(new)?;
             lookup.expect();
             Some(lookup)
         });

@@ -21,7 +21,7 @@ pub(crate) fn newest_number(
     user_key: &[u8],
     above: SequenceNumber,
 ) -> Result<SequenceNumber> {
-    let options = TableReadOptions::default();
+    let (options, nowhere) = (TableReadOptions::default(), ExpectedBlock::default());
     let query = FilterQuery::new(user_key);
     let first = first_version(comparator, user_key);
     let user_key = &first[..];
@@ -38,16 +38,10 @@ pub(crate) fn newest_number(
         }
         // Mostly no table is looked at.
         let lookup = lookup.get_or_insert_with(|| seek_key(user_key, MAX_SEQUENCE));
-        (open.table).get_asking(
-            &query,
-            lookup,
-            ExpectedBlock::default(),
-            options,
-            &mut |key, _| {
-                newest = newest.max(key.seq);
-                Ok(false)
-            },
-        )?;
+        (open.table).get_asking(&query, lookup, nowhere, options, &mut |key, _| {
+            newest = newest.max(key.seq);
+            Ok(false)
+        })?;
         Ok(newest <= above)
     })?;
     Ok(newest)
@@ -65,7 +59,7 @@ pub(crate) fn newer_version(
     key: &[u8],
     time: &[u8],
 ) -> Result<bool> {
-    let options = TableReadOptions::default();
+    let (options, nowhere) = (TableReadOptions::default(), ExpectedBlock::default());
     let user = &comparator.user;
     let query = FilterQuery::new(key);
     let first = first_version(comparator, key);
@@ -76,18 +70,12 @@ pub(crate) fn newer_version(
         if let Some(tombstones) = &open.tombstones {
             newer = tombstones.newer_than(user, &first, time);
         }
-        (open.table).get_asking(
-            &query,
-            &lookup,
-            ExpectedBlock::default(),
-            options,
-            &mut |key, _| {
-                let own = user.timestamp(key.user_key);
-                let is_newer = user.compare_timestamps(own, time).is_gt();
-                newer = Some(newer == Some(true) || is_newer);
-                Ok(false)
-            },
-        )?;
+        (open.table).get_asking(&query, &lookup, nowhere, options, &mut |key, _| {
+            let own = user.timestamp(key.user_key);
+            let is_newer = user.compare_timestamps(own, time).is_gt();
+            newer = Some(newer == Some(true) || is_newer);
+            Ok(false)
+        })?;
         Ok(newer.is_none())
     })?;
     Ok(newer.unwrap_or(false))

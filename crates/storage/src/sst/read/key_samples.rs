@@ -176,7 +176,8 @@ mod tests {
             };
             let mut cursor = Cursor::new(EntryLayout::Values, TAG_SIZE);
             let targets = targets.iter().map(with).chain(keys.iter().cloned());
-            for target in targets.flat_map(|key| (0..versions + 1).map(move |v| seek_key(&key, v))) {
+            let at_all = |key: Vec<u8>| (0..versions + 1).map(move |at| seek_key(&key, at));
+            for target in targets.flat_map(at_all) {
                 // The keys may happen to have more in common.
                 let Some(wanted) = index.prefix(user_key(&target)) else {
                     continue;
