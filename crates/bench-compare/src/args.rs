@@ -75,6 +75,9 @@ pub struct Args {
     /// Stores that are LSM trees compact everything into one sorted run when they settle
     #[arg(long)]
     compact: bool,
+    /// Tables are read past the system's cache; for stores that can do that (whitewater, rocksdb)
+    #[arg(long)]
+    direct_reads: bool,
     /// The length of keys, in bytes, from 16 to 64 [default: 16]
     #[arg(long)]
     key_size: Option<usize>,
@@ -122,6 +125,13 @@ pub fn run() -> Result<()> {
     let preset = args.table.map_or(DEFAULT, |table| table.preset(args.quick));
     let engines = args.engines()?;
     let mixes = args.mixes(&preset)?;
+    let cannot = engines.iter().find(|engine| !engine.reads_directly());
+    if let Some(engine) = cannot.filter(|_| args.direct_reads) {
+        return fail(format!(
+            "{engine} always reads through the system's cache: with --direct-reads, name others by \
+             --engines"
+        ));
+    }
     let work = args.work(&preset);
     let threads = match args.threads.is_empty() {
         true => preset.threads.to_vec(),
@@ -266,6 +276,7 @@ impl Args {
             tail_rate: self.tail_rate,
             settle_last: self.settle_last || work.settle_last,
             compact: self.compact,
+            direct_reads: self.direct_reads,
             key_size: self.key_size.unwrap_or(work.key_size),
             value_size: self.value_size.unwrap_or(work.value_size),
             cache_bytes: cache_bytes.unwrap_or(work.cache_bytes),

@@ -116,6 +116,9 @@ impl<'a> Document<'a> {
         if work.compact {
             facts.push(("settling", "LSM trees compact everything".to_owned()));
         }
+        if work.direct_reads {
+            facts.push(("reads", "past the system's cache".to_owned()));
+        }
         if let Some(limit) = self.run.limit {
             facts.push(("limit to memory", format!("{} MiB", mib(limit as f64))));
         }

@@ -205,6 +205,7 @@ impl Preset {
             tail_rate: None,
             settle_last: self.settle_last,
             compact: false,
+            direct_reads: false,
             key_size: self.key_size,
             value_size: self.value_size,
             cache_bytes: self.cache_mib << 20,

@@ -55,6 +55,8 @@ pub struct Work {
     pub settle_last: bool,
     /// Whether it compacts everything then, if it is an LSM tree.
     pub compact: bool,
+    /// Whether tables are read past the system's cache.
+    pub direct_reads: bool,
     /// The length of keys, in bytes.
     pub key_size: usize,
     /// The length of values, in bytes.
@@ -177,6 +179,7 @@ impl Visit for Sequence<'_> {
             // Mixes insert 5% of their operations at most.
             records: work.records + work.operations,
             limited: task.limited,
+            direct_reads: work.direct_reads,
         };
         let store = S::open(&task.directory, &settings)?;
         let records = Acknowledged::from(0);

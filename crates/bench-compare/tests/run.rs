@@ -159,6 +159,11 @@ fn what_cannot_be_done_is_said_before_anything_runs() {
             "--scan-max must not be below --scan-min",
         ),
         (&["--json=/nowhere/at/all"], "/nowhere/at/all"),
+        #[cfg(feature = "lmdb")]
+        (
+            &["--engines=whitewater,lmdb", "--direct-reads"],
+            "lmdb always reads through the system's cache",
+        ),
     ] {
         let text = error(arguments);
         assert!(text.contains(message), "{text}");

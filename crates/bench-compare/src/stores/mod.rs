@@ -57,12 +57,17 @@ pub struct Settings {
     pub records: u64,
     /// Whether the process' memory is limited so that data does not fit.
     pub limited: bool,
+    /// Whether tables are read past the system's cache, if the store
+    /// [can do that](Store::DIRECT_READS).
+    pub direct_reads: bool,
 }
 
 /// An open store. Dropping it closes the store.
 pub trait Store: Sized + Send + Sync {
     /// Whether the store finds its last record without reading all that come before.
     const BACKWARDS: bool = true;
+    /// Whether the store can read past the system's cache.
+    const DIRECT_READS: bool = false;
     /// Opens a store in a directory that is empty.
     ///
     /// # Errors
@@ -252,6 +257,18 @@ impl Engine {
             }
         }
         self.with(Backwards)
+    }
+
+    /// Whether it can read past the system's cache: [`Store::DIRECT_READS`].
+    pub fn reads_directly(self) -> bool {
+        struct Directly;
+        impl Visit for Directly {
+            type Output = bool;
+            fn visit<S: Store>(self) -> bool {
+                S::DIRECT_READS
+            }
+        }
+        self.with(Directly)
     }
 
     /// The one called `name`.

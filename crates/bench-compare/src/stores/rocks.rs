@@ -23,6 +23,8 @@ macro_rules! rocks {
         }
 
         impl super::Store for $name {
+            const DIRECT_READS: bool = true;
+
             fn open(
                 directory: &std::path::Path,
                 settings: &super::Settings,
@@ -35,6 +37,7 @@ macro_rules! rocks {
                 options.create_if_missing(true);
                 options.set_compression_type(DBCompressionType::Lz4);
                 options.set_block_based_table_factory(&table);
+                options.set_use_direct_reads(settings.direct_reads);
                 Ok(Self { db: DB::open(&options, directory)? })
             }
 

@@ -5,6 +5,7 @@ const SETTINGS: Settings = Settings {
     value_size: 100,
     records: 10_000,
     limited: false,
+    direct_reads: false,
 };
 
 fn opened<S: Store>() -> (tempfile::TempDir, S) {
