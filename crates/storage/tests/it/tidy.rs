@@ -42,6 +42,7 @@ const FLOORS: &[&[&str]] = &[
         "read::index_prefix_array",
         "write::cache_warmer",
         "write::entry_check",
+        "write::page_fit",
         "write::plain_index",
         "write::cuckoo_places",
     ],

@@ -382,7 +382,7 @@ option_struct! {
         last_level_temperature: Temperature = Temperature::Unknown, changes live;
         /// Hint without effect: blocks are checked as a whole when they are read.
         block_protection_bytes_per_key: u32 = 0, check protection_bytes, changes live;
-        /// Hint without effect: blocks of obsolete tables age out of the cache.
+        /// Hint without effect: blocks of obsolete tables always leave the cache at once.
         uncache_aggressiveness: u32 = 0, changes live;
         /// Hint without effect: no blocks are compressed as samples.
         sample_for_compression: u64 = 0, changes live;
@@ -477,6 +477,7 @@ pub(crate) const BY_STYLE: u64 = u64::MAX - 1;
 // The fields, their defaults and their documentation are declared with `TableOptions`.
 option_text!(TableOptions {
     block_size: usize, into 1..=1 << 30, changes live;
+    fit_blocks_to_pages: bool, changes live;
     block_restart_interval: usize, into 1..=65_536, changes live;
     index_block_restart_interval: usize, into 1..=65_536, changes live;
     checksum: ChecksumType, changes live;

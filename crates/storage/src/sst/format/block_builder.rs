@@ -78,15 +78,17 @@ impl BlockBuilder {
     }
 
     /// Appends an entry whose value encodes its own length: `full` if the key shares nothing with
-    /// the key before it, else `delta`.
-    pub(crate) fn add_delta(&mut self, key: &[u8], full: &[u8], delta: &[u8]) {
-        let shared = self.start_entry(key);
+    /// the key before it, else `delta`. Without a `delta` it shares nothing.
+    pub(crate) fn add_delta(&mut self, key: &[u8], full: &[u8], delta: Option<&[u8]>) {
+        let (shared, value) = match (self.start_entry(key), delta) {
+            (0, _) | (_, None) => (0, full),
+            (shared, Some(delta)) => (shared, delta),
+        };
         let suffix = &key[shared..];
         put_varint32(&mut self.buf, shared as u32);
         put_varint32(&mut self.buf, suffix.len() as u32);
         self.buf.extend_from_slice(suffix);
-        self.buf
-            .extend_from_slice(if shared == 0 { full } else { delta });
+        self.buf.extend_from_slice(value);
         self.finish_entry(shared, key);
     }
 

@@ -5,6 +5,9 @@ use crate::coding::{get_varint64, get_varsigned64, put_varint64, put_varsigned64
 /// The size of the trailer of every block in bytes: compression type and checksum.
 pub(crate) const TRAILER_LEN: usize = 5;
 
+/// The unit in which systems cache files, in bytes.
+pub(crate) const PAGE: u64 = 4096;
+
 /// The position of a block. `size` does not include the trailer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct BlockHandle {
@@ -40,6 +43,15 @@ impl BlockHandle {
         self.offset
             .checked_add(self.size)?
             .checked_add(TRAILER_LEN as u64)
+    }
+
+    /// Whether the block is the next one behind `before`, with no more between them than padding
+    /// to a page.
+    #[inline]
+    pub(crate) fn follows(self, before: BlockHandle) -> bool {
+        let end = before.end();
+        let between = end.and_then(|end| self.offset.checked_sub(end));
+        between.is_some_and(|padding| padding < PAGE)
     }
 }
 

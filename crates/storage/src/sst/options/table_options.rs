@@ -15,6 +15,9 @@ use crate::sst::options::index_type::{DataBlockIndexType, IndexType};
 pub struct TableOptions {
     /// Approximate size of a data block in bytes, uncompressed. Default 4096.
     pub block_size: usize,
+    /// Whether data blocks are cut so that few of them lie on more pages of the system's cache than
+    /// they have to. Default true.
+    pub fit_blocks_to_pages: bool,
     /// Keys between restart points of data blocks. Default 16.
     pub block_restart_interval: usize,
     /// Keys between restart points of index blocks. Default 1.
@@ -76,6 +79,7 @@ impl Default for TableOptions {
     fn default() -> Self {
         TableOptions {
             block_size: 4096,
+            fit_blocks_to_pages: true,
             block_restart_interval: 16,
             index_block_restart_interval: 1,
             checksum: ChecksumType::XXH3,

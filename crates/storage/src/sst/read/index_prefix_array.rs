@@ -6,7 +6,7 @@
 //! likely to miss the cache. Only keys that agree with the target in all eight bytes are compared
 //! as a whole.
 //!
-//! Beside the prefixes stand the offsets of the data blocks, so that a search, and a walk from the
+//! Beside the prefixes stand the places of the data blocks, so that a search, and a walk from the
 //! block that it has found, often need not read the index block at all. A block's number is its
 //! restart point in the index: how many blocks are before it. The array takes about seventeen bytes
 //! per data block. There is one for bytewise order only.
@@ -14,7 +14,7 @@
 use crate::coding::first_bytes;
 use crate::key::{InternalComparator, UserComparator, user_key};
 use crate::sst::format::block::Block;
-use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
+use crate::sst::format::handle::BlockHandle;
 use crate::sst::format::index_format::IndexFormat;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -33,9 +33,37 @@ pub(crate) struct IndexPrefixArray {
     /// The upper levels of the tree: the last of every [`FAN_OUT`] prefixes, then the last of
     /// every [`FAN_OUT`] of these, and so on, until a level has no more than [`FAN_OUT`].
     above: Vec<Vec<u64>>,
-    /// The offset of each key's data block, and the end of the last block. Empty unless each
-    /// entry is a restart point and each block directly follows the one before it.
-    starts: Vec<u64>,
+    /// Where each key's data block is. Empty unless each entry is a restart point.
+    blocks: Vec<Place>,
+}
+
+/// The place of a data block in the file, in a number: its offset, and its size in the lowest
+/// [`SIZE_BITS`].
+#[derive(Debug, Clone, Copy)]
+struct Place(u64);
+
+/// Blocks are less than 16 MiB, and begin in the first TiB of the file. Tables with other ones have
+/// no places.
+const SIZE_BITS: u32 = 24;
+
+impl Place {
+    fn new(handle: BlockHandle) -> Option<Self> {
+        let fits = handle.size >> SIZE_BITS == 0 && handle.offset.leading_zeros() >= SIZE_BITS;
+        fits.then_some(Place(handle.offset << SIZE_BITS | handle.size))
+    }
+
+    #[inline]
+    fn offset(self) -> u64 {
+        self.0 >> SIZE_BITS
+    }
+
+    #[inline]
+    fn handle(self) -> BlockHandle {
+        BlockHandle {
+            offset: self.offset(),
+            size: self.0 & ((1 << SIZE_BITS) - 1),
+        }
+    }
 }
 
 /// How many numbers one step compares: two cache lines.
@@ -78,7 +106,7 @@ impl IndexPrefixArray {
             common: first[..shared].to_vec(),
             prefixes,
             above,
-            starts: starts(block, format).unwrap_or_default(),
+            blocks: places(block, format).unwrap_or_default(),
         })
     }
 
@@ -113,13 +141,7 @@ impl IndexPrefixArray {
     /// The data block of a restart point, if the array has its offset.
     #[inline]
     pub(crate) fn handle(&self, restart: usize) -> Option<BlockHandle> {
-        let &[offset, next, ..] = self.starts.get(restart..)? else {
-            return None;
-        };
-        Some(BlockHandle {
-            offset,
-            size: next - offset - TRAILER_LEN as u64,
-        })
+        self.blocks.get(restart).map(|place| place.handle())
     }
 
     /// The eight bytes that a user key is compared by. `None` if it does not begin with what all
@@ -143,14 +165,14 @@ impl IndexPrefixArray {
     /// The number of the data block at `offset`, which is its restart point, if the array numbers
     /// the blocks.
     pub(crate) fn number_of(&self, offset: u64) -> Option<usize> {
-        let number = self.starts.partition_point(|&start| start < offset);
-        let blocks = self.num_blocks()?;
-        (number < blocks && self.starts[number] == offset).then_some(number)
+        let number = self.blocks.partition_point(|place| place.offset() < offset);
+        let found = self.blocks.get(number)?;
+        (found.offset() == offset).then_some(number)
     }
 
     /// How many data blocks there are, if the array numbers them.
     pub(crate) fn num_blocks(&self) -> Option<usize> {
-        self.starts.len().checked_sub(1)
+        (!self.blocks.is_empty()).then_some(self.blocks.len())
     }
 
     /// Orders the key at a restart point against `target`, if their prefixes differ.
@@ -169,11 +191,11 @@ impl IndexPrefixArray {
             start + count_less(&level[start..], wanted)
         };
         let groups = self.above.iter().rev().fold(0, descend);
-        // The offsets, or the restart points, that the caller reads next.
+        // The places, or the restart points, that the caller reads next.
         let group = groups * FAN_OUT..(groups + 1) * FAN_OUT;
         expect(group.clone());
-        match self.starts.get(group.clone()) {
-            Some(starts) => starts
+        match self.blocks.get(group.clone()) {
+            Some(places) => places
                 .chunks(8)
                 .for_each(|line| prefetch::for_reading(line.as_ptr())),
             None => block.expect_restarts(group),
@@ -184,35 +206,33 @@ impl IndexPrefixArray {
     /// Bytes of memory held.
     pub(crate) fn memory_usage(&self) -> usize {
         let above = self.above.iter().map(Vec::capacity).sum::<usize>();
-        let numbers = self.prefixes.capacity() + above + self.starts.capacity();
+        let numbers = self.prefixes.capacity() + above + self.blocks.capacity();
         self.common.capacity()
             + numbers * size_of::<u64>()
             + self.above.capacity() * size_of::<Vec<u64>>()
     }
 }
 
-/// [`IndexPrefixArray::starts`], if the block allows them.
-fn starts(block: &Block, format: IndexFormat) -> Option<Vec<u64>> {
+/// [`IndexPrefixArray::blocks`], if the block allows them.
+fn places(block: &Block, format: IndexFormat) -> Option<Vec<Place>> {
     if format.partitioned {
         return None;
     }
     let mut cursor = format.cursor(Vec::new());
-    let mut starts = Vec::with_capacity(block.num_restarts() + 1);
-    let mut end = None;
+    let mut places = Vec::with_capacity(block.num_restarts());
+    let mut end = 0;
     cursor.seek_to_first(block);
     while cursor.valid() {
         let handle = cursor.handle();
-        let has_gap = end.is_some_and(|end| end != handle.offset);
-        if has_gap || !cursor.is_at_restart(block, starts.len()) {
+        if handle.offset < end || !cursor.is_at_restart(block, places.len()) {
             return None;
         }
-        starts.push(handle.offset);
-        end = Some(handle.end()?);
+        places.push(Place::new(handle)?);
+        end = handle.end()?;
         cursor.next(block);
     }
-    starts.push(end?);
-    let all = cursor.status().is_ok() && starts.len() == block.num_restarts() + 1;
-    all.then_some(starts)
+    let all = cursor.status().is_ok() && places.len() == block.num_restarts();
+    all.then_some(places)
 }
 
 /// How many of the first [`FAN_OUT`] of `numbers` are less than `wanted`. All of them are
@@ -297,27 +317,39 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_follow_each_other_are_known() {
-        let blocks: Vec<(u64, u64)> = (0..40).map(|i| (7 + i * 105, 100)).collect();
+    fn blocks_are_known_with_and_without_padding_between_them() {
+        let place = |i: u64| (7 + i * 105 + i / 7 * 20, 100);
+        let blocks: Vec<(u64, u64)> = (0..40).map(place).collect();
         let index = array_of(&index_of(&blocks, 1)).expect("large enough");
         for (i, &(offset, size)) in blocks.iter().enumerate() {
             assert_eq!(index.handle(i), Some(BlockHandle { offset, size }));
+            assert_eq!(index.number_of(offset), Some(i));
+            assert_eq!(index.number_of(offset + 1), None);
         }
+        assert_eq!(index.num_blocks(), Some(40));
         assert_eq!(index.handle(40), None, "behind the last");
     }
 
     #[test]
-    fn blocks_are_not_known_with_gaps_or_without_restart_points() {
+    fn blocks_are_not_known_without_restart_points_or_if_they_overlap_or_are_too_large() {
         let mut blocks: Vec<(u64, u64)> = (0..40).map(|i| (i * 105, 100)).collect();
         let shared = array_of(&index_of(&blocks, 2)).expect("large enough");
         assert_eq!(shared.handle(3), None);
-        blocks[20].0 += 1;
-        let aligned = array_of(&index_of(&blocks, 1)).expect("large enough");
-        assert_eq!(aligned.handle(3), None);
-        // A size past all files.
-        blocks[20] = (20 * 105, u64::MAX);
-        let damaged = array_of(&index_of(&blocks, 1)).expect("large enough");
-        assert_eq!(damaged.handle(3), None);
+        for (nth, place) in [
+            (20, (20 * 105 - 1, 100)),
+            (20, (20 * 105, u64::MAX)),
+            (39, (39 * 105, 1 << SIZE_BITS)),
+            (39, (1 << (64 - SIZE_BITS), 100)),
+        ] {
+            let before = std::mem::replace(&mut blocks[nth], place);
+            let damaged = array_of(&index_of(&blocks, 1)).expect("large enough");
+            assert_eq!(damaged.handle(3), None, "{place:?}");
+            blocks[nth] = before;
+        }
+        blocks[39] = ((1 << (64 - SIZE_BITS)) - 1, (1 << SIZE_BITS) - 1);
+        let far = array_of(&index_of(&blocks, 1)).expect("large enough");
+        let (offset, size) = blocks[39];
+        assert_eq!(far.handle(39), Some(BlockHandle { offset, size }));
     }
 
     #[test]

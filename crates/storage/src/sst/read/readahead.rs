@@ -77,8 +77,8 @@ impl ReadAhead {
         let Some(before) = before else {
             return;
         };
-        let forward = before.end() == Some(handle.offset);
-        let backward = handle.end() == Some(before.offset);
+        let forward = handle.follows(before);
+        let backward = before.follows(handle);
         if before == handle {
             return;
         }

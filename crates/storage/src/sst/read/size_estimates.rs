@@ -18,8 +18,8 @@ impl Table {
     }
 
     /// User keys, ascending, that divide the table's data into up to `count` parts of similar
-    /// size. Each comes with the size of its part: the bytes of the data blocks after the key
-    /// before it. No entry of these blocks is greater than the key.
+    /// size. Each comes with the size of its part: the bytes of the file that the data blocks after
+    /// the key before it take. No entry of these blocks is greater than the key.
     ///
     /// # Errors
     /// Errors of reading the index.
@@ -28,7 +28,8 @@ impl Table {
         let mut index = IndexCursor::new(self, read_options, Vec::new());
         let step = (self.data_end / count.max(1) as u64).max(1);
         let mut anchors = Vec::new();
-        let mut last = (Vec::new(), 0);
+        let mut last = Vec::new();
+        let (mut start, mut end) = (0u64, 0);
         index.seek_to_first(self)?;
         while index.valid() {
             let handle = index.handle();
@@ -37,17 +38,18 @@ impl Table {
             } else {
                 user_key(index.key(self))
             };
-            last.0.clear();
-            last.0.extend_from_slice(key);
-            last.1 += handle.size;
-            if last.1 >= step {
-                anchors.push((last.0.clone(), last.1));
-                last.1 = 0;
+            last.clear();
+            last.extend_from_slice(key);
+            // A damaged handle may lie anywhere.
+            end = handle.end().unwrap_or(end).max(end);
+            if end - start >= step {
+                anchors.push((last.clone(), end - start));
+                start = end;
             }
             index.next(self)?;
         }
-        if last.1 > 0 {
-            anchors.push(last);
+        if end > start {
+            anchors.push((last, end - start));
         }
         Ok(anchors)
     }

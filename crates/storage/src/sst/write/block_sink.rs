@@ -117,6 +117,14 @@ impl BlockSink {
         Ok(handle)
     }
 
+    /// Leaves so many bytes empty, up to a page's.
+    pub(crate) fn pad(&mut self, bytes: usize) -> Result<()> {
+        match bytes {
+            0 => Ok(()),
+            _ => self.append_raw(&vec![0; bytes]),
+        }
+    }
+
     /// Appends bytes that are not a block.
     pub(crate) fn append_raw(&mut self, bytes: &[u8]) -> Result<()> {
         self.file.append(bytes)?;

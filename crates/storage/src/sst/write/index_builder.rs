@@ -248,9 +248,10 @@ impl<'a> Encoder<'a> {
         self.full.clear();
         self.delta.clear();
         handle.encode(&mut self.full);
-        if let Some(prev) = self.prev.replace(handle)
-            && self.index.delta
-        {
+        let prev = self.prev.replace(handle);
+        // Differences are of blocks without padding between them.
+        let prev = prev.filter(|prev| prev.end() == Some(handle.offset));
+        if let Some(prev) = prev {
             encode_delta(prev, handle, &mut self.delta);
         }
         if self.first_keys {
@@ -265,7 +266,8 @@ impl<'a> Encoder<'a> {
             &entry.separator
         };
         if self.index.delta {
-            self.block.add_delta(key, &self.full, &self.delta);
+            let delta = prev.map(|_| &self.delta[..]);
+            self.block.add_delta(key, &self.full, delta);
         } else {
             self.block.add(key, &self.full);
         }

@@ -33,16 +33,13 @@ use crate::sst::write::data_blocks::DataBlocks;
 use crate::sst::write::entry_check::{MAX_ENTRY, check_entry};
 use crate::sst::write::hash_index_builder::HashIndexBuilder;
 use crate::sst::write::index_builder::{IndexBuilder, IndexEntry};
+use crate::sst::write::page_fit::BlockLimit;
 use crate::sst::write::table_properties::{base_context, set_index_properties, set_properties};
 use std::cmp::Ordering;
 use std::mem;
 
 /// Size of the write buffer in bytes.
 const WRITE_BUFFER: usize = 256 << 10;
-
-/// By how many percent a block may stay below its target size, if the next entry would exceed
-/// that size.
-const SIZE_DEVIATION: usize = 10;
 
 /// The entries of the metaindex: names and handles.
 type Metaindex = Vec<(&'static [u8], BlockHandle)>;
@@ -56,6 +53,8 @@ pub(crate) struct BlockTableBuilder {
     /// Compresses index blocks.
     compressor: Compressor,
     block: BlockBuilder,
+    /// When `block` is full.
+    limit: BlockLimit,
     /// The first key of `block`, if the index needs it.
     first_key: Vec<u8>,
     filter: Option<FilterBuilder>,
@@ -109,10 +108,12 @@ impl BlockTableBuilder {
                 codec_options,
                 options.target_file_size,
                 options.events.clone(),
-            )?,
+            )?
+            .fitted(table),
             compressor: Compressor::new(codec, &codec_options, None)?
                 .with_events(options.events.clone()),
             block: BlockBuilder::new(table.block_restart_interval).hashed(hash_ratio(&options)),
+            limit: BlockLimit::of_size(table.block_size),
             first_key: Vec::new(),
             filter: filter(&options),
             index: IndexBuilder::new(table),
@@ -326,9 +327,8 @@ impl BlockTableBuilder {
         if self.block.is_empty() {
             return false;
         }
-        let (len, size) = (self.block.len(), self.options.table.block_size);
-        let nearly = size.saturating_sub(size / 100 * SIZE_DEVIATION);
-        len >= size || (len > nearly && len + self.block.grown_by(key, value) > size)
+        self.limit
+            .is_reached(self.block.len(), self.block.grown_by(key, value))
     }
 
     /// Finishes the block being filled, if any.
@@ -341,6 +341,7 @@ impl BlockTableBuilder {
         self.data
             .add(self.block.finish(), was_cached, &mut self.sink)?;
         self.block.reset();
+        self.limit = self.data.limit(&self.sink).unwrap_or(self.limit);
         self.properties.num_data_blocks += 1;
         self.pending = Some(IndexEntry {
             separator,

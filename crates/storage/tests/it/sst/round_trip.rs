@@ -2,6 +2,8 @@
 
 use super::files::*;
 use proptest::prelude::*;
+use rand::rngs::StdRng;
+use rand::{Rng, SeedableRng};
 use std::cmp::Ordering;
 use std::sync::Arc;
 use whitewater_storage::ErrorKind;
@@ -13,8 +15,8 @@ use whitewater_storage::key::{
 };
 use whitewater_storage::rangedel::RangeTombstone;
 use whitewater_storage::sst::{
-    CompressionType, FilterPolicy, Table, TableBuilder, TableBuilderOptions, TableOptions,
-    TableReadOptions,
+    BlockRole, CompressionType, FilterPolicy, IndexType, Table, TableBuilder, TableBuilderOptions,
+    TableOptions, TableReadOptions,
 };
 
 const COMPRESSIONS: [CompressionType; 4] = [
@@ -170,6 +172,99 @@ fn with_bloom() -> TableBuilderOptions {
             ..TableOptions::default()
         },
         ..TableBuilderOptions::default()
+    }
+}
+
+/// Entries whose values a compressor makes half as long, more or less.
+fn half_compressible(n: u64) -> Vec<Entry> {
+    let mut rng = StdRng::seed_from_u64(7);
+    let mut entry = |i: u64| {
+        let key = internal_key(format!("key{i:08}").as_bytes(), i + 1, ValueType::Value);
+        let mut value = vec![b'v'; rng.random_range(40..60)];
+        value.extend((0..50).map(|_| rng.random::<u8>()));
+        (key, value)
+    };
+    (0..n).map(&mut entry).collect()
+}
+
+/// How many data blocks lie on a page of 4 KiB more than they have to, of how many, and how many
+/// bytes are empty between data blocks.
+fn across_pages(table: &Table) -> (usize, usize, u64) {
+    let blocks = table.blocks().expect("reads the index");
+    let data = blocks
+        .iter()
+        .filter(|b| matches!(b.kind, BlockRole::Data { .. }));
+    let (mut across, mut all, mut empty, mut end) = (0, 0, 0, 0);
+    for block in data {
+        empty += block.offset - end;
+        end = block.offset + block.size + 5;
+        let pages = (end - 1) / 4096 - block.offset / 4096 + 1;
+        across += usize::from(pages > (block.size + 5).div_ceil(4096));
+        all += 1;
+    }
+    (across, all, empty)
+}
+
+#[test]
+fn blocks_fitted_to_pages_are_found_by_every_index() {
+    let entries = half_compressible(20_000);
+    let indexes = [
+        IndexType::BinarySearch,
+        IndexType::BinarySearchWithFirstKey,
+        IndexType::TwoLevelIndexSearch,
+    ];
+    for (index_type, interval, format_version, compression) in [
+        (indexes[0], 1, 5, CompressionType::Lz4),
+        (indexes[0], 16, 5, CompressionType::Lz4),
+        (indexes[0], 16, 2, CompressionType::Snappy),
+        (indexes[1], 3, 6, CompressionType::Lz4),
+        (indexes[2], 1, 5, CompressionType::None),
+        (indexes[2], 16, 5, CompressionType::Lz4),
+    ] {
+        let options = |fit_blocks_to_pages| TableBuilderOptions {
+            table: TableOptions {
+                index_type,
+                index_block_restart_interval: interval,
+                format_version,
+                fit_blocks_to_pages,
+                ..TableOptions::default()
+            },
+            compression,
+            ..TableBuilderOptions::default()
+        };
+        let what = format!("{index_type:?}, {interval}, {format_version}, {compression:?}");
+        let unfitted = open(build(options(false), &entries, &[])).expect("opens");
+        let (across, all, empty) = across_pages(&unfitted);
+        assert!(
+            across > all / 3 && empty == 0,
+            "{what}: {across} of {all}, {empty}"
+        );
+        let table = open(build(options(true), &entries, &[])).expect("opens");
+        let (across, all, empty) = across_pages(&table);
+        assert!(
+            across < all / 8 && empty > 0,
+            "{what}: {across} of {all}, {empty}"
+        );
+        let data = table.properties().data_size;
+        assert!(empty < data / 20, "{what}: {empty} of {data}");
+
+        table.verify().expect("whole");
+        let mut iter = table.iter(TableReadOptions::default());
+        assert!(collect(&mut iter).expect("reads") == entries, "{what}");
+        iter.seek_to_last();
+        for entry in entries.iter().rev() {
+            assert_eq!(iter.key(), entry.0, "{what}");
+            iter.prev();
+        }
+        assert!(!iter.valid());
+        for entry in entries.iter().step_by(37) {
+            iter.seek(&entry.0);
+            assert_eq!(
+                (iter.key(), iter.value()),
+                (&entry.0[..], &entry.1[..]),
+                "{what}"
+            );
+        }
     }
 }
 

@@ -150,6 +150,9 @@ pub fn set(options: &mut Options, flags: &Flags) -> Result<()> {
     if flags.index_with_first_key {
         tables.push("index_type=kBinarySearchWithFirstKey");
     }
+    if !flags.fit_blocks_to_pages {
+        tables.push("fit_blocks_to_pages=false");
+    }
     match flags.prepopulate_block_cache {
         0 => {}
         1 => tables.push("prepopulate_block_cache=kFlushOnly"),

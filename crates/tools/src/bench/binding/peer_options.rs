@@ -22,6 +22,7 @@ const LACKING: &[&str] = &[
     "write_thread_max_yield_usec",
     "write_thread_slow_yield_usec",
     "index_with_first_key",
+    "fit_blocks_to_pages",
     "background_nice",
     "prepopulate_block_cache",
     "cache_high_pri_pool_ratio",

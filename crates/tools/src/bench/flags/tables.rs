@@ -9,6 +9,7 @@ macro_rules! tables {
                 prefix_size: i32 = 0, "The number of bytes of a key that are its prefix; 0: keys have no prefix.";
                 keys_per_prefix: i64 = 0, "The average number of keys that share a prefix; 0: the prefix is the beginning of the key's number.";
                 block_size: i32 = 4096, "The size of a data block in bytes before compression.";
+                fit_blocks_to_pages: bool = true, "Cut data blocks so that few of them lie on more pages of the system's cache than they have to (this engine only).";
                 block_restart_interval: i32 = 16, "The number of keys between two restart points of a data block.";
                 index_block_restart_interval: i32 = 1, "The number of keys between two restart points of an index block.";
                 whole_key_filtering: bool = true, "Put whole keys into the filters of tables.";

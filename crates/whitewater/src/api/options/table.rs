@@ -37,6 +37,20 @@ impl BlockBasedOptions {
         self.table.block_size = size;
     }
 
+    /// Cuts data blocks so that few of them lie on more pages of the system's
+    /// cache than they have to: a block that ends behind a page has a read wait
+    /// for two pages, and keeps two. The size of a block differs from
+    /// [`set_block_size`](Self::set_block_size) by up to a half then, and up to
+    /// 512 bytes of a page stay empty behind it. For blocks of at least 1 KiB
+    /// that are stored in up to four pages of 4 KiB; not for blocks that
+    /// several threads compress, or with a dictionary until it is made.
+    /// RocksDB reads such tables.
+    ///
+    /// **Option `fit_blocks_to_pages`**: default `true`; can be changed while the database is open.
+    pub fn set_fit_blocks_to_pages(&mut self, v: bool) {
+        self.table.fit_blocks_to_pages = v;
+    }
+
     /// Caches blocks in `cache`, which may serve other column families and
     /// databases too. Default: a cache of 32 MiB for each column family.
     /// Fixed while the database is open; the cache's capacity is not.

@@ -508,6 +508,7 @@ fn setters_set_their_own_option_and_no_other() {
 fn table_setters_set_their_own_option() {
     let mut table = BlockBasedOptions::default();
     table.set_block_size(1);
+    table.set_fit_blocks_to_pages(false);
     table.set_block_restart_interval(2);
     table.set_index_block_restart_interval(3);
     table.set_checksum_type(ChecksumType::CRC32c);
@@ -541,6 +542,7 @@ fn table_setters_set_their_own_option() {
         values(&opts),
         [
             "1",
+            "false",
             "2",
             "3",
             "kCRC32c",

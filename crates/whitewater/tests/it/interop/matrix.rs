@@ -13,7 +13,7 @@ use crate::content;
 use crate::harness::append;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use whitewater::{
     BlockBasedIndexType, BlockBasedOptions, ChecksumType, DB, DBCompactionStyle, DBCompressionType,
@@ -309,5 +309,44 @@ fn databases_of_every_compaction_style_are_read() {
                 compare(&python::scan(python, dir.path()), &work.model, &what);
             }
         }
+    }
+}
+
+/// Padding between data blocks, also where the index has several entries to a restart point.
+#[test]
+fn rocksdb_reads_blocks_fitted_to_pages() {
+    if !tools::available() {
+        return;
+    }
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let mut model = BTreeMap::new();
+    let mut rng = StdRng::seed_from_u64(19);
+    for number in 0..20_000 {
+        let mut value = vec![b'v'; rng.random_range(40..60)];
+        value.extend((0..50).map(|_| rng.random::<u8>()));
+        model.insert(format!("key{number:06}").into_bytes(), value);
+    }
+    let indexes = [INDEXES[0], INDEXES[2], INDEXES[3]];
+    for (index, interval) in indexes
+        .into_iter()
+        .flat_map(|index| [(index, 1), (index, 4)])
+    {
+        let mut table = BlockBasedOptions::default();
+        table.set_index_type(index);
+        table.set_index_block_restart_interval(interval);
+        let mut options = Options::default();
+        options.create_if_missing(true);
+        options.set_compression_type(DBCompressionType::Lz4);
+        options.set_block_based_table_factory(&table);
+        let path = dir.path().join(format!("{index:?}-{interval}"));
+        let db = DB::open(&options, &path).expect("opens");
+        for (key, value) in &model {
+            db.put(key, value).expect("written");
+        }
+        db.flush().expect("flushed");
+        drop(db);
+        tools::check(&path);
+        let tables = tools::table_values(&path);
+        assert!(tables.values().eq([&model]), "{index:?}, {interval}");
     }
 }

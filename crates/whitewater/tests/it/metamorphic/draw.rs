@@ -401,7 +401,8 @@ fn files(o: &mut Options, draw: &mut Draw<'_>, has_prefix: bool) {
             ChecksumType::XXHash64,
         ],
     ));
-    t.set_block_size(draw.one("block_size", &[4096, 1, 128, 512]));
+    t.set_block_size(draw.one("block_size", &[4096, 1, 128, 512, 1024]));
+    t.set_fit_blocks_to_pages(draw.one("fit_blocks_to_pages", &[true, false]));
     t.set_block_restart_interval(draw.one("block_restart_interval", &[16, 1, 3]));
     t.set_index_block_restart_interval(draw.one("index_block_restart_interval", &[1, 4]));
     t.set_metadata_block_size(draw.one("metadata_block_size", &[4096, 64, 300]));

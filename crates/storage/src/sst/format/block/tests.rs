@@ -172,21 +172,22 @@ proptest! {
 
 #[test]
 fn handles_round_trip_with_and_without_deltas() {
-    let handles: Vec<BlockHandle> = [100u64, 90, 4096, 4096, 7]
+    // Sizes, and bytes that are empty behind the block.
+    let handles: Vec<BlockHandle> = [(100u64, 0u64), (90, 20), (4096, 0), (4096, 0), (7, 0)]
         .iter()
-        .scan(1000, |offset, &size| {
+        .scan(1000, |offset, &(size, padding)| {
             let h = BlockHandle {
                 offset: *offset,
                 size,
             };
-            *offset += size + TRAILER_LEN as u64;
+            *offset += size + TRAILER_LEN as u64 + padding;
             Some(h)
         })
         .collect();
     for interval in [1, 2, 16] {
         let mut delta = BlockBuilder::new(interval);
         let mut plain = BlockBuilder::new(interval);
-        let mut prev = None;
+        let mut prev: Option<BlockHandle> = None;
         for (i, &h) in handles.iter().enumerate() {
             // The fourth key shares nothing with the third.
             let key = if i < 3 {
@@ -196,12 +197,13 @@ fn handles_round_trip_with_and_without_deltas() {
             };
             let (mut full, mut short) = (Vec::new(), Vec::new());
             h.encode(&mut full);
+            let prev = prev.replace(h);
+            let prev = prev.filter(|prev| prev.end() == Some(h.offset));
             if let Some(prev) = prev {
                 encode_delta(prev, h, &mut short);
             }
-            delta.add_delta(key.as_bytes(), &full, &short);
+            delta.add_delta(key.as_bytes(), &full, prev.map(|_| &short[..]));
             plain.add(key.as_bytes(), &full);
-            prev = Some(h);
         }
         for (b, layout) in [
             (&mut delta, EntryLayout::DeltaHandles { first_key: false }),

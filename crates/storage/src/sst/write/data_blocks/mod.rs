@@ -4,7 +4,8 @@
 //! Invariants:
 //! * D1: blocks reach the file in the order in which they were added. The handle of the n-th block
 //!   is the n-th of `handles`.
-//! * D2: what is written does not depend on the number of threads.
+//! * D2: what is written of the same blocks does not depend on the number of threads, unless blocks
+//!   are fitted to pages, which only one thread does.
 
 mod parallel;
 #[cfg(test)]
@@ -14,7 +15,9 @@ use crate::error::Result;
 use crate::sst::compress::{CompressionOptions, CompressionType, Compressor, train};
 use crate::sst::events::{BlockKind, TableEvents};
 use crate::sst::format::handle::BlockHandle;
+use crate::sst::options::table_options::TableOptions;
 use crate::sst::write::block_sink::BlockSink;
+use crate::sst::write::page_fit::{BlockLimit, PageFit};
 use bytes::Bytes;
 use parallel::Pipeline;
 use std::collections::VecDeque;
@@ -42,6 +45,8 @@ pub(super) struct DataBlocks {
     /// The most uncompressed bytes to hold.
     hold_limit: u64,
     stage: Stage,
+    /// Fits blocks to pages, if so configured, while blocks are compressed as they come.
+    fit: Option<PageFit>,
     dictionary: Option<Bytes>,
     handles: Vec<BlockHandle>,
     /// Copies of the blocks that threads are compressing, oldest first; `None` for those that are
@@ -82,10 +87,27 @@ impl DataBlocks {
             events,
             hold_limit: hold_limit.unwrap_or(u64::MAX),
             stage,
+            fit: None,
             dictionary: None,
             handles: Vec::new(),
             to_warm: VecDeque::new(),
         })
+    }
+
+    /// The same blocks, which are fitted to pages if `table` says so.
+    pub(super) fn fitted(mut self, table: &TableOptions) -> Self {
+        let fits = table.fit_blocks_to_pages;
+        self.fit = PageFit::new(table.block_size).filter(|_| fits);
+        self
+    }
+
+    /// When the next block is full, if it is to be fitted to the page on which it begins. That is
+    /// known if the blocks before it are in the file.
+    pub(super) fn limit(&self, sink: &BlockSink) -> Option<BlockLimit> {
+        match (&self.stage, &self.fit) {
+            (Stage::Serial(_), Some(fit)) => Some(fit.limit(sink.offset())),
+            _ => None,
+        }
     }
 
     /// Adds the next block. `was_cached`: its entries come from blocks that were cached.
@@ -183,6 +205,10 @@ impl DataBlocks {
                 let handle = sink.append(payload, ty)?;
                 if warm {
                     sink.warm_cache(BlockKind::Data, handle, raw);
+                }
+                if let Some(fit) = &mut self.fit {
+                    fit.learn(raw.len(), handle.size);
+                    sink.pad(fit.padding(sink.offset()))?;
                 }
                 self.handles.push(handle);
             }
