@@ -41,7 +41,7 @@ impl BlockBasedOptions {
     /// cache than they have to: a block that ends behind a page has a read wait
     /// for two pages, and keeps two. The size of a block differs from
     /// [`set_block_size`](Self::set_block_size) by up to a half then, and up to
-    /// 512 bytes of a page stay empty behind it. For blocks of at least 1 KiB
+    /// 4% of the file stay empty. For blocks of at least 1 KiB
     /// that are stored in up to four pages of 4 KiB; not for blocks that
     /// several threads compress, or with a dictionary until it is made.
     /// RocksDB reads such tables.

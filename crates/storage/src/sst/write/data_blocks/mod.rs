@@ -208,7 +208,7 @@ impl DataBlocks {
                 }
                 if let Some(fit) = &mut self.fit {
                     fit.learn(raw.len(), handle.size);
-                    sink.pad(fit.padding(sink.offset()))?;
+                    sink.pad(fit.pad(sink.offset()))?;
                 }
                 self.handles.push(handle);
             }
