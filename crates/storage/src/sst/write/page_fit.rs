@@ -5,9 +5,10 @@
 //! lies on two pages of 4 KiB three times out of four: a read that finds neither page cached has
 //! both read, one that finds only one of them waits for the disk as well, and the block takes two
 //! pages of the cache. So a block is cut where its stored form is expected to end at the end of a
-//! page, and the few bytes that are left of the page stay empty, up to 4% of the file. RocksDB aligns uncompressed blocks
-//! (`block_align`), and blocks to larger units (`super_block_alignment_size`), at their full size
-//! and with as much padding as that takes; readers find blocks by the index in any case.
+//! page, and the few bytes that are left of the page stay empty, up to 4% of the file. RocksDB
+//! aligns uncompressed blocks (`block_align`), and blocks to larger units
+//! (`super_block_alignment_size`), at their full size and with as much padding as that takes;
+//! readers find blocks by the index in any case.
 
 use crate::sst::format::handle::{PAGE, TRAILER_LEN};
 
