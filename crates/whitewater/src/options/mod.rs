@@ -382,7 +382,7 @@ option_struct! {
         last_level_temperature: Temperature = Temperature::Unknown, changes live;
         /// Hint without effect: blocks are checked as a whole when they are read.
         block_protection_bytes_per_key: u32 = 0, check protection_bytes, changes live;
-        /// Hint without effect: blocks of obsolete tables always leave the cache at once.
+        /// Hint without effect: blocks of obsolete tables leave the cache in any case.
         uncache_aggressiveness: u32 = 0, changes live;
         /// Hint without effect: no blocks are compressed as samples.
         sample_for_compression: u64 = 0, changes live;

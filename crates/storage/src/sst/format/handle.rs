@@ -45,13 +45,21 @@ impl BlockHandle {
             .checked_add(TRAILER_LEN as u64)
     }
 
-    /// Whether the block is the next one behind `before`, with no more between them than padding
-    /// to a page.
+    /// Whether the block is the next one behind `before`.
     #[inline]
     pub(crate) fn follows(self, before: BlockHandle) -> bool {
-        let end = before.end();
-        let between = end.and_then(|end| self.offset.checked_sub(end));
-        between.is_some_and(|padding| padding < PAGE)
+        (before.end()).is_some_and(|end| is_next(end, self.offset))
+    }
+}
+
+/// Whether a block at `offset` is the next one behind a block that ends at `end`: at once, or
+/// behind padding up to a page.
+#[inline]
+pub(crate) fn is_next(end: u64, offset: u64) -> bool {
+    match offset.checked_sub(end) {
+        Some(0) => true,
+        Some(padding) => padding < PAGE && offset.is_multiple_of(PAGE),
+        None => false,
     }
 }
 

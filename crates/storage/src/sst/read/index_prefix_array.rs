@@ -42,9 +42,9 @@ pub(crate) struct IndexPrefixArray {
 #[derive(Debug, Clone, Copy)]
 struct Place(u64);
 
-/// Blocks are less than 16 MiB, and begin in the first TiB of the file. Tables with other ones have
-/// no places.
-const SIZE_BITS: u32 = 24;
+/// Blocks are less than 64 MiB, and begin in the first 256 GiB of the file. Tables with other ones
+/// have no places.
+const SIZE_BITS: u32 = 26;
 
 impl Place {
     fn new(handle: BlockHandle) -> Option<Self> {
@@ -138,7 +138,7 @@ impl IndexPrefixArray {
         start..end
     }
 
-    /// The data block of a restart point, if the array has its offset.
+    /// The data block of a restart point, if the array has its place.
     #[inline]
     pub(crate) fn handle(&self, restart: usize) -> Option<BlockHandle> {
         self.blocks.get(restart).map(|place| place.handle())

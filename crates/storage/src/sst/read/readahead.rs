@@ -243,6 +243,20 @@ mod tests {
     }
 
     #[test]
+    fn blocks_behind_padding_to_a_page_are_in_order() {
+        let auto = AutoReadahead {
+            initial: 9000,
+            max: 9000,
+            after: 2,
+        };
+        // Four blocks to a page.
+        let forward: Vec<u64> = (0..12).map(|n| n / 4 * 4096 + n % 4 * 1000).collect();
+        assert_eq!(reads(auto, &forward), [0, 0, 9000, 9000]);
+        let backward: Vec<u64> = forward.into_iter().rev().collect();
+        assert_eq!(reads(auto, &backward), [0, 0, 9000, 2000]);
+    }
+
+    #[test]
     fn nothing_is_read_ahead_if_a_size_is_0_or_the_blocks_are_not_in_order() {
         let forward: Vec<u64> = (0..10).map(|n| n * 1000).collect();
         let auto = AutoReadahead::default();
@@ -257,6 +271,8 @@ mod tests {
             assert_eq!(reads(off, &forward), [0; 10], "{off:?}");
         }
         assert_eq!(reads(auto, &[0, 3000, 1000, 9000, 7000]), [0; 5]);
+        let every_second: Vec<u64> = (0..40).map(|n| n * 2000).collect();
+        assert_eq!(reads(auto, &every_second), [0; 40]);
         // Each of them may be the first of a run.
         let at_once = AutoReadahead { after: 0, ..auto };
         assert_eq!(reads(at_once, &[0, 30_000, 100_000]), [8192; 3]);

@@ -117,7 +117,7 @@ impl BlockSink {
         Ok(handle)
     }
 
-    /// Leaves so many bytes empty, up to a page's.
+    /// Appends so many zeros.
     pub(crate) fn pad(&mut self, bytes: usize) -> Result<()> {
         match bytes {
             0 => Ok(()),

@@ -85,37 +85,44 @@ impl PageFit {
         self.ratio = Some((ratio + off / 8.0, deviation + (off.abs() - deviation) / 4.0));
     }
 
+    /// The bytes that a byte of a block is stored in, and a block of the usual size with its
+    /// trailer, if blocks are fitted. Most take less: one that ends before the page does leaves a
+    /// few bytes empty, one that ends behind it is on two pages.
+    fn stored(&self) -> Option<(f64, f64)> {
+        let (ratio, deviation) = self.ratio?;
+        let ratio = ratio + deviation;
+        let block = ratio * self.size as f64 + TRAILER_LEN as f64;
+        (block <= MOST_PAGES * PAGE as f64).then_some((ratio, block))
+    }
+
     /// The limit of a block that begins at `offset` of the file.
     pub(super) fn limit(&self, offset: u64) -> BlockLimit {
-        let plain = BlockLimit::of_size(self.size);
-        let Some((ratio, deviation)) = self.ratio else {
-            return plain;
+        let Some((ratio, block)) = self.stored() else {
+            return BlockLimit::of_size(self.size);
         };
-        // Most blocks are to end before the end of the page: one that ends early leaves a few bytes
-        // empty, one that ends late is on two pages.
-        let ratio = ratio + deviation;
-        let size = self.size as f64;
-        let stored = ratio * size + TRAILER_LEN as f64;
-        if stored > MOST_PAGES * PAGE as f64 {
-            return plain;
-        }
         let mut room = (PAGE - offset % PAGE) as f64;
-        while room < SHORTEST * stored {
+        while room < SHORTEST * block {
             room += PAGE as f64;
         }
-        let blocks = (room / stored).round().max(1.0);
+        let blocks = (room / block).round().max(1.0);
         let most = (room / blocks - TRAILER_LEN as f64) / ratio;
-        let most = most.clamp(SHORTEST * size, LONGEST * size);
+        let size = self.size as f64;
+        let (shortest, longest) = (SHORTEST * size, LONGEST * size);
         BlockLimit {
-            most: most as usize,
-            nearly: (SHORTEST * most) as usize,
+            most: most.clamp(shortest, longest) as usize,
+            nearly: shortest as usize,
         }
     }
 
     /// How many bytes stay empty behind the last block, which ends at `offset` of the file.
     pub(super) fn pad(&mut self, offset: u64) -> usize {
+        let Some((_, block)) = self.stored() else {
+            return 0;
+        };
         let rest = (PAGE - offset % PAGE) % PAGE;
-        if rest > MOST_PADDING || (self.empty + rest) * BYTES_TO_PADDING > offset {
+        let fits_a_block = rest as f64 >= SHORTEST * block;
+        let is_too_much = (self.empty + rest) * BYTES_TO_PADDING > offset;
+        if rest > MOST_PADDING || fits_a_block || is_too_much {
             return 0;
         }
         self.empty += rest;
@@ -161,7 +168,9 @@ mod tests {
             (4096, 0.3),
             (8192, 0.5),
             (16384, 0.4),
+            (4096, 0.1),
             (1024, 1.0),
+            (1024, 0.4),
         ] {
             let (straddle, empty) = lay_out(size, 40, |_, len| (len as f64 * part) as u64);
             assert!(straddle <= 5, "{size}, {part}: {straddle}%");

@@ -155,7 +155,9 @@ impl Options {
     }
 
     /// Threads that compress the data blocks of one table, of 1 (the default) to
-    /// 1024; what is written does not depend on it. They are started for each
+    /// 1024. More than one do not
+    /// [fit blocks to pages](crate::BlockBasedOptions::set_fit_blocks_to_pages);
+    /// what is written does not depend on them otherwise. They are started for each
     /// table, besides the thread of the flush or compaction, unless it is not
     /// compressed. Not of
     /// [bottommost options](Self::set_bottommost_compression_options) that are

@@ -24,6 +24,7 @@ mod tests;
 
 use crate::cache::{BlockCache, DirectoryCharge, Placed};
 use crate::sst::format::block::{Block, LINE};
+use crate::sst::format::handle::is_next;
 use crate::sst::read::key_samples::KeySamples;
 use arc_swap::{ArcSwapOption, Guard};
 use bytes::Bytes;
@@ -137,12 +138,20 @@ impl Directory {
         may
     }
 
-    /// Prefetches the first entries of the block at `place`, if it is here. A hint.
+    /// Prefetches the first entries of the block at `place`, or behind padding there, if it is
+    /// here. A hint. Returns whether it is.
     #[inline]
-    pub(crate) fn expect_entries(&self, place: BlockPlace) {
-        if let Some(block) = self.find(place, false) {
-            block.expect_first_entries();
+    pub(crate) fn expect_entries(&self, place: BlockPlace) -> bool {
+        let mut here = false;
+        for (_, slot) in self.slots.probe(place) {
+            if let Some(block) = &*slot.load()
+                && is_next(place.offset, block.place.offset)
+            {
+                block.block.expect_first_entries();
+                here = true;
+            }
         }
+        here
     }
 
     /// The block at `place`, for the cache. It should be [in a slab](crate::cache::in_slab).

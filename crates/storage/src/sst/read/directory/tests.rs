@@ -10,7 +10,7 @@ use crate::sst::{
 };
 use std::path::Path;
 
-const ENTRIES: u32 = 2000;
+const ENTRIES: u32 = 5000;
 
 fn key(n: u32) -> String {
     format!("{n:08}")
@@ -27,7 +27,7 @@ fn table(options: TableOptions, cache: usize) -> Table {
     let path = Path::new("/000042.sst");
     let options = TableBuilderOptions {
         table: TableOptions {
-            block_size: 256,
+            block_size: 1024,
             metadata_block_size: 256,
             ..options
         },
@@ -84,7 +84,7 @@ fn blocks_that_were_read_are_found_with_and_without_numbers() {
         let blocks = table.blocks().unwrap();
         let is_data = |kind: &BlockRole| matches!(kind, BlockRole::Data { .. });
         let data = blocks.iter().filter(|block| is_data(&block.kind));
-        let places: Vec<BlockPlace> = data.map(|b| table.place_of(b.offset)).collect();
+        let places: Vec<BlockPlace> = data.clone().map(|b| table.place_of(b.offset)).collect();
         assert!(places.len() > 100, "{}", places.len());
         let directory = table.directory().unwrap();
         let found = |place: &&BlockPlace| directory.find(**place, true).is_some();
@@ -99,6 +99,21 @@ fn blocks_that_were_read_are_found_with_and_without_numbers() {
         }
         let slots = table.cache.as_ref().unwrap().0.charged() / size_of::<usize>();
         assert_eq!(slots, places.len() + usize::from(!numbered) * (PROBES - 1));
+        let behind = data.clone().map(|b| BlockPlace {
+            offset: b.offset + b.size + 5,
+            number: table.place_of(b.offset).number.map(|number| number + 1),
+        });
+        let behind: Vec<_> = behind.take(places.len() - 1).collect();
+        let padded = behind.iter().zip(&places[1..]);
+        let padded = padded
+            .filter(|(end, next)| end.offset < next.offset)
+            .count();
+        assert!(padded > places.len() / 8, "{padded} of {}", places.len());
+        let expected = behind
+            .iter()
+            .filter(|place| directory.expect_entries(**place))
+            .count();
+        assert!(expected >= found - 1, "{expected} of {found}");
         let past = table.place_of(places[1].offset + 1);
         assert!(past.number.is_none() && directory.find(past, false).is_none());
     }

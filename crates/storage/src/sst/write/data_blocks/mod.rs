@@ -4,8 +4,8 @@
 //! Invariants:
 //! * D1: blocks reach the file in the order in which they were added. The handle of the n-th block
 //!   is the n-th of `handles`.
-//! * D2: what is written of the same blocks does not depend on the number of threads, unless blocks
-//!   are fitted to pages, which only one thread does.
+//! * D2: the same blocks are written in the same way, whatever the number of threads. Where blocks
+//!   end may depend on it: only one thread fits them to pages.
 
 mod parallel;
 #[cfg(test)]
