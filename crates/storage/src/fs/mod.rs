@@ -240,11 +240,16 @@ pub trait RandomAccessFile: Debug + Send + Sync {
     /// Tells the system that reads come in no order, so that it need not read ahead unasked. A
     /// hint.
     fn advise_random(&self) {}
-    /// Tells the system that this range will be read soon. A hint.
+    /// Has this range, which will be read soon, read in the background. A hint.
     fn prefetch(&self, _offset: u64, _len: usize) {}
-    /// Whether the system has a use for [`prefetch`](Self::prefetch): it keeps what it reads, so
-    /// that who reads a file from front to back need not read much at a time.
+    /// Whether [`prefetch`](Self::prefetch) has an effect, at least for single blocks of a table.
     fn takes_hints(&self) -> bool {
+        false
+    }
+    /// Whether the system keeps what is [prefetched](Self::prefetch), in its page cache: whoever
+    /// reads the file from front to back can then prefetch any range, and need not read much at a
+    /// time.
+    fn has_page_cache(&self) -> bool {
         false
     }
     /// The first offset from `offset` on that may hold something other than zeros, or the end of

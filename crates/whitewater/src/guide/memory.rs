@@ -22,6 +22,7 @@
 //! | what is known of files | some 300 bytes and two keys per table, in all versions in use | drop iterators soon; larger tables with [`set_target_file_size_base`](crate::Options::set_target_file_size_base) | `file-metadata` |
 //! | ranges that are known to be empty | 32 at most, two keys each | | |
 //! | a flush or compaction that runs | 256 KiB per table that is read ([`set_compaction_readahead_size`](crate::Options::set_compaction_readahead_size) with direct reads), and the output's index, filter and buffer: some MiB each | [`set_max_background_jobs`](crate::Options::set_max_background_jobs) (2), [`set_max_subcompactions`](crate::Options::set_max_subcompactions) (1) | |
+//! | with [direct reads](crate::Options::set_use_direct_reads), blocks that are read in the background | 16 MiB in the process; what nobody has used is gone after half a second | | |
 //! | iterators | the memtables and blocks that they are reading, a buffer per source; of those that are gone, cursors and buffers of some KiB for each core and column family | drop them soon | |
 //! | statistics, if they are on | counters for each processor, and histograms | [`enable_statistics`](crate::Options::enable_statistics) | |
 //! | threads | what they use of their stacks, and what the allocator keeps for each | [`set_max_background_jobs`](crate::Options::set_max_background_jobs), the program's own threads | |

@@ -77,8 +77,8 @@ impl<'a> Lookup<'a> {
         }
     }
 
-    /// The same for one of several look-ups: if the block is not cached, the system is told to read
-    /// it, so that it reads for all of them at the same time.
+    /// The same for one of several look-ups: a block that is not cached is prefetched, so that
+    /// those of all of them are read at the same time.
     pub fn announce(&self) {
         let Some((open, block)) = &self.expected else {
             return;

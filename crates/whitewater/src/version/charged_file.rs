@@ -78,6 +78,9 @@ impl RandomAccessFile for ChargedFile {
     fn takes_hints(&self) -> bool {
         self.file.takes_hints()
     }
+    fn has_page_cache(&self) -> bool {
+        self.file.has_page_cache()
+    }
     fn data_from(&self, offset: u64) -> u64 {
         self.file.data_from(offset)
     }

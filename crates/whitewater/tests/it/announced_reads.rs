@@ -18,7 +18,10 @@ fn key(i: u32) -> Vec<u8> {
 
 /// A database of one table of some 90 blocks, nine of ten keys in it, and what it reads.
 fn one_table(table: &BlockBasedOptions) -> (CountingFs, DB) {
-    let fs = CountingFs::taking_hints(MemFs::new());
+    one_table_on(CountingFs::taking_hints(MemFs::new()), table)
+}
+
+fn one_table_on(fs: CountingFs, table: &BlockBasedOptions) -> (CountingFs, DB) {
     let mut o = tiny_on(fs.clone());
     o.set_write_buffer_size(64 << 20);
     o.set_compression_type(DBCompressionType::None);
@@ -155,4 +158,35 @@ fn a_walk_in_the_background_finds_the_same_and_announces_what_follows() {
     assert_eq!((none, plain.len()), (0, KEYS as usize * 9 / 10));
     assert!((3..90).contains(&some), "{some} ranges");
     assert_eq!(plain, in_background);
+}
+
+#[test]
+fn without_a_page_cache_only_single_blocks_are_announced() {
+    let (fs, db) = one_table_on(CountingFs::prefetching_blocks(MemFs::new()), &tables());
+    learn(&db);
+    let announced = fs.announced(|| check(&db, (0..16).map(|n| 160 * n + 41), &options(false)));
+    assert_eq!(announced, 16);
+    // A source beside the table, so that seeks announce.
+    db.put(key(KEYS), b"").unwrap();
+    let mut iter = db.raw_iterator_opt(options(true));
+    assert_eq!(fs.announced(|| iter.seek(key(1200))), 1);
+    assert_eq!(iter.key(), Some(&key(1200)[..]));
+    // Nothing is announced of where it stands.
+    assert_eq!(fs.announced(|| iter.seek(key(1201))), 0);
+    assert_eq!(iter.key(), Some(&key(1201)[..]));
+    let walk = || {
+        iter.seek_to_first();
+        let mut count = 0;
+        while iter.valid() {
+            (count, ()) = (count + 1, iter.next());
+        }
+        assert_eq!(count, KEYS * 9 / 10 + 1);
+    };
+    assert_eq!(fs.announced(walk), 0);
+    // A read ahead has the block.
+    let mut ahead = options(true);
+    ahead.set_readahead_size(64 << 10);
+    let mut iter = db.raw_iterator_opt(ahead);
+    assert_eq!(fs.announced(|| iter.seek(key(1200))), 0);
+    assert_eq!(iter.key(), Some(&key(1200)[..]));
 }

@@ -355,6 +355,56 @@ fn direct_io_works_or_is_refused() {
 }
 
 #[test]
+fn what_is_read_in_the_background_with_direct_reads_is_what_is_there() {
+    const KEYS: u32 = 20_000;
+    let value = |i: u32| i.to_le_bytes().repeat(25);
+    let dir = tempfile::tempdir().unwrap();
+    let mut table = BlockBasedOptions::default();
+    table.disable_cache();
+    let mut opts = Options::default();
+    opts.create_if_missing(true);
+    opts.set_disable_auto_compactions(true);
+    opts.set_use_direct_reads(true);
+    opts.set_block_based_table_factory(&table);
+    let Some(db) = open_direct(&opts, dir.path(), "use_direct_reads") else {
+        return;
+    };
+    for every in [1, 3, 7] {
+        for i in (0..KEYS).step_by(every) {
+            db.put(i.to_be_bytes(), value(i)).unwrap();
+        }
+        db.flush().unwrap();
+        if every == 1 {
+            db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        }
+    }
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let db = &db;
+            scope.spawn(move || {
+                let mut read = ReadOptions::default();
+                read.set_async_io(true);
+                let mut iter = db.raw_iterator_opt(read);
+                for start in (thread * 20..KEYS - 1000).step_by(500) {
+                    let keys: Vec<_> = (0..16).map(|n| start + 60 * n).collect();
+                    let found = db.multi_get(keys.iter().map(|i| i.to_be_bytes()));
+                    for (i, found) in keys.into_iter().zip(found) {
+                        assert_eq!(found.unwrap(), Some(value(i)), "key {i}");
+                    }
+                    iter.seek(start.to_be_bytes());
+                    for i in start..start + 100 {
+                        let expected = (&i.to_be_bytes()[..], &value(i)[..]);
+                        assert_eq!(iter.item(), Some(expected), "key {i}");
+                        iter.next();
+                    }
+                }
+                iter.status().unwrap();
+            });
+        }
+    });
+}
+
+#[test]
 fn a_file_system_without_direct_io_is_refused_by_the_option() {
     for (reads, option) in [
         (true, "use_direct_reads"),

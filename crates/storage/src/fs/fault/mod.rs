@@ -635,6 +635,12 @@ impl RandomAccessFile for FaultRandom {
     fn prefetch(&self, offset: u64, len: usize) {
         self.inner.prefetch(offset, len);
     }
+    fn takes_hints(&self) -> bool {
+        self.inner.takes_hints()
+    }
+    fn has_page_cache(&self) -> bool {
+        self.inner.has_page_cache()
+    }
     fn data_from(&self, offset: u64) -> u64 {
         self.inner.data_from(offset)
     }

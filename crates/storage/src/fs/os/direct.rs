@@ -2,11 +2,13 @@
 //!
 //! The system then accepts only whole blocks, at offsets and addresses that are multiples of a
 //! block. A writer collects bytes in an aligned buffer, pads the last block with zeros, and cuts
-//! the file to its length. A reader reads the blocks that contain the requested range.
+//! the file to its length. A reader reads the blocks that contain the requested range; `prefetch`
+//! does so in the background.
 
 use super::named;
 use super::opening::check_is_file;
 use super::platform;
+use super::prefetch::{Prefetched, Prefetches};
 use crate::error::{Error, Result};
 use crate::fs::{RandomAccessFile, WritableFile};
 use bytes::Bytes;
@@ -14,6 +16,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::time::Duration;
 
 /// The size of a block in bytes: offsets, lengths and addresses are multiples of it. No device has
 /// larger logical blocks.
@@ -163,33 +167,79 @@ impl WritableFile for DirectWritable {
 
 /// A file read at any position.
 #[derive(Debug)]
-struct DirectRandom {
+struct DirectFile {
     file: File,
     path: PathBuf,
     /// Bounds reads of finished files without a system call.
     len_at_open: u64,
+    /// See [`Prefetched::count`].
+    prefetched: AtomicUsize,
 }
+
+/// A [`DirectFile`] that is open.
+#[derive(Debug)]
+struct DirectRandom(Arc<DirectFile>);
+
+/// What was prefetched of the files that are open.
+static PREFETCHES: Prefetches<DirectFile> =
+    Prefetches::new(Duration::from_millis(250), Duration::from_secs(10));
 
 /// Opens `path` for positioned reads.
 pub(super) fn open_random(path: &Path) -> Result<Arc<dyn RandomAccessFile>> {
-    let file = open(OpenOptions::new().read(true), path)?;
-    named("open a file for direct I/O", path, check_is_file(&file))?;
-    let meta = named("get the size of a file", path, file.metadata())?;
-    Ok(Arc::new(DirectRandom {
-        file,
-        len_at_open: meta.len(),
-        path: path.to_path_buf(),
-    }))
+    Ok(Arc::new(DirectRandom::open(path)?))
+}
+
+impl DirectRandom {
+    fn open(path: &Path) -> Result<Self> {
+        let file = open(OpenOptions::new().read(true), path)?;
+        named("open a file for direct I/O", path, check_is_file(&file))?;
+        let meta = named("get the size of a file", path, file.metadata())?;
+        Ok(DirectRandom(Arc::new(DirectFile {
+            file,
+            len_at_open: meta.len(),
+            path: path.to_path_buf(),
+            prefetched: AtomicUsize::new(0),
+        })))
+    }
 }
 
 impl RandomAccessFile for DirectRandom {
     fn read_at(&self, offset: u64, len: usize) -> Result<Bytes> {
-        let end = offset.checked_add(len as u64);
-        let fits = |there| end.is_some_and(|end| end <= there);
-        if !fits(self.len_at_open) && !fits(self.len()?) {
-            let there = self.len()?;
-            return Err(self.ends_early(offset, len, there.saturating_sub(offset)));
+        self.0.check_range(offset, len)?;
+        match PREFETCHES.take(&self.0, offset, len) {
+            Some(bytes) => Ok(bytes),
+            None => self.0.read(offset, len),
         }
+    }
+
+    fn len(&self) -> Result<u64> {
+        self.0.len()
+    }
+
+    fn prefetch(&self, offset: u64, len: usize) {
+        let end = offset.checked_add(len as u64);
+        if end.is_some_and(|end| end <= self.0.len_at_open) {
+            PREFETCHES.prefetch(&self.0, offset, len);
+        }
+    }
+
+    fn takes_hints(&self) -> bool {
+        true
+    }
+
+    fn path(&self) -> &Path {
+        &self.0.path
+    }
+}
+
+impl Drop for DirectRandom {
+    fn drop(&mut self) {
+        PREFETCHES.forget(&self.0);
+    }
+}
+
+impl Prefetched for DirectFile {
+    fn read(&self, offset: u64, len: usize) -> Result<Bytes> {
         let skip = (offset % BLOCK as u64) as usize;
         let first = offset - skip as u64;
         let mut blocks = Aligned::new((skip + len).next_multiple_of(BLOCK));
@@ -208,21 +258,74 @@ impl RandomAccessFile for DirectRandom {
         Ok(Bytes::from(blocks.memory).slice(from..from + len))
     }
 
+    fn count(&self) -> &AtomicUsize {
+        &self.prefetched
+    }
+}
+
+impl DirectFile {
     fn len(&self) -> Result<u64> {
         Ok(named("get the size of a file", &self.path, self.file.metadata())?.len())
     }
 
-    fn path(&self) -> &Path {
-        &self.path
+    /// Checks that a range is within the file.
+    fn check_range(&self, offset: u64, len: usize) -> Result<()> {
+        let end = offset.checked_add(len as u64);
+        let fits = |there| end.is_some_and(|end| end <= there);
+        if !fits(self.len_at_open) && !fits(self.len()?) {
+            let there = self.len()?;
+            return Err(self.ends_early(offset, len, there.saturating_sub(offset)));
+        }
+        Ok(())
     }
-}
 
-impl DirectRandom {
     fn ends_early(&self, offset: u64, len: usize, got: u64) -> Error {
         Error::corruption_in(
             &self.path,
             offset,
             format_args!("file ends early: {} of {len} bytes", got.min(len as u64)),
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use std::thread;
+    use whitewater_concurrent::system;
+
+    #[test]
+    fn a_block_that_was_prefetched_is_taken_instead_of_read() {
+        let dir = tempfile::tempdir().expect("a temporary directory");
+        let path = dir.path().join("file");
+        let content: Vec<u8> = (0..5 * BLOCK + 100).map(|at| (at / 7) as u8).collect();
+        std::fs::write(&path, &content).expect("it can be written");
+        let file = match DirectRandom::open(&path) {
+            Err(e) if e.kind() == ErrorKind::NotSupported => return,
+            file => file.expect("it can be opened"),
+        };
+        let (begin, len) = (system::now(), content.len());
+        for (offset, len) in [(0, 100), (5000, 4096), (len - 50, 50)] {
+            // A read that comes before the thread does without it.
+            let taken = loop {
+                file.prefetch(offset as u64, len);
+                thread::yield_now();
+                if let Some(taken) = PREFETCHES.take(&file.0, offset as u64, len) {
+                    break taken;
+                }
+                assert!(system::since(begin).as_secs() < 60, "never read");
+            };
+            assert_eq!(taken, content[offset..offset + len]);
+            file.prefetch(offset as u64, len);
+            let read = file.read_at(offset as u64, len).expect("it can be read");
+            assert_eq!(read, taken);
+        }
+        file.prefetch(len as u64 - 50, 51);
+        file.prefetch(u64::MAX, 1);
+        assert_eq!(
+            file.0.prefetched.load(std::sync::atomic::Ordering::Relaxed),
+            0
+        );
     }
 }

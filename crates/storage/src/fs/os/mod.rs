@@ -16,12 +16,14 @@
 //! other opener, whatever its path.
 //!
 //! `direct`: files that bypass the page cache. `opening`: opening files, and finding holes in them.
-//! `platform`: the calls that differ between operating systems.
+//! `platform`: the calls that differ between operating systems. `prefetch`: reading blocks of files
+//! that bypass the page cache in the background.
 //! `shared`: files that many threads write.
 
 mod direct;
 mod opening;
 pub(super) mod platform;
+mod prefetch;
 mod shared;
 
 use self::opening::{data_from, open_to_read};
@@ -379,6 +381,10 @@ impl RandomAccessFile for OsRandom {
 
     fn takes_hints(&self) -> bool {
         cfg!(any(target_os = "linux", target_vendor = "apple"))
+    }
+
+    fn has_page_cache(&self) -> bool {
+        self.takes_hints()
     }
 
     fn data_from(&self, offset: u64) -> u64 {

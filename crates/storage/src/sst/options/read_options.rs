@@ -42,7 +42,7 @@ pub struct TableReadOptions {
     /// How many bytes iterators read ahead. 0 leaves it to the table's
     /// [`AutoReadahead`], which is the default.
     pub readahead: usize,
-    /// Whether the system is told ahead of time what iterators will read. Default false.
+    /// Whether what iterators will read is prefetched. Default false.
     pub in_background: bool,
     /// Limits on file reads. Default none.
     pub limits: ReadLimits,

@@ -136,7 +136,7 @@ impl BlockFile {
         let Some(range) = readahead.next_read(handle, self.size) else {
             return Ok(None);
         };
-        let range = match self.file.takes_hints() {
+        let range = match self.file.has_page_cache() {
             true => {
                 let (piece, hint) = readahead.piece(range, self.size);
                 self.prefetch(hint);
@@ -172,7 +172,7 @@ impl BlockFile {
         self.counting(len, || self.file.read_at(offset, len))
     }
 
-    /// Tells the system that it is to read a block. A hint.
+    /// Has a block read in the background. A hint.
     pub(crate) fn announce(&self, handle: BlockHandle) {
         if self.check_bounds(handle).is_ok() {
             let len = handle.size as usize + TRAILER_LEN;

@@ -96,8 +96,8 @@ impl Table {
         }
     }
 
-    /// Tells the system to read the block that a look-up of `lookup`, which is of the key of
-    /// `query`, is going to read, unless it is cached or a filter of whole keys rules the key out.
+    /// Prefetches the block that a look-up of `lookup`, which is of the key of `query`, is going to
+    /// read, unless it is cached or a filter of whole keys rules the key out.
     /// `expected` is what this table has [expected](Self::expect) of `lookup`, if it has been
     /// asked. Index and filter may be read for it, if they are cached then. A hint: what fails is
     /// left to the look-up.

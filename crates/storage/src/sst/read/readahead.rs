@@ -100,6 +100,20 @@ impl ReadAhead {
         (end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
     }
 
+    /// Whether more than the block at `handle` will be read, if it is the next one and not held.
+    pub(crate) fn exceeds(&self, handle: BlockHandle) -> bool {
+        if self.fixed > 0 {
+            return self.fixed > handle.size as usize + TRAILER_LEN;
+        }
+        let is_near = |last: BlockHandle| handle.follows(last) || last.follows(handle);
+        let run = if self.last.is_some_and(is_near) {
+            self.run + 1
+        } else {
+            0
+        };
+        run >= self.auto.after
+    }
+
     /// The range of the file to read for the block at `handle`, which is not held and lies
     /// within the `file_size` bytes of the file. `None` if no more than the block is to be read.
     pub(crate) fn next_read(&mut self, handle: BlockHandle, file_size: u64) -> Option<Range<u64>> {

@@ -76,13 +76,18 @@ impl Table {
         Some(found)
     }
 
-    /// Whether the system has a use for being told what will be read.
+    /// Whether blocks can be read in the background.
     pub(crate) fn takes_hints(&self) -> bool {
         self.is_block_based() && self.file.file.takes_hints()
     }
 
-    /// Tells the system to read the data block at `handle`, unless it is cached, or may not be
-    /// read.
+    /// Whether the system keeps what it reads of the table's file.
+    pub(crate) fn has_page_cache(&self) -> bool {
+        self.file.file.has_page_cache()
+    }
+
+    /// Has the data block at `handle` read in the background, unless it is cached, or may not be
+    /// read. A hint.
     pub(crate) fn announce_block(&self, handle: BlockHandle, read_options: BlockReadOptions) {
         if !self.takes_hints() || read_options.limits.memory_only {
             return;

@@ -143,6 +143,16 @@ impl<T: Hold> TableIter<T> {
             .flatten()
     }
 
+    /// Has the block at `handle`, to which the iterator goes next, read in the background, unless
+    /// it is at hand. Without a page cache, what is read ahead with it would have it read twice.
+    fn announce(&self, handle: BlockHandle) {
+        let is_current = self.block.as_ref().is_some_and(|(h, _)| *h == handle);
+        let is_here = is_current || self.readahead.get(handle).is_some();
+        if !is_here && (self.table.has_page_cache() || !self.readahead.exceeds(handle)) {
+            self.table.announce_block(handle, self.read_options);
+        }
+    }
+
     /// Loads the block under the index; `false` if there is none. With `onward`, the walk may go
     /// forward from there.
     fn load(&mut self, onward: bool) -> Result<bool> {
@@ -294,7 +304,7 @@ impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
             && self.table.takes_hints()
             && let Some(handle) = self.table.handle_for(target, self.read_options)
         {
-            self.table.announce_block(handle, self.read_options);
+            self.announce(handle);
         }
     }
 
@@ -305,7 +315,7 @@ impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
         let directory = self.directory();
         let is_found = directory.is_some_and(|directory| directory.expect_head(block.place()));
         if self.read_options.in_background && !is_found {
-            self.table.announce_block(block.handle(), self.read_options);
+            self.announce(block.handle());
         }
     }
 

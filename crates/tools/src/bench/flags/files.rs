@@ -7,7 +7,7 @@ macro_rules! files {
             $($before)*
             "Files and the log" {
                 readahead_size: i32 = 0, "The number of bytes that iterators read ahead; 0: the table iterators decide.";
-                async_io: bool = false, "Have the system read for iterators in the background.";
+                async_io: bool = false, "Have blocks read for iterators in the background.";
                 open_files: i32 = -1, "The number of table files that are kept open; -1: all.";
                 paranoid_checks: bool = true, "Check more, and stop writes after a failed background job.";
                 max_total_wal_size: u64 = 0u64, "The size of all live logs together in bytes at which memtables are flushed; 0: four times the write buffers.";

@@ -346,8 +346,11 @@ impl Options {
     }
 
     /// Whether tables are read past the system's page cache (`O_DIRECT`): only the block cache
-    /// keeps what was read. Where the file system cannot do that, opening the database fails with
-    /// `NotSupported`.
+    /// keeps what was read. Threads of the process (`ww-prefetch`, at most 16) read blocks in the
+    /// background for `multi_get` and for seeks with
+    /// [`set_async_io`](crate::ReadOptions::set_async_io). They begin with the first such read, and
+    /// hold at most 16 MiB that was not used yet. Where the file system cannot do that, opening the
+    /// database fails with `NotSupported`.
     ///
     /// **Option `use_direct_reads`**: default `false`; fixed while the database is open.
     pub fn set_use_direct_reads(&mut self, enabled: bool) {

@@ -275,14 +275,18 @@ impl ReadOptions {
         self.spec.io_priority = priority;
     }
 
-    /// Whether the system reads for an iterator in the background. A `seek` then has the blocks of
+    /// Whether blocks are read for an iterator in the background. A `seek` then has the blocks of
     /// all its tables read at the same time, and while the iterator works on what was read ahead,
     /// the system reads what follows it. Seeks that keep to a prefix, movements backward and those
-    /// to the first or last key do not announce blocks. Nothing else changes. It is a hint to the
-    /// system, so it has an effect where that caches files and takes hints: not with direct reads,
-    /// and only on Linux and Apple systems. `multi_get` needs no option for this: it has the blocks
-    /// of up to 16 keys read at the same time, in the level where a thread's last look-ups have
-    /// mostly ended, unless `max_open_files` limits the open tables. Default false.
+    /// to the first or last key do not announce blocks. Nothing else changes. Default false.
+    ///
+    /// The system reads, so it has an effect on Linux and Apple systems. With direct reads, threads
+    /// of the process read the blocks of a seek, and nothing is read behind them
+    /// ([`set_use_direct_reads`](crate::Options::set_use_direct_reads)).
+    ///
+    /// `multi_get` needs no option for this: it has the blocks of up to 16 keys read at the same
+    /// time, in the level where a thread's last look-ups have mostly ended, unless `max_open_files`
+    /// limits the open tables.
     pub fn set_async_io(&mut self, v: bool) {
         self.spec.async_io = v;
     }

@@ -15,6 +15,8 @@ pub struct CountingFs {
     fs: MemFs,
     /// Whether its files have a use for hints.
     takes_hints: bool,
+    /// Whether the system keeps what is prefetched of them.
+    has_page_cache: bool,
     counts: Arc<Counts>,
 }
 
@@ -34,6 +36,7 @@ impl CountingFs {
         CountingFs {
             fs,
             takes_hints: false,
+            has_page_cache: false,
             counts: Arc::default(),
         }
     }
@@ -42,7 +45,16 @@ impl CountingFs {
     pub fn taking_hints(fs: MemFs) -> Self {
         CountingFs {
             takes_hints: true,
+            has_page_cache: true,
             ..Self::new(fs)
+        }
+    }
+
+    /// The same, of files that bypass the page cache.
+    pub fn prefetching_blocks(fs: MemFs) -> Self {
+        CountingFs {
+            has_page_cache: false,
+            ..Self::taking_hints(fs)
         }
     }
 
@@ -76,6 +88,7 @@ impl CountingFs {
 struct Counted<F> {
     file: F,
     takes_hints: bool,
+    has_page_cache: bool,
     counts: Arc<Counts>,
 }
 
@@ -98,6 +111,9 @@ impl RandomAccessFile for Counted<Arc<dyn RandomAccessFile>> {
     }
     fn takes_hints(&self) -> bool {
         self.takes_hints
+    }
+    fn has_page_cache(&self) -> bool {
+        self.has_page_cache
     }
     fn len(&self) -> Result<u64, Error> {
         self.file.len()
@@ -128,6 +144,7 @@ impl Fs for CountingFs {
         Ok(Arc::new(Counted {
             file: self.fs.open_random(path)?,
             takes_hints: self.takes_hints,
+            has_page_cache: self.has_page_cache,
             counts: self.counts.clone(),
         }))
     }
@@ -136,6 +153,7 @@ impl Fs for CountingFs {
         Ok(Box::new(Counted {
             file: self.fs.open_sequential(path)?,
             takes_hints: self.takes_hints,
+            has_page_cache: self.has_page_cache,
             counts: self.counts.clone(),
         }))
     }
