@@ -68,7 +68,7 @@ impl ReadAhead {
 
     /// Whether the block is held here as part of a larger buffer, which it would keep alive.
     pub(crate) fn is_wider_than(&self, handle: BlockHandle) -> bool {
-        self.bytes.len() > handle.size as usize + TRAILER_LEN && self.get(handle).is_some()
+        (self.get(handle)).is_some_and(|block| self.bytes.len() > block.len())
     }
 
     /// Records that the block at `handle` was used, wherever it came from.
@@ -77,14 +77,12 @@ impl ReadAhead {
         let Some(before) = before else {
             return;
         };
-        let forward = handle.follows(before);
-        let backward = before.follows(handle);
         if before == handle {
             return;
         }
-        if (forward || backward) && (self.run == 0 || self.backward == backward) {
+        if self.goes_on(before, handle) {
             self.run += 1;
-            self.backward = backward;
+            self.backward = before.follows(handle);
         } else {
             self.run = 0;
             self.size = 0;
@@ -92,26 +90,37 @@ impl ReadAhead {
         }
     }
 
+    /// Whether the block at `handle` is in a row with the one `before` it, in the direction of the
+    /// blocks before that.
+    fn goes_on(&self, before: BlockHandle, handle: BlockHandle) -> bool {
+        let forward = handle.follows(before);
+        let backward = before.follows(handle);
+        (forward || backward) && (self.run == 0 || self.backward == backward)
+    }
+
     /// The block and its trailer at `handle`, if they are held.
     pub(crate) fn get(&self, handle: BlockHandle) -> Option<Bytes> {
         let start = usize::try_from(handle.offset.checked_sub(self.offset)?).ok()?;
-        let len = usize::try_from(handle.size).ok()? + TRAILER_LEN;
+        let len = usize::try_from(handle.size)
+            .ok()?
+            .checked_add(TRAILER_LEN)?;
         let end = start.checked_add(len)?;
         (end <= self.bytes.len()).then(|| self.bytes.slice(start..end))
     }
 
     /// Whether more than the block at `handle` will be read, if it is the next one and not held.
+    /// The handle may be damaged.
     pub(crate) fn exceeds(&self, handle: BlockHandle) -> bool {
-        if self.fixed > 0 {
-            return self.fixed > handle.size as usize + TRAILER_LEN;
-        }
-        let is_near = |last: BlockHandle| handle.follows(last) || last.follows(handle);
-        let run = if self.last.is_some_and(is_near) {
-            self.run + 1
-        } else {
-            0
+        let (run, size) = match self.last {
+            Some(before) if self.goes_on(before, handle) => (self.run + 1, self.size),
+            _ => (0, 0),
         };
-        run >= self.auto.after
+        let ahead = match self.fixed {
+            0 if run < self.auto.after => 0,
+            0 => self.auto.next(size),
+            fixed => fixed,
+        };
+        ahead as u64 > handle.size.saturating_add(TRAILER_LEN as u64)
     }
 
     /// The range of the file to read for the block at `handle`, which is not held and lies
@@ -210,11 +219,14 @@ mod tests {
         for &offset in offsets {
             let size = 1000 - TRAILER_LEN as u64;
             let block = BlockHandle { offset, size };
+            let exceeds = ahead.exceeds(block);
             ahead.note(block);
             if ahead.get(block).is_some() {
                 continue;
             }
-            match ahead.next_read(block, 1 << 20) {
+            let next = ahead.next_read(block, 1 << 20);
+            assert_eq!(exceeds, next.is_some(), "{offset}");
+            match next {
                 None => read.push(0),
                 Some(range) => {
                     let len = range.end - range.start;
@@ -224,6 +236,20 @@ mod tests {
             }
         }
         read
+    }
+
+    #[test]
+    fn a_damaged_handle_is_neither_held_nor_exceeded() {
+        let damaged = BlockHandle {
+            offset: 0,
+            size: u64::MAX,
+        };
+        for fixed in [0, 1 << 20] {
+            let mut ahead = ReadAhead::new(fixed, AutoReadahead::default());
+            ahead.fill(vec![0; 100].into(), 0);
+            assert_eq!(ahead.get(damaged), None);
+            assert!(!ahead.exceeds(damaged));
+        }
     }
 
     #[test]

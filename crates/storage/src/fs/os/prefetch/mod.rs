@@ -228,7 +228,10 @@ impl<F: Prefetched> Prefetches<F> {
             state.failed = Some(now);
             state.threads -= 1;
             let in_vain = match state.threads {
-                0 => state.remove_all(|_| true),
+                0 => {
+                    state.wanted.clear();
+                    state.remove_all(|_| true)
+                }
                 _ => Vec::new(),
             };
             drop(state);
