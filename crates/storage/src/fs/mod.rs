@@ -246,9 +246,8 @@ pub trait RandomAccessFile: Debug + Send + Sync {
     fn takes_hints(&self) -> bool {
         false
     }
-    /// Whether the system keeps what is [prefetched](Self::prefetch), in its page cache: whoever
-    /// reads the file from front to back can then prefetch any range, and need not read much at a
-    /// time.
+    /// Whether what is [prefetched](Self::prefetch) goes to the system's page cache. A reader that
+    /// goes from front to back can then prefetch any range, and need not read much at a time.
     fn has_page_cache(&self) -> bool {
         false
     }

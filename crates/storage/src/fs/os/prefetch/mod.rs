@@ -50,8 +50,9 @@ pub(super) trait Prefetched: Send + Sync + 'static {
 
     /// How many of the file's blocks are among the prefetched ones.
     ///
-    /// Written by: whoever adds or removes one, under the lock. Read by: readers of the file, to do
-    /// without the lock. Publishes nothing (relaxed): who misses a block reads it from the file.
+    /// Written by: threads that add or remove a block, under the lock. Read by: readers of the
+    /// file, which take no lock if there is none. Publishes nothing (relaxed): a reader that misses
+    /// a block reads it from the file.
     fn count(&self) -> &AtomicUsize;
 }
 
@@ -275,8 +276,8 @@ impl<F: Prefetched> Prefetches<F> {
         }
     }
 
-    /// Drops what was prefetched of `file`, which has no reader any more. It is closed once no
-    /// thread reads it.
+    /// Drops what was prefetched of `file`. The file must have no readers any more. Threads that
+    /// read it now keep it open until they are done.
     pub fn forget(&self, file: &Arc<F>) {
         if file.count().load(Ordering::Relaxed) == 0 {
             return;
