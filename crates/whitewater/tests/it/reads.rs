@@ -376,12 +376,17 @@ fn walks_in_small_blocks_of_many_tables_match_a_map() {
         options.set_disable_auto_compactions(true);
         let db = Db::open(&options, DIR).expect("opens");
         let mut map = BTreeMap::new();
+        // What keys begin with: more than is compared first, almost as much, nothing.
+        let begin = *["a long prefix of all: ", "a prefix of: ", ""]
+            .choose(rng)
+            .expect("some");
+        let key_of = |n: u32| format!("{begin}{n:04}");
         for round in 0..rng.random_range(1..6) {
             // Stretches of neighbours, as far as they are from one source, and single keys.
             for _ in 0..rng.random_range(1..6) {
                 let start = rng.random_range(0..400);
                 for n in start..start + *[1, 60].choose(rng).expect("lengths") {
-                    let key = format!("{n:04}");
+                    let key = key_of(n);
                     if rng.random_ratio(1, 6) {
                         db.delete(&key).expect("deletes");
                         map.remove(&key);
@@ -399,7 +404,7 @@ fn walks_in_small_blocks_of_many_tables_match_a_map() {
             }
         }
         let upper = rng.random_ratio(1, 2).then(|| rng.random_range(1..450));
-        let upper = upper.map_or("9".into(), |n: u32| format!("{n:04}"));
+        let upper = upper.map_or_else(|| key_of(9999), key_of);
         let read = with(|o| o.set_iterate_upper_bound(upper.clone()));
         let shown: Vec<_> = map.range(..upper).collect();
         let mut it = db.raw_iterator_opt(read);
@@ -415,12 +420,12 @@ fn walks_in_small_blocks_of_many_tables_match_a_map() {
                     at = shown.len().checked_sub(1);
                 }
                 (2 | 3, _) => {
-                    let target = format!("{:04}", rng.random_range(0..470));
+                    let target = key_of(rng.random_range(0..470));
                     it.seek(&target);
                     at = Some(shown.partition_point(|(key, _)| **key < target));
                 }
                 (4, _) => {
-                    let target = format!("{:04}", rng.random_range(0..470));
+                    let target = key_of(rng.random_range(0..470));
                     it.seek_for_prev(&target);
                     at = shown
                         .partition_point(|(key, _)| **key <= target)
