@@ -1,6 +1,7 @@
 //! Reading: single keys, many keys at one moment, snapshots.
 
 use super::Engine;
+use super::read_triggered::count_in_memtable;
 use super::ttl::unstamped;
 use crate::column_family::{ColumnFamilyData, SuperVersion, check_timestamp, no_timestamp};
 use crate::entry::answer::Answer;
@@ -199,6 +200,9 @@ impl Engine {
         }
         let in_memory = ctx.done();
         if !in_memory && spec.tier != ReadTier::Memtable {
+            if ctx.is_sampled() {
+                count_in_memtable(view, 1);
+            }
             let _timer = perf_context::timer(PerfMetric::GetFromOutputFilesTime);
             expecting.unwrap_or_else(in_tables).run(ctx)?;
         }

@@ -22,6 +22,11 @@ pub enum FlushReason {
     /// The memtable has reached
     /// [`write_buffer_size`](crate::Options::set_write_buffer_size).
     WriteBufferFull = 0x06,
+    /// Reads look into the memtable in vain so often that it is flushed, and compacted with tables
+    /// ([`set_read_triggered_compaction_threshold`][option]).
+    ///
+    /// [option]: crate::Options::set_read_triggered_compaction_threshold
+    AutoCompaction = 0x09,
     /// The program called [`DB::flush`](crate::DB::flush), or a method that flushes first.
     ManualFlush = 0x0a,
     /// [`DB::resume`](crate::DB::resume), or the database itself, ends a failure that stopped
@@ -48,6 +53,7 @@ impl FlushReason {
             FlushReason::ManualCompaction => "Manual Compaction",
             FlushReason::WriteBufferManager => "Write Buffer Manager",
             FlushReason::WriteBufferFull => "Write Buffer Full",
+            FlushReason::AutoCompaction => "Auto Compaction",
             FlushReason::ManualFlush => "Manual Flush",
             FlushReason::ErrorRecovery => "Error Recovery",
             FlushReason::ErrorRecoveryRetryFlush => "Error Recovery Retry Flush",

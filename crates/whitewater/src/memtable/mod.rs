@@ -75,6 +75,7 @@ use whitewater_concurrent::system::Mutex;
 use whitewater_storage::internal_iterator::BoxedIterator;
 use whitewater_storage::key::{
     SEEK_TYPE, SequenceNumber, UserComparator, ValueType, pack_tag, parse_internal_key, seek_key,
+    user_key,
 };
 use whitewater_storage::planted;
 use whitewater_storage::protection::KvSum;
@@ -169,6 +170,14 @@ pub(crate) struct Memtable {
     /// Written by: the flush that has made it, before others see it. Read by: those who look
     /// for due flushes. Both under the database mutex, so relaxed.
     purged: AtomicBool,
+    /// An estimate of the reads that looked into it in vain.
+    /// Written by: sampled reads. Read by: these, and the flush, which hands it to the table.
+    /// Publishes nothing (relaxed).
+    wasted_reads: AtomicU64,
+    /// Whether a flush for such reads was asked for and not begun.
+    /// Written by: the sampled read that asks; the flush thread that answers. Read by: flush
+    /// threads. Publishes nothing (relaxed).
+    asks_for_flush: AtomicBool,
     /// Order of creation within the database. A purged memtable has the number of the newest of
     /// those that it stands for.
     pub id: u64,
@@ -258,6 +267,8 @@ impl Memtable {
             last_number: AtomicU64::new(0),
             horizon: AtomicU64::new(SequenceNumber::MAX),
             purged: AtomicBool::new(false),
+            wasted_reads: AtomicU64::new(0),
+            asks_for_flush: AtomicBool::new(false),
             id,
         })
     }
@@ -658,6 +669,37 @@ impl Memtable {
     /// Point and range tombstones.
     pub fn num_deletes(&self) -> u64 {
         self.counters.get(DELETES)
+    }
+
+    /// Counts reads that looked into it in vain.
+    pub fn note_wasted_reads(&self, reads: u64) {
+        self.wasted_reads.fetch_add(reads, Ordering::Relaxed);
+    }
+
+    /// An estimate of the reads that looked into it in vain.
+    pub fn wasted_reads(&self) -> u64 {
+        self.wasted_reads.load(Ordering::Relaxed)
+    }
+
+    /// Asks flush threads to flush it although it is not full. Returns whether nobody had.
+    pub fn ask_for_flush(&self) -> bool {
+        !self.asks_for_flush.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether a flush was asked for; the caller answers.
+    pub fn is_asked_for_flush(&self) -> bool {
+        self.asks_for_flush.load(Ordering::Relaxed)
+            && self.asks_for_flush.swap(false, Ordering::Relaxed)
+    }
+
+    /// The first and the last user key of its points.
+    pub fn key_span(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let mut points = self.rep.clone().iter();
+        points.seek_to_first();
+        let first = points.valid().then(|| user_key(points.key()).to_vec())?;
+        points.seek_to_last();
+        let last = points.valid().then(|| user_key(points.key()).to_vec())?;
+        Some((first, last))
     }
 
     /// Whether it holds no entries.

@@ -352,6 +352,7 @@ fn numbers_and_texts_are_those_of_rocksdb() {
         (ManualCompaction, 4, "Manual Compaction"),
         (WriteBufferManager, 5, "Write Buffer Manager"),
         (WriteBufferFull, 6, "Write Buffer Full"),
+        (AutoCompaction, 9, "Auto Compaction"),
         (ManualFlush, 10, "Manual Flush"),
         (ErrorRecovery, 11, "Error Recovery"),
         (ErrorRecoveryRetryFlush, 12, "Error Recovery Retry Flush"),

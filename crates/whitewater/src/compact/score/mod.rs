@@ -14,7 +14,7 @@ mod marks;
 mod reads;
 
 pub(crate) use marks::{Marks, expired_tail};
-pub(crate) use reads::is_due_around;
+pub(crate) use reads::{ReadMemtable, flush_is_due, is_due_around};
 
 use crate::options::CfOptions;
 use crate::options::compaction::CompactionStyle;

@@ -5,18 +5,36 @@
 //! would rewrite, so that a small table above a large level waits until its reads pay for both.
 //! Level 0 is judged, and compacted, as a whole: a read that looks into one of its tables looks
 //! into the others, too. In the last level with data no read is in vain for want of a compaction.
+//!
+//! The active memtable is judged with level 0. It is flushed if reads pay for compacting its table
+//! as well.
 
 use super::marks::{Place, idle};
 use crate::options::CfOptions;
 use crate::options::compaction::CompactionStyle;
 use crate::version::range::KeyRange;
-use crate::version::{TableFile, Version, hull};
+use crate::version::{TableFile, Version, hull, total_bytes};
 use std::sync::Arc;
 use whitewater_storage::key::UserComparator;
 
 /// The least number of reads in vain that count: sixteen sampled ones. Of fewer, chance decides,
 /// and small tables would be compacted for a single one.
 const LEAST_READS: u64 = 16 * 1024;
+
+/// The most bytes that are compacted for each byte of a memtable that is flushed for reads, unless
+/// they are compacted anyway. About what leveled compaction writes for each byte of a table that it
+/// moves down a level. Otherwise a few writes between many reads would have all data rewritten.
+const MOST_AMPLIFICATION: u64 = 16;
+
+/// A memtable, as its reads are judged.
+pub(crate) struct ReadMemtable<'a> {
+    /// The reads that looked into it in vain.
+    pub wasted_reads: u64,
+    /// Bytes of its entries.
+    pub bytes: u64,
+    /// Returns its first and its last user key.
+    pub key_span: &'a dyn Fn() -> Option<(Vec<u8>, Vec<u8>)>,
+}
 
 /// What reads are judged by.
 struct Judge<'a> {
@@ -40,21 +58,30 @@ impl<'a> Judge<'a> {
         })
     }
 
+    /// Whether `reads` in vain pay for rewriting this many bytes.
+    fn pay(&self, reads: u64, bytes: u64) -> bool {
+        reads as f64 > self.options.read_triggered_compaction_threshold * bytes as f64
+    }
+
+    /// The bytes of the next level with data that a compaction of `range` in `level` rewrites.
+    fn bytes_below(&self, level: usize, range: Option<KeyRange<'_>>) -> u64 {
+        let next = (level + 1..=self.last).find(|&l| self.version.num_files(l) > 0);
+        match (next, range) {
+            (Some(next), Some(range)) => self.version.overlapping_bytes(next, self.user, range),
+            _ => 0,
+        }
+    }
+
     /// Whether the reads that looked into `files` of `level` in vain pay for compacting them into
     /// the next level with data.
     fn pays(&self, level: usize, files: &[Arc<TableFile>]) -> bool {
-        let reads: u64 = files.iter().map(|f| f.wasted_reads()).sum();
-        let bytes: u64 = files.iter().map(|f| f.meta.size).sum();
-        let threshold = self.options.read_triggered_compaction_threshold;
-        let pays_for = |bytes: u64| reads as f64 > threshold * bytes as f64;
-        if reads < LEAST_READS || !pays_for(bytes) {
-            return false;
-        }
-        let next = (level + 1..=self.last).find(|&l| self.version.num_files(l) > 0);
-        let (Some(next), Some(range)) = (next, hull(self.user, files.iter())) else {
-            return true;
-        };
-        pays_for(bytes + self.version.overlapping_bytes(next, self.user, range))
+        let (reads, bytes) = (wasted_reads(files), total_bytes(files));
+        reads >= LEAST_READS
+            && self.pay(reads, bytes)
+            && self.pay(
+                reads,
+                bytes + self.bytes_below(level, hull(self.user, files.iter())),
+            )
     }
 
     fn level0_pays(&self) -> bool {
@@ -62,6 +89,35 @@ impl<'a> Judge<'a> {
         let sources = files.len() + usize::from(self.last > 0);
         sources > 1 && !files.iter().any(|f| f.being_compacted()) && self.pays(0, files)
     }
+
+    /// Whether the reads that looked into `memtable` in vain, and those into level 0, pay for
+    /// compacting both.
+    fn memtable_pays(&self, memtable: &ReadMemtable<'_>) -> bool {
+        let files = &self.version.levels[0];
+        let has_older = !files.is_empty() || self.last > 0;
+        let (own_reads, own_bytes) = (memtable.wasted_reads, memtable.bytes);
+        let reads = own_reads + wasted_reads(files);
+        let bytes = own_bytes + total_bytes(files);
+        let may_pay = has_older
+            && own_reads >= LEAST_READS
+            && self.pay(own_reads, own_bytes)
+            && self.pay(reads, bytes)
+            && !files.iter().any(|f| f.being_compacted());
+        if !may_pay {
+            return false;
+        }
+        let span = (memtable.key_span)();
+        let span = (span.iter()).map(|(first, last)| KeyRange::closed(Some(first), Some(last)));
+        let ranges = span.chain(files.iter().map(|f| f.range()));
+        let range = ranges.reduce(|a, b| a.hull(self.user, &b));
+        let bytes = bytes + self.bytes_below(0, range);
+        let is_small = bytes > MOST_AMPLIFICATION.saturating_mul(own_bytes);
+        self.pay(reads, bytes) && (!is_small || self.level0_pays())
+    }
+}
+
+fn wasted_reads(files: &[Arc<TableFile>]) -> u64 {
+    files.iter().map(|f| f.wasted_reads()).sum()
 }
 
 /// The files that are due; the first of level 0 stands for all of that level.
@@ -76,6 +132,16 @@ pub(super) fn due(version: &Version, options: &CfOptions, user: &UserComparator)
         .into_iter()
         .chain(deeper.map(|(place, _)| place))
         .collect()
+}
+
+/// Whether `memtable`, the active one above the tables of `version`, is to be flushed for reads.
+pub(crate) fn flush_is_due(
+    version: &Version,
+    options: &CfOptions,
+    user: &UserComparator,
+    memtable: &ReadMemtable<'_>,
+) -> bool {
+    Judge::new(version, options, user).is_some_and(|judge| judge.memtable_pays(memtable))
 }
 
 /// Whether level 0 is due or, given a user key, a file of a deeper level that may hold it.

@@ -137,6 +137,72 @@ fn what_snapshots_kept_waits_for_its_delay() {
     assert_eq!(at(151).bottommost, [(2, 0)]);
 }
 
+/// A memtable is flushed for reads once these pay for compacting its table, too.
+#[test]
+fn reads_in_vain_pay_for_the_flush_of_a_memtable() {
+    const READS: u64 = 32 << 10;
+    let size = parse_version("L0: 1:a-b").levels[0][0].meta.size;
+    let options = CfOptions {
+        read_triggered_compaction_threshold: READS as f64 / size as f64,
+        ..styled(CompactionStyle::Level)
+    };
+    // A memtable from a to b whose entries are worth `worth` tables.
+    let due = |text: &str, worth: u64, own_reads: u64, of_level0: u64, options: &CfOptions| {
+        let version = parse_version(text);
+        if let Some(file) = version.levels[0].first() {
+            file.note_wasted_reads(of_level0);
+        }
+        let memtable = ReadMemtable {
+            wasted_reads: own_reads,
+            bytes: worth * size,
+            key_span: &|| Some((b"a".to_vec(), b"b".to_vec())),
+        };
+        flush_is_due(&version, options, &UserComparator::Bytewise, &memtable)
+    };
+    // Nothing is below: no read is in vain.
+    assert!(!due("", 1, 9 * READS, 0, &options));
+    // What is below is rewritten, if it is in the memtable's range.
+    let over = "L2: 1:a-b 3:c-d";
+    assert!(!due(over, 1, 2 * READS, 0, &options));
+    assert!(due(over, 1, 2 * READS + 1, 0, &options));
+    // So is level 0, whose reads pay, too, but not for the memtable.
+    let above = "L0: 5:a-b\nL2: 1:a-b 3:c-d";
+    assert!(!due(above, 1, 2 * READS, READS, &options));
+    assert!(due(above, 1, 2 * READS + 1, READS, &options));
+    assert!(!due(above, 1, READS, 9 * READS, &options));
+    assert!(due(above, 1, READS + 1, 9 * READS, &options));
+    // The range of level 0 counts, too, and what is compacted there comes first.
+    let wide = "L0: 5:a-d\nL2: 1:a-b 3:c-d";
+    assert!(!due(wide, 1, 4 * READS, 0, &options));
+    assert!(due(wide, 1, 4 * READS + 1, 0, &options));
+    assert!(!due("L0: 5:a-b!\nL2: 1:a-b", 1, 9 * READS, 0, &options));
+    // A small memtable above much data is left alone, unless level 0 is compacted anyway.
+    let text: Vec<String> = (1..=20).map(|i| format!("{i}:a{i:02}-a{i:02}")).collect();
+    let much = format!("L2: {}", text.join(" "));
+    assert!(due(&much, 2, 99 * READS, 0, &options));
+    assert!(!due(&much, 1, 99 * READS, 0, &options));
+    let busy = format!("L0: 30:a-b\n{much}");
+    assert!(!due(&busy, 1, 99 * READS, 0, &options));
+    assert!(due(&busy, 1, 2 * READS, 22 * READS, &options));
+    // Few reads say little, and the option turns it off, as other styles do.
+    let eager = CfOptions {
+        read_triggered_compaction_threshold: f64::MIN_POSITIVE,
+        ..options.clone()
+    };
+    assert!(!due(over, 1, 15 << 10, 0, &eager));
+    assert!(due(over, 1, 16 << 10, 0, &eager));
+    let off = CfOptions {
+        read_triggered_compaction_threshold: 0.0,
+        ..options.clone()
+    };
+    assert!(!due(over, 1, 9 * READS, 0, &off));
+    let universal = CfOptions {
+        compaction_style: CompactionStyle::Universal,
+        ..options
+    };
+    assert!(!due(over, 1, 9 * READS, 0, &universal));
+}
+
 /// Reads in vain are due once they are as many as the bytes to be rewritten, by the threshold.
 #[test]
 fn reads_in_vain_pay_for_what_a_compaction_would_rewrite() {

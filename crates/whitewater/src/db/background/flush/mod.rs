@@ -38,6 +38,7 @@ use crate::table_writer::{Input, OutputContext, OutputSpec, Written, write_table
 use crate::thread_pools;
 use crate::thread_pools::pool::Found;
 use crate::trace;
+use crate::version::{TableFile, Version};
 use crate::write::stall::Pressure;
 use below::Below;
 use std::sync::Arc;
@@ -477,8 +478,12 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
                 let Some(cf) = state.cfs.get_mut(&new.id) else {
                     continue;
                 };
+                let done = job_of(new.id);
+                if let Some((job, flushed)) = done {
+                    hand_over_reads(job, flushed, &new.current);
+                }
                 old.push(cf.set_version(new.current.clone()));
-                if let Some((job, flushed)) = job_of(new.id) {
+                if let Some((job, flushed)) = done {
                     cf.stats.add_flush(flushed.stats);
                     // The job still holds the memtables.
                     cf.imm.drain(..job.memtables.len());
@@ -491,6 +496,18 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
         .inspect_err(|e| engine.report(Source::Manifest, e, "recording a flush"))?;
     engine.log_stalls();
     Ok(min_log)
+}
+
+/// Counts the reads that looked into the memtables of `job` in vain for the table that it has made
+/// of them, in `version`.
+fn hand_over_reads(job: &FlushJob, flushed: &Flushed, version: &Version) {
+    let reads: u64 = job.memtables.iter().map(|m| m.wasted_reads()).sum();
+    let is_made = |file: &&Arc<TableFile>| {
+        (flushed.tables.first()).is_some_and(|made| made.number == file.meta.number)
+    };
+    if let Some(table) = version.levels[0].iter().find(is_made) {
+        table.note_wasted_reads(reads);
+    }
 }
 
 /// Runs one flush, if one is due.
@@ -518,6 +535,14 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
         } else {
             None
         };
+        if picked.is_none()
+            && not_before.is_none()
+            && let Some(id) = Engine::asked_by_reads(&state)
+        {
+            drop(state);
+            engine.flush_for_reads(id);
+            return Found::Job;
+        }
         match picked {
             Some(jobs) => jobs,
             None if engine.budget_asks(&mut state) => {
