@@ -7,7 +7,7 @@
 //! into the others, too. In the last level with data no read is in vain for want of a compaction.
 //!
 //! The active memtable is judged with level 0. It is flushed if reads pay for compacting its table
-//! as well.
+//! as well, or if level 0 is due: each of its bytes is compacted once in any case.
 
 use super::marks::{Place, idle};
 use crate::options::CfOptions;
@@ -21,9 +21,9 @@ use whitewater_storage::key::UserComparator;
 /// and small tables would be compacted for a single one.
 const LEAST_READS: u64 = 16 * 1024;
 
-/// The most bytes that are compacted for each byte of a memtable that is flushed for reads, unless
-/// they are compacted anyway. About what leveled compaction writes for each byte of a table that it
-/// moves down a level. Otherwise a few writes between many reads would have all data rewritten.
+/// The most bytes that are compacted for the sake of a memtable, for each of its own. About what
+/// leveled compaction writes for each byte that it moves down a level. Otherwise a few writes
+/// between many reads would have all data rewritten.
 const MOST_AMPLIFICATION: u64 = 16;
 
 /// A memtable, as its reads are judged.
@@ -90,17 +90,23 @@ impl<'a> Judge<'a> {
         sources > 1 && !files.iter().any(|f| f.being_compacted()) && self.pays(0, files)
     }
 
-    /// Whether the reads that looked into `memtable` in vain, and those into level 0, pay for
-    /// compacting both.
+    /// Whether `memtable` is to be compacted with level 0: that is due anyway, or the reads that
+    /// looked into them in vain pay for both.
     fn memtable_pays(&self, memtable: &ReadMemtable<'_>) -> bool {
         let files = &self.version.levels[0];
         let has_older = !files.is_empty() || self.last > 0;
+        if memtable.wasted_reads < LEAST_READS || !has_older {
+            return false;
+        }
+        if self.level0_pays() {
+            // If it waits, tables must not pile up meanwhile.
+            return (files.len() as i64)
+                < i64::from(self.options.level0_file_num_compaction_trigger);
+        }
         let (own_reads, own_bytes) = (memtable.wasted_reads, memtable.bytes);
         let reads = own_reads + wasted_reads(files);
         let bytes = own_bytes + total_bytes(files);
-        let may_pay = has_older
-            && own_reads >= LEAST_READS
-            && self.pay(own_reads, own_bytes)
+        let may_pay = self.pay(own_reads, own_bytes)
             && self.pay(reads, bytes)
             && !files.iter().any(|f| f.being_compacted());
         if !may_pay {
@@ -111,8 +117,7 @@ impl<'a> Judge<'a> {
         let ranges = span.chain(files.iter().map(|f| f.range()));
         let range = ranges.reduce(|a, b| a.hull(self.user, &b));
         let bytes = bytes + self.bytes_below(0, range);
-        let is_small = bytes > MOST_AMPLIFICATION.saturating_mul(own_bytes);
-        self.pay(reads, bytes) && (!is_small || self.level0_pays())
+        bytes <= MOST_AMPLIFICATION.saturating_mul(own_bytes) && self.pay(reads, bytes)
     }
 }
 

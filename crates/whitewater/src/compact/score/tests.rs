@@ -165,12 +165,17 @@ fn reads_in_vain_pay_for_the_flush_of_a_memtable() {
     let over = "L2: 1:a-b 3:c-d";
     assert!(!due(over, 1, 2 * READS, 0, &options));
     assert!(due(over, 1, 2 * READS + 1, 0, &options));
-    // So is level 0, whose reads pay, too, but not for the memtable.
+    // So is level 0, whose reads pay, too, but not for the memtable, unless it is due itself.
     let above = "L0: 5:a-b\nL2: 1:a-b 3:c-d";
     assert!(!due(above, 1, 2 * READS, READS, &options));
     assert!(due(above, 1, 2 * READS + 1, READS, &options));
-    assert!(!due(above, 1, READS, 9 * READS, &options));
-    assert!(due(above, 1, READS + 1, 9 * READS, &options));
+    assert!(!due(above, 4, 4 * READS, 2 * READS, &options));
+    assert!(due(above, 4, READS, 2 * READS + 1, &options));
+    // If its compaction does not come, tables do not pile up.
+    let piled = "L0: 8:a-b 7:a-b 6:a-b 5:a-b\nL2: 1:a-b 3:c-d";
+    let three = "L0: 7:a-b 6:a-b 5:a-b\nL2: 1:a-b 3:c-d";
+    assert!(due(three, 4, READS, 4 * READS + 1, &options));
+    assert!(!due(piled, 4, READS, 5 * READS + 1, &options));
     // The range of level 0 counts, too, and what is compacted there comes first.
     let wide = "L0: 5:a-d\nL2: 1:a-b 3:c-d";
     assert!(!due(wide, 1, 4 * READS, 0, &options));
@@ -183,7 +188,7 @@ fn reads_in_vain_pay_for_the_flush_of_a_memtable() {
     assert!(!due(&much, 1, 99 * READS, 0, &options));
     let busy = format!("L0: 30:a-b\n{much}");
     assert!(!due(&busy, 1, 99 * READS, 0, &options));
-    assert!(due(&busy, 1, 2 * READS, 22 * READS, &options));
+    assert!(due(&busy, 1, READS, 22 * READS, &options));
     // Few reads say little, and the option turns it off, as other styles do.
     let eager = CfOptions {
         read_triggered_compaction_threshold: f64::MIN_POSITIVE,
