@@ -6,29 +6,32 @@
 //! older table. An iterator counts once, when it is made, for each table of level 0 but the oldest
 //! source: it merges them all.
 //!
-//! If it is worth it to compact the memtable as well, it is flushed first, by a flush thread. Its
-//! table takes over what was counted, so that the compaction is due then.
+//! If it is worth it to compact the memtable as well, the read asks a flush thread to flush it
+//! first. Its table takes over what was counted, and reads ask for no compaction until then.
 
 use super::Engine;
 use super::reader::Role;
-use super::state::DbState;
+use super::state::{CfState, DbState};
+use super::switch::Due;
 use crate::column_family::{ColumnFamilyData, SuperVersion};
 use crate::compact::score::{self, ReadMemtable};
 use crate::listener::FlushReason;
 use crate::panics::{Guarded, caught};
 use crate::read::sampling::RATE;
 use crate::thread_pools::Priority;
+use whitewater_storage::Result;
 
 /// How many look-ups an iterator counts for. It merges a table at each of its steps: for some 50 of
 /// them, a table of level 0 costs it 1.3 us, where a look-up in vain costs 0.11.
 const ITERATOR_WEIGHT: u64 = 12;
 
-/// Counts a sampled read that looks into the active memtable of `view` in vain, for `weight`
+/// Counts a sampled read that goes on from the active memtable of `view` to tables, for `weight`
 /// look-ups.
 #[cold]
 #[inline(never)]
 pub(super) fn count_in_memtable(view: &SuperVersion, weight: u64) {
-    if !view.mem.is_empty() {
+    let has_tables = view.version.levels.iter().any(|files| !files.is_empty());
+    if has_tables && !view.mem.is_empty() {
         view.mem.note_wasted_reads(RATE * weight);
     }
 }
@@ -47,9 +50,7 @@ impl Engine {
         for file in &level0[..wasted] {
             file.note_wasted_reads(RATE * ITERATOR_WEIGHT);
         }
-        if has_deeper || !level0.is_empty() {
-            count_in_memtable(view, ITERATOR_WEIGHT);
-        }
+        count_in_memtable(view, ITERATOR_WEIGHT);
         self.look_for_wasted_reads(cf, view, None);
     }
 
@@ -67,45 +68,65 @@ impl Engine {
         if options.disable_auto_compactions || !matches!(self.role, Role::Primary) {
             return;
         }
+        if view.memtables().any(|mem| mem.asks_for_flush()) {
+            return; // its table is compacted with the others
+        }
         let (version, user) = (&view.version, &cf.comparator.user);
         let memtable = ReadMemtable {
             wasted_reads: view.mem.wasted_reads(),
-            bytes: view.mem.memory_usage() as u64,
+            bytes: view.mem.entry_bytes() as u64,
             key_span: &|| view.mem.key_span(),
         };
-        // Where another memtable waits for its flush, there will be more tables first.
-        if view.imm.is_empty() && score::flush_is_due(version, options, user, &memtable) {
-            if view.mem.ask_for_flush() {
-                self.background.work.wake(Priority::High);
-            }
+        if self.may_flush_for_reads(view) && score::flush_is_due(version, options, user, &memtable)
+        {
+            view.mem.ask_for_flush(true);
+            self.background.work.wake(Priority::High);
         } else if score::is_due_around(version, options, user, user_key) {
             self.background.ask_for_reads();
         }
     }
 
-    /// A column family whose active memtable reads have asked to flush, if there is one. The caller
-    /// answers.
-    pub(super) fn asked_by_reads(state: &DbState) -> Option<u32> {
-        let mut families = state.cfs.values();
-        let asks = families.find(|cf| cf.mem.is_asked_for_flush() && cf.imm.is_empty())?;
-        Some(asks.data.id)
+    /// Whether the active memtable of `view` may be flushed for reads. Where another one waits for
+    /// its flush, there will be more tables first. Atomic flushes would make tables of memtables
+    /// that nobody reads.
+    fn may_flush_for_reads(&self, view: &SuperVersion) -> bool {
+        view.imm.is_empty() && !self.options.atomic_flush && !self.wal_is_locked()
     }
 
-    /// Retires the active memtable of column family `id`, called by a flush thread without locks.
-    /// If that fails, or the log is locked, reads ask again.
+    /// A column family whose active memtable is to be flushed for reads, if there is one.
+    pub(super) fn asked_by_reads(state: &DbState) -> Option<u32> {
+        let mut families = state.cfs.values();
+        Some(families.find(|cf| cf.mem.asks_for_flush())?.data.id)
+    }
+
+    /// Retires the active memtable of column family `id` for reads, called by a flush thread
+    /// without locks. If that fails, reads ask again.
     pub(super) fn flush_for_reads(&self, id: u32) {
-        if self.wal_is_locked() {
-            return;
-        }
         // The thread must survive, for the flushes of a resumed database.
-        let switched = caught(Guarded::Job, || {
-            let switching = self.switching()?;
-            let ids = self.with_others(vec![id]).into_iter();
-            let due = ids.map(|id| (id, FlushReason::AutoCompaction)).collect();
-            self.switch_memtables(&switching, due)
-        });
-        if let Err(e) = switched {
+        let retired = caught(Guarded::Job, || self.retire_for_reads(id));
+        if let Err(e) = retired {
             self.info_log.warn(&format!("no flush for reads: {e}"));
         }
+        if let Some(cf) = self.state.lock().cfs.get(&id) {
+            cf.mem.ask_for_flush(false);
+        }
+    }
+
+    fn retire_for_reads(&self, id: u32) -> Result<()> {
+        if self.wal_is_locked() {
+            return Ok(());
+        }
+        let switching = self.switching()?;
+        {
+            // Others may have switched meanwhile.
+            let state = self.lock_state();
+            Self::check_healthy(&state)?;
+            let asks = |cf: &CfState| cf.mem.asks_for_flush() && cf.imm.is_empty();
+            if state.closing || !state.cfs.get(&id).is_some_and(asks) {
+                return Ok(());
+            }
+        }
+        let due = Due::from([(id, FlushReason::AutoCompaction)]);
+        self.switch_memtables(&switching, due)
     }
 }

@@ -180,7 +180,8 @@ impl Engine {
             lookup.expect();
             lookup
         });
-        if !self.passes_over_memtables(spec) {
+        let asks_memtables = !self.passes_over_memtables(spec);
+        if asks_memtables {
             let asking = perf_context::timer(PerfMetric::GetFromMemtableTime);
             let mut asked = 1;
             let look_up = |mem: &Memtable, ctx: &mut GetContext<'_>| match version {
@@ -200,7 +201,7 @@ impl Engine {
         }
         let in_memory = ctx.done();
         if !in_memory && spec.tier != ReadTier::Memtable {
-            if ctx.is_sampled() {
+            if ctx.is_sampled() && asks_memtables && !ctx.covered() {
                 count_in_memtable(view, 1);
             }
             let _timer = perf_context::timer(PerfMetric::GetFromOutputFilesTime);

@@ -174,9 +174,9 @@ pub(crate) struct Memtable {
     /// Written by: sampled reads. Read by: these, and the flush, which hands it to the table.
     /// Publishes nothing (relaxed).
     wasted_reads: AtomicU64,
-    /// Whether a flush for such reads was asked for and not begun.
-    /// Written by: the sampled read that asks; the flush thread that answers. Read by: flush
-    /// threads. Publishes nothing (relaxed).
+    /// Whether it is to be flushed, or being flushed, for such reads.
+    /// Written by: the sampled read that asks; the flush thread that does not retire it. Read by:
+    /// flush threads and sampled reads. Publishes nothing (relaxed).
     asks_for_flush: AtomicBool,
     /// Order of creation within the database. A purged memtable has the number of the newest of
     /// those that it stands for.
@@ -681,19 +681,22 @@ impl Memtable {
         self.wasted_reads.load(Ordering::Relaxed)
     }
 
-    /// Asks flush threads to flush it although it is not full. Returns whether nobody had.
-    pub fn ask_for_flush(&self) -> bool {
-        !self.asks_for_flush.swap(true, Ordering::Relaxed)
+    /// Asks flush threads to flush it for reads although it is not full, or withdraws that.
+    pub fn ask_for_flush(&self, asks: bool) {
+        self.asks_for_flush.store(asks, Ordering::Relaxed);
     }
 
-    /// Whether a flush was asked for; the caller answers.
-    pub fn is_asked_for_flush(&self) -> bool {
+    /// Whether it is to be flushed, or being flushed, for reads.
+    pub fn asks_for_flush(&self) -> bool {
         self.asks_for_flush.load(Ordering::Relaxed)
-            && self.asks_for_flush.swap(false, Ordering::Relaxed)
     }
 
-    /// The first and the last user key of its points.
+    /// The first and the last user key, if they are found without a look at all entries.
     pub fn key_span(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let is_ordered = matches!(self.kind, MemtableKind::Art | MemtableKind::SkipList);
+        if !is_ordered || self.has_tombstones() {
+            return None;
+        }
         let mut points = self.rep.clone().iter();
         points.seek_to_first();
         let first = points.valid().then(|| user_key(points.key()).to_vec())?;
@@ -717,15 +720,25 @@ impl Memtable {
         self.rep.allocated_bytes() + self.memory_besides()
     }
 
+    /// Bytes of memory used by entries, without the filter of their keys.
+    pub fn entry_bytes(&self) -> usize {
+        self.rep.used_bytes() + self.entry_bytes_besides()
+    }
+
     /// Bytes of memory outside the representation.
     fn memory_besides(&self) -> usize {
+        let filter = self.filter.as_ref().map_or(0, |f| f.memory_bytes());
+        filter + self.entry_bytes_besides()
+    }
+
+    /// Bytes of entries outside the representation.
+    fn entry_bytes_besides(&self) -> usize {
         let tombstones = match self.num_tombstones.load(Ordering::Relaxed) {
             0 => 0,
             _ => self.range_tombstones.lock().bytes,
         };
-        let filter = self.filter.as_ref().map_or(0, |f| f.memory_bytes());
         let values = self.values.as_ref().map_or(0, |v| v.memory_bytes());
-        filter + tombstones + values
+        tombstones + values
     }
 
     /// Charges the memory allocated so far to the budget, if there is one.

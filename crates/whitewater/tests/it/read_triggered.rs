@@ -4,9 +4,11 @@ use crate::harness::{Db, open_all, tiny_on, until};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use whitewater::fs::mem::MemFs;
-use whitewater::listener::{EventListener, FlushJobInfo, FlushReason};
-use whitewater::properties::{NUM_ENTRIES_ACTIVE_MEM_TABLE, num_files_at_level};
-use whitewater::{Direction, IteratorMode, Options, WaitForCompactOptions};
+use whitewater::listener::{CompactionJobInfo, EventListener, FlushJobInfo, FlushReason};
+use whitewater::properties::{
+    NUM_ENTRIES_ACTIVE_MEM_TABLE, NUM_ENTRIES_IMM_MEM_TABLES, num_files_at_level,
+};
+use whitewater::{DBCompressionType, Direction, IteratorMode, Options, WaitForCompactOptions};
 
 const DIR: &str = crate::harness::DIR;
 
@@ -88,22 +90,31 @@ fn nothing_is_compacted_for_reads_that_find_their_key_at_once() {
     }
 }
 
-/// Why memtables were flushed.
+/// Why memtables were flushed and tables compacted.
 #[derive(Default)]
-struct Reasons(Mutex<Vec<FlushReason>>);
+struct Reasons {
+    flushes: Mutex<Vec<FlushReason>>,
+    compactions: Mutex<Vec<&'static str>>,
+}
 
 impl EventListener for Reasons {
     fn on_flush_begin(&self, info: &FlushJobInfo) {
-        self.0.lock().unwrap().push(info.flush_reason);
+        self.flushes.lock().unwrap().push(info.flush_reason);
+    }
+    fn on_compaction_begin(&self, info: &CompactionJobInfo) {
+        let mut compactions = self.compactions.lock().unwrap();
+        compactions.push(info.compaction_reason);
     }
 }
 
 /// A database with a table of all keys in the last level, and each `step`th key in the memtable.
-fn open_over_one_table(o: &mut Options, value: &[u8], step: usize) -> (Db, Arc<Reasons>) {
+/// What is told of is what comes then.
+fn open_over_one_table(o: &mut Options, value_len: usize, step: usize) -> (Db, Arc<Reasons>) {
     o.set_write_buffer_size(64 << 20);
+    o.set_compression_type(DBCompressionType::None);
     let db = open_all(o, Path::new(DIR)).unwrap();
     for i in 0..400u32 {
-        db.put(i.to_be_bytes(), value).unwrap();
+        db.put(i.to_be_bytes(), vec![7; value_len]).unwrap();
     }
     db.compact_range(None::<&[u8]>, None::<&[u8]>);
     assert_eq!(level0(&db), 0);
@@ -117,77 +128,82 @@ fn open_over_one_table(o: &mut Options, value: &[u8], step: usize) -> (Db, Arc<R
     (db, reasons)
 }
 
-fn in_memtable(db: &Db) -> u64 {
-    let entries = db.property_int_value(NUM_ENTRIES_ACTIVE_MEM_TABLE);
-    entries.unwrap().unwrap()
+fn in_memtables(db: &Db) -> u64 {
+    let properties = [NUM_ENTRIES_ACTIVE_MEM_TABLE, NUM_ENTRIES_IMM_MEM_TABLES];
+    let entries = properties.map(|property| db.property_int_value(property));
+    entries.map(|n| n.unwrap().unwrap()).iter().sum()
+}
+
+fn look_up_all(db: &Db) {
+    for i in 0..400u32 {
+        assert!(db.get(i.to_be_bytes()).unwrap().is_some(), "key {i}");
+    }
+}
+
+fn scan_from_all(db: &Db) {
+    for from in 0..400u32 {
+        let from = from.to_be_bytes();
+        let mut seen = db.iterator(IteratorMode::From(&from, Direction::Forward));
+        assert_eq!(*seen.next().unwrap().unwrap().0, from);
+    }
 }
 
 /// Scans merged a memtable that nobody wrote to any more with the last level for ever.
 #[test]
 fn a_memtable_that_reads_pass_in_vain_is_flushed_and_compacted() {
-    let look_up = |db: &Db| {
-        for i in 0..400u32 {
-            let value = db.get(i.to_be_bytes()).unwrap().unwrap();
-            assert_eq!(value == b"new", i % 2 == 0);
-        }
-    };
-    let scan = |db: &Db| {
-        for from in 0..400u32 {
-            let from = from.to_be_bytes();
-            let mut seen = db.iterator(IteratorMode::From(&from, Direction::Forward));
-            assert_eq!(*seen.next().unwrap().unwrap().0, from);
-        }
-    };
-    for read in [look_up as fn(&Db), scan as fn(&Db)] {
-        let (db, reasons) = open_over_one_table(&mut options(0.1), b"old", 2);
-        assert_eq!(in_memtable(&db), 200);
-        until("the memtable is compacted", || {
+    for read in [look_up_all, scan_from_all] {
+        let (db, reasons) = open_over_one_table(&mut options(0.001), 3, 2);
+        assert_eq!(in_memtables(&db), 200);
+        until("the memtable is flushed", || {
             read(&db);
-            in_memtable(&db) == 0 && level0(&db) == 0
+            in_memtables(&db) == 0
         });
-        read(&db);
+        db.wait_for_compact(&WaitForCompactOptions::default())
+            .unwrap();
+        assert_eq!(level0(&db), 0);
+        for i in 0..400u32 {
+            let is_new = *db.get(i.to_be_bytes()).unwrap().unwrap() == *b"new";
+            assert_eq!(is_new, i % 2 == 0, "key {i}");
+        }
         drop(db); // listeners are told by then
-        assert_eq!(*reasons.0.lock().unwrap(), [FlushReason::AutoCompaction]);
+        let (flushes, compactions) = (&reasons.flushes, &reasons.compactions);
+        assert_eq!(*flushes.lock().unwrap(), [FlushReason::AutoCompaction]);
+        let compactions = compactions.lock().unwrap();
+        assert_eq!(*compactions, ["ReadTriggered"]);
     }
 }
 
 /// Not flushed are a memtable so small that all data would be rewritten for it, one beside disabled
-/// compactions, one with the option off, and one while the log is locked.
+/// compactions, one with the option off, and one of several that are flushed as one.
 #[test]
 fn a_memtable_is_not_flushed_for_reads_at_any_price() {
-    let mut manual = options(0.1);
-    manual.set_disable_auto_compactions(true);
-    let large: &[u8] = &[7; 5_000];
-    let cases = [
-        (options(0.1), large, 400, false),
-        (manual, b"old", 2, false),
-        (options(0.0), b"old", 2, false),
-        (options(0.1), b"old", 2, true),
-    ];
-    for (mut o, value, step, locked) in cases {
-        let (db, reasons) = open_over_one_table(&mut o, value, step);
-        let entries = in_memtable(&db);
-        if locked {
-            db.lock_wal().unwrap();
-        }
-        for _ in 0..100 {
-            for i in 0..400u32 {
-                assert!(db.get(i.to_be_bytes()).unwrap().is_some());
-            }
-        }
-        if locked {
-            assert_eq!(in_memtable(&db), entries);
-            db.unlock_wal().unwrap();
-            until("the memtable is flushed", || {
-                (0..400u32).for_each(|i| assert!(db.get(i.to_be_bytes()).unwrap().is_some()));
-                in_memtable(&db) == 0
-            });
-            continue;
-        }
+    let small = (options(0.001), 5_000, 400);
+    let mut manual = (options(0.001), 3, 2);
+    manual.0.set_disable_auto_compactions(true);
+    let off = (options(0.0), 3, 2);
+    let mut atomic = (options(0.001), 3, 2);
+    atomic.0.set_atomic_flush(true);
+    for (mut o, value_len, step) in [small, manual, off, atomic] {
+        let (db, reasons) = open_over_one_table(&mut o, value_len, step);
+        let entries = in_memtables(&db);
+        (0..150).for_each(|_| look_up_all(&db));
         db.wait_for_compact(&WaitForCompactOptions::default())
             .unwrap();
-        assert_eq!(in_memtable(&db), entries);
+        assert_eq!(in_memtables(&db), entries);
         drop(db); // listeners are told by then
-        assert_eq!(*reasons.0.lock().unwrap(), []);
+        assert_eq!(*reasons.flushes.lock().unwrap(), []);
     }
+}
+
+#[test]
+fn reads_beside_a_locked_log_flush_nothing_until_it_is_unlocked() {
+    let (db, _) = open_over_one_table(&mut options(0.001), 3, 2);
+    db.lock_wal().unwrap();
+    (0..150).for_each(|_| look_up_all(&db));
+    assert_eq!(in_memtables(&db), 200);
+    db.unlock_wal().unwrap();
+    until("the memtable is flushed", || {
+        look_up_all(&db);
+        in_memtables(&db) == 0
+    });
 }

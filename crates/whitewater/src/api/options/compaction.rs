@@ -165,9 +165,21 @@ impl Options {
     ///
     /// So data that is no longer written becomes one sorted run if it is read, and scans of it take
     /// half the time. One read in 1,024 is counted for all; an iterator counts as twelve look-ups
-    /// in each table of level 0. With leveled compaction only. The option is RocksDB's, which is
-    /// off by default, compares the reads of one table with its own size, and needs a periodic task
-    /// to notice a database without writes. Not in the `rocksdb` crate.
+    /// in each table of level 0. With leveled compaction only.
+    ///
+    /// The active memtable counts as one more table of level 0. It is flushed
+    /// ([`FlushReason::AutoCompaction`]) when reads pay for compacting both, and for 8 MiB at
+    /// least. No more than 16 bytes are compacted for each of the memtable's, so that a few writes
+    /// between many reads do not have all data rewritten. It is flushed as well when level 0 is to
+    /// be compacted, if that compaction is at most half as large again then, and if there are fewer
+    /// tables than `level0_file_num_compaction_trigger`. With `atomic_flush` memtables are left
+    /// alone, since all would be flushed.
+    ///
+    /// The option is RocksDB's, which is off by default, compares the reads of one table with its
+    /// own size, needs a periodic task to notice a database without writes, and leaves memtables
+    /// alone. Not in the `rocksdb` crate.
+    ///
+    /// [`FlushReason::AutoCompaction`]: crate::listener::FlushReason::AutoCompaction
     pub fn set_read_triggered_compaction_threshold(&mut self, val: f64) {
         self.cf.read_triggered_compaction_threshold = val;
     }

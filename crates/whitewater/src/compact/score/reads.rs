@@ -7,7 +7,8 @@
 //! into the others, too. In the last level with data no read is in vain for want of a compaction.
 //!
 //! The active memtable is judged with level 0. It is flushed if reads pay for compacting its table
-//! as well, or if level 0 is due: each of its bytes is compacted once in any case.
+//! as well, or if level 0 is due and not much less than both: what is in the memtable would have
+//! all of that compacted once more.
 
 use super::marks::{Place, idle};
 use crate::options::CfOptions;
@@ -26,13 +27,18 @@ const LEAST_READS: u64 = 16 * 1024;
 /// between many reads would have all data rewritten.
 const MOST_AMPLIFICATION: u64 = 16;
 
+/// The least bytes that a flush for reads counts for: a log, tables and their syncs take time
+/// however little the memtable holds.
+const LEAST_BYTES: u64 = 8 << 20;
+
 /// A memtable, as its reads are judged.
 pub(crate) struct ReadMemtable<'a> {
     /// The reads that looked into it in vain.
     pub wasted_reads: u64,
     /// Bytes of its entries.
     pub bytes: u64,
-    /// Returns its first and its last user key.
+    /// Returns its first and its last user key. `None` if they are not known: all keys are in its
+    /// range then.
     pub key_span: &'a dyn Fn() -> Option<(Vec<u8>, Vec<u8>)>,
 }
 
@@ -90,34 +96,40 @@ impl<'a> Judge<'a> {
         sources > 1 && !files.iter().any(|f| f.being_compacted()) && self.pays(0, files)
     }
 
-    /// Whether `memtable` is to be compacted with level 0: that is due anyway, or the reads that
-    /// looked into them in vain pay for both.
+    /// Whether `memtable` is to be flushed, and compacted with level 0: that is due anyway, and no
+    /// much larger for it, or the reads that looked into both in vain pay for both.
     fn memtable_pays(&self, memtable: &ReadMemtable<'_>) -> bool {
         let files = &self.version.levels[0];
         let has_older = !files.is_empty() || self.last > 0;
-        if memtable.wasted_reads < LEAST_READS || !has_older {
+        let is_busy = files.iter().any(|f| f.being_compacted());
+        if memtable.wasted_reads < LEAST_READS || !has_older || is_busy {
             return false;
         }
-        if self.level0_pays() {
-            // If it waits, tables must not pile up meanwhile.
-            return (files.len() as i64)
-                < i64::from(self.options.level0_file_num_compaction_trigger);
-        }
-        let (own_reads, own_bytes) = (memtable.wasted_reads, memtable.bytes);
-        let reads = own_reads + wasted_reads(files);
-        let bytes = own_bytes + total_bytes(files);
-        let may_pay = self.pay(own_reads, own_bytes)
-            && self.pay(reads, bytes)
-            && !files.iter().any(|f| f.being_compacted());
-        if !may_pay {
+        let (reads, bytes) = (
+            memtable.wasted_reads + wasted_reads(files),
+            memtable.bytes + total_bytes(files),
+        );
+        // If the compaction of level 0 waits, tables must not pile up there.
+        let most_files = self.options.level0_file_num_compaction_trigger;
+        let joins = (files.len() as i64) < i64::from(most_files) && self.level0_pays();
+        let pays = self.pay(memtable.wasted_reads, memtable.bytes.max(LEAST_BYTES))
+            && self.pay(reads, bytes);
+        if !joins && !pays {
             return false;
         }
         let span = (memtable.key_span)();
-        let span = (span.iter()).map(|(first, last)| KeyRange::closed(Some(first), Some(last)));
-        let ranges = span.chain(files.iter().map(|f| f.range()));
-        let range = ranges.reduce(|a, b| a.hull(self.user, &b));
-        let bytes = bytes + self.bytes_below(0, range);
-        bytes <= MOST_AMPLIFICATION.saturating_mul(own_bytes) && self.pay(reads, bytes)
+        let (first, last) = span
+            .as_ref()
+            .map(|(first, last)| (&first[..], &last[..]))
+            .unzip();
+        let ranges = files.iter().map(|f| f.range());
+        let range = ranges.fold(KeyRange::closed(first, last), |a, b| a.hull(self.user, &b));
+        let bytes = bytes + self.bytes_below(0, Some(range));
+        let of_level0 = total_bytes(files) + self.bytes_below(0, hull(self.user, files.iter()));
+        joins && bytes <= of_level0 + of_level0 / 2
+            || pays
+                && bytes <= MOST_AMPLIFICATION.saturating_mul(memtable.bytes)
+                && self.pay(reads, bytes)
     }
 }
 

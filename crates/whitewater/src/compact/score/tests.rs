@@ -137,75 +137,129 @@ fn what_snapshots_kept_waits_for_its_delay() {
     assert_eq!(at(151).bottommost, [(2, 0)]);
 }
 
-/// A memtable is flushed for reads once these pay for compacting its table, too.
-#[test]
-fn reads_in_vain_pay_for_the_flush_of_a_memtable() {
-    const READS: u64 = 32 << 10;
-    let size = parse_version("L0: 1:a-b").levels[0][0].meta.size;
-    let options = CfOptions {
-        read_triggered_compaction_threshold: READS as f64 / size as f64,
+/// The reads that pay for a table of [`SIZE`], in the tests of flushes for reads.
+const READS: u64 = 32 << 10;
+const SIZE: u64 = 10 << 20;
+
+fn paid_by_reads() -> CfOptions {
+    CfOptions {
+        read_triggered_compaction_threshold: READS as f64 / SIZE as f64,
         ..styled(CompactionStyle::Level)
-    };
-    // A memtable from a to b whose entries are worth `worth` tables.
-    let due = |text: &str, worth: u64, own_reads: u64, of_level0: u64, options: &CfOptions| {
-        let version = parse_version(text);
+    }
+}
+
+/// A memtable above `text`, whose tables have [`SIZE`] if it does not say otherwise.
+struct Above<'a> {
+    text: &'a str,
+    /// Bytes of the memtable.
+    bytes: u64,
+    /// From a to b, or unknown.
+    knows_span: bool,
+    options: CfOptions,
+}
+
+impl<'a> Above<'a> {
+    fn new(text: &'a str, bytes: u64) -> Self {
+        Above {
+            text,
+            bytes,
+            knows_span: true,
+            options: paid_by_reads(),
+        }
+    }
+
+    /// Whether it is to be flushed after `own` reads in vain, and `of_level0` of level 0.
+    fn is_due(&self, own: u64, of_level0: u64) -> bool {
+        let sized = |word: &str| match word.strip_suffix('!') {
+            Some(word) => format!("{word}@{SIZE}!"),
+            None if word.contains('-') && !word.contains('@') => format!("{word}@{SIZE}"),
+            None => word.to_owned(),
+        };
+        let line = |line: &str| line.split(' ').map(sized).collect::<Vec<_>>().join(" ");
+        let text: Vec<String> = self.text.lines().map(line).collect();
+        let version = parse_version(&text.join("\n"));
         if let Some(file) = version.levels[0].first() {
             file.note_wasted_reads(of_level0);
         }
+        let span = self.knows_span.then(|| (b"a".to_vec(), b"b".to_vec()));
         let memtable = ReadMemtable {
-            wasted_reads: own_reads,
-            bytes: worth * size,
-            key_span: &|| Some((b"a".to_vec(), b"b".to_vec())),
+            wasted_reads: own,
+            bytes: self.bytes,
+            key_span: &|| span.clone(),
         };
-        flush_is_due(&version, options, &UserComparator::Bytewise, &memtable)
-    };
+        let user = &UserComparator::Bytewise;
+        flush_is_due(&version, &self.options, user, &memtable)
+    }
+}
+
+/// The least reads that count.
+const LEAST: u64 = 16 << 10;
+
+#[test]
+fn reads_in_vain_pay_for_the_flush_of_a_memtable_and_the_compaction_of_its_table() {
     // Nothing is below: no read is in vain.
-    assert!(!due("", 1, 9 * READS, 0, &options));
+    assert!(!Above::new("", SIZE).is_due(9 * READS, 0));
     // What is below is rewritten, if it is in the memtable's range.
-    let over = "L2: 1:a-b 3:c-d";
-    assert!(!due(over, 1, 2 * READS, 0, &options));
-    assert!(due(over, 1, 2 * READS + 1, 0, &options));
-    // So is level 0, whose reads pay, too, but not for the memtable, unless it is due itself.
-    let above = "L0: 5:a-b\nL2: 1:a-b 3:c-d";
-    assert!(!due(above, 1, 2 * READS, READS, &options));
-    assert!(due(above, 1, 2 * READS + 1, READS, &options));
-    assert!(!due(above, 4, 4 * READS, 2 * READS, &options));
-    assert!(due(above, 4, READS, 2 * READS + 1, &options));
-    // If its compaction does not come, tables do not pile up.
-    let piled = "L0: 8:a-b 7:a-b 6:a-b 5:a-b\nL2: 1:a-b 3:c-d";
-    let three = "L0: 7:a-b 6:a-b 5:a-b\nL2: 1:a-b 3:c-d";
-    assert!(due(three, 4, READS, 4 * READS + 1, &options));
-    assert!(!due(piled, 4, READS, 5 * READS + 1, &options));
-    // The range of level 0 counts, too, and what is compacted there comes first.
-    let wide = "L0: 5:a-d\nL2: 1:a-b 3:c-d";
-    assert!(!due(wide, 1, 4 * READS, 0, &options));
-    assert!(due(wide, 1, 4 * READS + 1, 0, &options));
-    assert!(!due("L0: 5:a-b!\nL2: 1:a-b", 1, 9 * READS, 0, &options));
-    // A small memtable above much data is left alone, unless level 0 is compacted anyway.
-    let text: Vec<String> = (1..=20).map(|i| format!("{i}:a{i:02}-a{i:02}")).collect();
-    let much = format!("L2: {}", text.join(" "));
-    assert!(due(&much, 2, 99 * READS, 0, &options));
-    assert!(!due(&much, 1, 99 * READS, 0, &options));
+    let mut over = Above::new("L2: 1:a-b 3:c-d", SIZE);
+    assert!(!over.is_due(2 * READS, 0));
+    assert!(over.is_due(2 * READS + 1, 0));
+    over.knows_span = false;
+    assert!(!over.is_due(3 * READS, 0));
+    assert!(over.is_due(3 * READS + 1, 0));
+    // So is level 0, whose reads pay, too, but not for the memtable; and what it overlaps.
+    let above = Above::new("L0: 5:a-b\nL2: 1:a-b 3:c-d", SIZE);
+    assert!(!above.is_due(2 * READS, READS));
+    assert!(above.is_due(2 * READS + 1, READS));
+    let wide = Above::new("L0: 5:a-d\nL2: 1:a-b 3:c-d", SIZE);
+    assert!(!wide.is_due(4 * READS, 0));
+    assert!(wide.is_due(4 * READS + 1, 0));
+    // What is compacted there comes first.
+    assert!(!Above::new("L0: 5:a-b!\nL2: 1:a-b", SIZE).is_due(9 * READS, 0));
+}
+
+#[test]
+fn a_memtable_joins_a_level_0_that_is_due_if_that_makes_it_no_much_larger() {
+    let text = "L0: 5:a-b\nL2: 1:a-b 3:c-d";
+    let half = Above::new(text, SIZE);
+    assert!(!half.is_due(LEAST - 1, 2 * READS + 1), "few read it");
+    assert!(half.is_due(LEAST, 2 * READS + 1));
+    assert!(!half.is_due(LEAST, 2 * READS), "level 0 is not due");
+    let more = Above::new(text, SIZE + 1);
+    assert!(!more.is_due(LEAST, 2 * READS + 1));
+    assert!(more.is_due(2 * READS + 1, 2 * READS + 1), "they pay");
+    // If the compaction does not come, tables do not pile up.
+    let three = Above::new("L0: 7:a-b 6:a-b 5:a-b\nL2: 1:a-b 3:c-d", SIZE);
+    assert!(three.is_due(LEAST, 4 * READS + 1));
+    let four = Above::new("L0: 8:a-b 7:a-b 6:a-b 5:a-b\nL2: 1:a-b 3:c-d", SIZE);
+    assert!(!four.is_due(LEAST, 5 * READS + 1));
+}
+
+#[test]
+fn few_writes_between_many_reads_do_not_have_all_data_rewritten() {
+    let tables: Vec<String> = (1..=20).map(|i| format!("{i}:a{i:02}-a{i:02}")).collect();
+    let much = format!("L2: {}", tables.join(" "));
+    assert!(Above::new(&much, 2 * SIZE).is_due(99 * READS, 0));
+    assert!(!Above::new(&much, SIZE).is_due(99 * READS, 0));
     let busy = format!("L0: 30:a-b\n{much}");
-    assert!(!due(&busy, 1, 99 * READS, 0, &options));
-    assert!(due(&busy, 1, READS, 22 * READS, &options));
-    // Few reads say little, and the option turns it off, as other styles do.
-    let eager = CfOptions {
-        read_triggered_compaction_threshold: f64::MIN_POSITIVE,
-        ..options.clone()
-    };
-    assert!(!due(over, 1, 15 << 10, 0, &eager));
-    assert!(due(over, 1, 16 << 10, 0, &eager));
-    let off = CfOptions {
-        read_triggered_compaction_threshold: 0.0,
-        ..options.clone()
-    };
-    assert!(!due(over, 1, 9 * READS, 0, &off));
-    let universal = CfOptions {
-        compaction_style: CompactionStyle::Universal,
-        ..options
-    };
-    assert!(!due(over, 1, 9 * READS, 0, &universal));
+    assert!(!Above::new(&busy, SIZE).is_due(99 * READS, 0));
+    assert!(Above::new(&busy, SIZE).is_due(LEAST, 22 * READS), "anyway");
+    // A flush costs as much as one of 8 MiB, however little there is.
+    let small = Above::new("L2: 1:a-b@1000", 1 << 20);
+    assert!(!small.is_due(READS * 4 / 5, 0));
+    assert!(small.is_due(READS * 4 / 5 + 1, 0));
+}
+
+#[test]
+fn flushes_for_reads_are_turned_off_like_compactions() {
+    let mut over = Above::new("L2: 1:a-b", SIZE);
+    over.options.read_triggered_compaction_threshold = f64::MIN_POSITIVE;
+    assert!(!over.is_due(LEAST - 1, 0), "few reads say little");
+    assert!(over.is_due(LEAST, 0));
+    over.options.read_triggered_compaction_threshold = 0.0;
+    assert!(!over.is_due(9 * READS, 0));
+    over.options = paid_by_reads();
+    over.options.compaction_style = CompactionStyle::Universal;
+    assert!(!over.is_due(9 * READS, 0));
 }
 
 /// Reads in vain are due once they are as many as the bytes to be rewritten, by the threshold.
