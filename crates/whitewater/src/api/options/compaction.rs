@@ -169,11 +169,12 @@ impl Options {
     ///
     /// The active memtable counts as one more table of level 0. It is flushed
     /// ([`FlushReason::AutoCompaction`]) when reads pay for compacting both, and for 8 MiB at
-    /// least. No more than 16 bytes are compacted for each of the memtable's, so that a few writes
-    /// between many reads do not have all data rewritten. It is flushed as well when level 0 is to
-    /// be compacted, if that compaction is at most half as large again then, and if there are fewer
-    /// tables than `level0_file_num_compaction_trigger`. With `atomic_flush` memtables are left
-    /// alone, since all would be flushed.
+    /// least, if no more bytes are compacted for each of its own than leveled compaction takes to
+    /// move a byte down a level, 1 and the level multiplier. So a few writes between many reads do
+    /// not have all data rewritten. It is flushed as well when level 0 is to be compacted, if that
+    /// compaction is at most half as large again then, and if there are fewer tables than
+    /// `level0_file_num_compaction_trigger`. With `atomic_flush` memtables are left alone, since
+    /// all would be flushed.
     ///
     /// The option is RocksDB's, which is off by default, compares the reads of one table with its
     /// own size, needs a periodic task to notice a database without writes, and leaves memtables

@@ -22,11 +22,6 @@ use whitewater_storage::key::UserComparator;
 /// and small tables would be compacted for a single one.
 const LEAST_READS: u64 = 16 * 1024;
 
-/// The most bytes that are compacted for the sake of a memtable, for each of its own. About what
-/// leveled compaction writes for each byte that it moves down a level. Otherwise a few writes
-/// between many reads would have all data rewritten.
-const MOST_AMPLIFICATION: u64 = 16;
-
 /// The least bytes that a flush for reads counts for: a log, tables and their syncs take time
 /// however little the memtable holds.
 const LEAST_BYTES: u64 = 8 << 20;
@@ -96,6 +91,13 @@ impl<'a> Judge<'a> {
         sources > 1 && !files.iter().any(|f| f.being_compacted()) && self.pays(0, files)
     }
 
+    /// The most bytes that are compacted for the sake of a memtable, for each of its own: as many as
+    /// leveled compaction compacts for each byte that it moves down a level. Otherwise a few writes
+    /// between many reads would have all data rewritten.
+    fn most_amplification(&self) -> f64 {
+        1.0 + self.options.max_bytes_for_level_multiplier
+    }
+
     /// Whether `memtable` is to be flushed, and compacted with level 0: that is due anyway, and no
     /// much larger for it, or the reads that looked into both in vain pay for both.
     fn memtable_pays(&self, memtable: &ReadMemtable<'_>) -> bool {
@@ -128,7 +130,7 @@ impl<'a> Judge<'a> {
         let of_level0 = total_bytes(files) + self.bytes_below(0, hull(self.user, files.iter()));
         joins && bytes <= of_level0 + of_level0 / 2
             || pays
-                && bytes <= MOST_AMPLIFICATION.saturating_mul(memtable.bytes)
+                && bytes as f64 <= self.most_amplification() * memtable.bytes as f64
                 && self.pay(reads, bytes)
     }
 }

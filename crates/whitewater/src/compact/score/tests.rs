@@ -236,6 +236,7 @@ fn a_memtable_joins_a_level_0_that_is_due_if_that_makes_it_no_much_larger() {
 
 #[test]
 fn few_writes_between_many_reads_do_not_have_all_data_rewritten() {
+    // The level multiplier is 10.
     let tables: Vec<String> = (1..=20).map(|i| format!("{i}:a{i:02}-a{i:02}")).collect();
     let much = format!("L2: {}", tables.join(" "));
     assert!(Above::new(&much, 2 * SIZE).is_due(99 * READS, 0));
