@@ -15,7 +15,7 @@
 //!
 //! Representations (`rep`): `art`, `skip_list`, `vector`, `hash_skip_list` and
 //! `hash_link_list` (`hash` is what these two share); `order` is the order of keys as they
-//! see it. `inserter` adds [`operations`] to them.
+//! see it. `inserter` adds [`operations`] to them. `wasted_reads` counts reads in vain.
 //!
 //! Invariants:
 //! * M1: entries are only added, never changed or removed, except values with
@@ -46,6 +46,7 @@ mod stats;
 mod tests;
 mod two_phase;
 mod vector;
+mod wasted_reads;
 
 use crate::options::memtable_kind::MemtableKind;
 pub(crate) use fold::Fold;
@@ -67,6 +68,7 @@ use rep::{MemtableRep, RepOptions, new_rep};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use two_phase::{DeferredLink, DuplicateTag, TwoPhaseInsert, UnlinkedEntry};
+use wasted_reads::WastedReads;
 use whitewater_concurrent::arena::ArenaOptions;
 use whitewater_concurrent::counter::Sharded;
 use whitewater_concurrent::region::{Claim, HugePages, TRANSPARENT};
@@ -170,10 +172,8 @@ pub(crate) struct Memtable {
     /// Written by: the flush that has made it, before others see it. Read by: those who look
     /// for due flushes. Both under the database mutex, so relaxed.
     purged: AtomicBool,
-    /// An estimate of the reads that looked into it in vain.
-    /// Written by: sampled reads. Read by: these, and the flush, which hands it to the table.
-    /// Publishes nothing (relaxed).
-    wasted_reads: AtomicU64,
+    /// The reads that looked into it in vain.
+    wasted_reads: WastedReads,
     /// Whether it is to be flushed, or being flushed, for such reads.
     /// Written by: the sampled read that asks; the flush thread that does not retire it. Read by:
     /// flush threads and sampled reads. Publishes nothing (relaxed).
@@ -267,7 +267,7 @@ impl Memtable {
             last_number: AtomicU64::new(0),
             horizon: AtomicU64::new(SequenceNumber::MAX),
             purged: AtomicBool::new(false),
-            wasted_reads: AtomicU64::new(0),
+            wasted_reads: WastedReads::default(),
             asks_for_flush: AtomicBool::new(false),
             id,
         })
@@ -673,12 +673,12 @@ impl Memtable {
 
     /// Counts reads that looked into it in vain.
     pub fn note_wasted_reads(&self, reads: u64) {
-        self.wasted_reads.fetch_add(reads, Ordering::Relaxed);
+        self.wasted_reads.note(reads, self.num_entries());
     }
 
-    /// An estimate of the reads that looked into it in vain.
+    /// An estimate of the reads that looked into it in vain since it was last written to much.
     pub fn wasted_reads(&self) -> u64 {
-        self.wasted_reads.load(Ordering::Relaxed)
+        self.wasted_reads.get()
     }
 
     /// Asks flush threads to flush it for reads although it is not full, or withdraws that.

@@ -167,13 +167,14 @@ impl Options {
     /// half the time. One read in 1,024 is counted for all; an iterator counts as twelve look-ups
     /// in each table of level 0. With leveled compaction only.
     ///
-    /// The active memtable counts as one more table of level 0. It is flushed
+    /// The active memtable counts as one more table of level 0, while there are eight reads to a
+    /// write, or more. It is flushed
     /// ([`FlushReason::AutoCompaction`]) when reads pay for compacting both, and for 8 MiB at
     /// least, if no more bytes are compacted for each of its own than leveled compaction takes to
     /// move a byte down a level, 1 and the level multiplier. So a few writes between many reads do
     /// not have all data rewritten. It is flushed as well when level 0 is to be compacted, if that
-    /// compaction is at most half as large again then, and if there are fewer tables than
-    /// `level0_file_num_compaction_trigger`. With `atomic_flush` memtables are left alone, since
+    /// compaction is at most half as large again then, if reads pay for a quarter of the memtable,
+    /// and if there are fewer tables than `level0_file_num_compaction_trigger`. With `atomic_flush` memtables are left alone, since
     /// all would be flushed.
     ///
     /// The option is RocksDB's, which is off by default, compares the reads of one table with its

@@ -111,9 +111,12 @@ impl<'a> Judge<'a> {
             memtable.wasted_reads + wasted_reads(files),
             memtable.bytes + total_bytes(files),
         );
-        // If the compaction of level 0 waits, tables must not pile up there.
+        // If the compaction of level 0 waits, tables must not pile up there. What was hardly read
+        // waits for the next one.
         let most_files = self.options.level0_file_num_compaction_trigger;
-        let joins = (files.len() as i64) < i64::from(most_files) && self.level0_pays();
+        let joins = (files.len() as i64) < i64::from(most_files)
+            && self.level0_pays()
+            && self.pay(4 * memtable.wasted_reads, memtable.bytes);
         let pays = self.pay(memtable.wasted_reads, memtable.bytes.max(LEAST_BYTES))
             && self.pay(reads, bytes);
         if !joins && !pays {

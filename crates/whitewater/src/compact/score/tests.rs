@@ -224,6 +224,9 @@ fn a_memtable_joins_a_level_0_that_is_due_if_that_makes_it_no_much_larger() {
     assert!(!half.is_due(LEAST - 1, 2 * READS + 1), "few read it");
     assert!(half.is_due(LEAST, 2 * READS + 1));
     assert!(!half.is_due(LEAST, 2 * READS), "level 0 is not due");
+    let larger = Above::new("L0: 5:a-b\nL2: 1:a-b 2:a-b 3:a-b 4:a-b", 2 * SIZE);
+    assert!(!larger.is_due(READS / 2, 5 * READS + 1), "hardly read");
+    assert!(larger.is_due(READS / 2 + 1, 5 * READS + 1));
     let more = Above::new(text, SIZE + 1);
     assert!(!more.is_due(LEAST, 2 * READS + 1));
     assert!(more.is_due(2 * READS + 1, 2 * READS + 1), "they pay");
