@@ -7,7 +7,8 @@
 //! source: it merges them all.
 //!
 //! If it is worth it to compact the memtable as well, the read asks a flush thread to flush it
-//! first. Its table takes over what was counted, and reads ask for no compaction until then.
+//! first. Its table takes over what was counted, and reads of the column family ask for no
+//! compaction until then.
 
 use super::Engine;
 use super::reader::Role;
@@ -93,21 +94,40 @@ impl Engine {
         view.imm.is_empty() && !self.options.atomic_flush && !self.wal_is_locked()
     }
 
-    /// A column family whose active memtable is to be flushed for reads, if there is one.
-    pub(super) fn asked_by_reads(state: &DbState) -> Option<u32> {
+    /// Requests the flush of memtables that were to be flushed for reads and that writers have
+    /// retired since.
+    pub(super) fn flush_retired_for_reads(state: &mut DbState) {
+        let asks = |cf: &&mut CfState| cf.imm.iter().any(|mem| mem.asks_for_flush());
+        for cf in state.cfs.values_mut().filter(asks) {
+            if !cf.flushing && !cf.wants_flush() {
+                cf.request_flush(FlushReason::AutoCompaction);
+            }
+        }
+    }
+
+    /// A column family whose active memtable is to be flushed for reads, if there is one. The
+    /// caller retires it; one thread does that at a time.
+    pub(super) fn asked_by_reads(state: &mut DbState) -> Option<u32> {
+        if state.retires_for_reads {
+            return None;
+        }
         let mut families = state.cfs.values();
-        Some(families.find(|cf| cf.mem.asks_for_flush())?.data.id)
+        let asked = families.find(|cf| cf.mem.asks_for_flush())?.data.id;
+        state.retires_for_reads = true;
+        Some(asked)
     }
 
     /// Retires the active memtable of column family `id` for reads, called by a flush thread
-    /// without locks. If that fails, reads ask again.
+    /// without locks. If that fails, reads ask again, unless the failure stops the database.
     pub(super) fn flush_for_reads(&self, id: u32) {
         // The thread must survive, for the flushes of a resumed database.
         let retired = caught(Guarded::Job, || self.retire_for_reads(id));
         if let Err(e) = retired {
             self.info_log.warn(&format!("no flush for reads: {e}"));
         }
-        if let Some(cf) = self.state.lock().cfs.get(&id) {
+        let mut state = self.state.lock();
+        state.retires_for_reads = false;
+        if let Some(cf) = state.cfs.get(&id) {
             cf.mem.ask_for_flush(false);
         }
     }

@@ -47,6 +47,8 @@ pub(crate) struct DbState {
     pub next_memtable_id: u64,
     /// A flush for the shared memory budget was requested.
     pub budget_asks: bool,
+    /// A flush thread retires a memtable for reads.
+    pub retires_for_reads: bool,
     /// A background thread is to delete files that readers have released.
     pub purge_asked: bool,
     /// When a flush thread deletes files that were released, unless others have done so by then.

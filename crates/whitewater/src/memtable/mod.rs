@@ -175,8 +175,8 @@ pub(crate) struct Memtable {
     /// The reads that looked into it in vain.
     wasted_reads: WastedReads,
     /// Whether it is to be flushed, or being flushed, for such reads.
-    /// Written by: the sampled read that asks; the flush thread that does not retire it. Read by:
-    /// flush threads and sampled reads. Publishes nothing (relaxed).
+    /// Written by: the sampled read that asks; the flush thread that has tried to retire what was
+    /// active. Read by: flush threads and sampled reads. Publishes nothing (relaxed).
     asks_for_flush: AtomicBool,
     /// Order of creation within the database. A purged memtable has the number of the newest of
     /// those that it stands for.
@@ -676,7 +676,7 @@ impl Memtable {
         self.wasted_reads.note(reads, self.num_entries());
     }
 
-    /// An estimate of the reads that looked into it in vain since it was last written to much.
+    /// An estimate of the reads that looked into it in vain since many writes last came to it.
     pub fn wasted_reads(&self) -> u64 {
         self.wasted_reads.get()
     }

@@ -5,7 +5,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Reads after which it is looked how much was written meanwhile: sixteen sampled look-ups.
+/// After so many reads, sixteen sampled look-ups, the count looks at what was written meanwhile.
 const WINDOW: u64 = 16 * 1024;
 
 /// The least number of reads to each entry that is added.
@@ -43,7 +43,7 @@ impl WastedReads {
         }
     }
 
-    /// The reads since the memtable was last written to much.
+    /// The reads since many writes last came to the memtable.
     pub fn get(&self) -> u64 {
         self.count.load(Ordering::Relaxed)
     }

@@ -112,6 +112,7 @@ impl EventListener for Reasons {
 fn open_over_one_table(o: &mut Options, value_len: usize, step: usize) -> (Db, Arc<Reasons>) {
     o.set_write_buffer_size(64 << 20);
     o.set_compression_type(DBCompressionType::None);
+    o.set_max_bytes_for_level_multiplier(10.0);
     let db = open_all(o, Path::new(DIR)).unwrap();
     for i in 0..400u32 {
         db.put(i.to_be_bytes(), vec![7; value_len]).unwrap();
@@ -177,7 +178,7 @@ fn a_memtable_that_reads_pass_in_vain_is_flushed_and_compacted() {
 /// compactions, one with the option off, and one of several that are flushed as one.
 #[test]
 fn a_memtable_is_not_flushed_for_reads_at_any_price() {
-    let small = (options(0.001), 5_000, 400);
+    let small = (options(0.001), 5_000, 399);
     let mut manual = (options(0.001), 3, 2);
     manual.0.set_disable_auto_compactions(true);
     let off = (options(0.0), 3, 2);
@@ -186,7 +187,7 @@ fn a_memtable_is_not_flushed_for_reads_at_any_price() {
     for (mut o, value_len, step) in [small, manual, off, atomic] {
         let (db, reasons) = open_over_one_table(&mut o, value_len, step);
         let entries = in_memtables(&db);
-        (0..150).for_each(|_| look_up_all(&db));
+        (0..300).for_each(|_| look_up_all(&db));
         db.wait_for_compact(&WaitForCompactOptions::default())
             .unwrap();
         assert_eq!(in_memtables(&db), entries);

@@ -168,14 +168,14 @@ impl Options {
     /// in each table of level 0. With leveled compaction only.
     ///
     /// The active memtable counts as one more table of level 0, while there are eight reads to a
-    /// write, or more. It is flushed
-    /// ([`FlushReason::AutoCompaction`]) when reads pay for compacting both, and for 8 MiB at
-    /// least, if no more bytes are compacted for each of its own than leveled compaction takes to
-    /// move a byte down a level, 1 and the level multiplier. So a few writes between many reads do
-    /// not have all data rewritten. It is flushed as well when level 0 is to be compacted, if that
-    /// compaction is at most half as large again then, if reads pay for a quarter of the memtable,
-    /// and if there are fewer tables than `level0_file_num_compaction_trigger`. With `atomic_flush` memtables are left alone, since
-    /// all would be flushed.
+    /// write or more. It is flushed ([`FlushReason::AutoCompaction`]) when its reads pay for its
+    /// own bytes, 8 MiB at least, and all reads for compacting it with level 0. But no more bytes
+    /// are compacted for each of its own than leveled compaction takes to move a byte down a level,
+    /// 1 and the level multiplier: a few writes between many reads do not have all data rewritten.
+    /// It is flushed as well when level 0 is to be compacted, if that compaction is at most half as
+    /// large again then, if its reads pay for a quarter of it, and if there are fewer tables than
+    /// `level0_file_num_compaction_trigger`. It is left alone while another memtable waits for its
+    /// flush, or the log is locked, and with `atomic_flush`, which would flush all.
     ///
     /// The option is RocksDB's, which is off by default, compares the reads of one table with its
     /// own size, needs a periodic task to notice a database without writes, and leaves memtables

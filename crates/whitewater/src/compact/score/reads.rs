@@ -7,8 +7,8 @@
 //! into the others, too. In the last level with data no read is in vain for want of a compaction.
 //!
 //! The active memtable is judged with level 0. It is flushed if reads pay for compacting its table
-//! as well, or if level 0 is due and not much less than both: what is in the memtable would have
-//! all of that compacted once more.
+//! as well, and it is not too small for that. Or it is flushed if level 0 is due and not much less
+//! than both: what is in the memtable would have all of that compacted once more.
 
 use super::marks::{Place, idle};
 use crate::options::CfOptions;
@@ -91,15 +91,17 @@ impl<'a> Judge<'a> {
         sources > 1 && !files.iter().any(|f| f.being_compacted()) && self.pays(0, files)
     }
 
-    /// The most bytes that are compacted for the sake of a memtable, for each of its own: as many as
-    /// leveled compaction compacts for each byte that it moves down a level. Otherwise a few writes
-    /// between many reads would have all data rewritten.
+    /// The most bytes that are compacted for a memtable, for each of its own: as many as leveled
+    /// compaction compacts for each byte that it moves down a level. Otherwise a few writes between
+    /// many reads would have all data rewritten.
     fn most_amplification(&self) -> f64 {
         1.0 + self.options.max_bytes_for_level_multiplier
     }
 
-    /// Whether `memtable` is to be flushed, and compacted with level 0: that is due anyway, and no
-    /// much larger for it, or the reads that looked into both in vain pay for both.
+    /// Whether `memtable` is to be flushed, and compacted with level 0: level 0 is due anyway, and
+    /// its compaction is not much larger then, or the reads that looked into both in vain pay for
+    /// both. In the first case the memtable's own bytes need no reads to pay for them: its table is
+    /// counted as paid for.
     fn memtable_pays(&self, memtable: &ReadMemtable<'_>) -> bool {
         let files = &self.version.levels[0];
         let has_older = !files.is_empty() || self.last > 0;
@@ -131,7 +133,7 @@ impl<'a> Judge<'a> {
         let range = ranges.fold(KeyRange::closed(first, last), |a, b| a.hull(self.user, &b));
         let bytes = bytes + self.bytes_below(0, Some(range));
         let of_level0 = total_bytes(files) + self.bytes_below(0, hull(self.user, files.iter()));
-        joins && bytes <= of_level0 + of_level0 / 2
+        joins && bytes <= of_level0 + of_level0 / 2 && self.pay(reads, bytes - memtable.bytes)
             || pays
                 && bytes as f64 <= self.most_amplification() * memtable.bytes as f64
                 && self.pay(reads, bytes)

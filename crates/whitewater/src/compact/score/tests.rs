@@ -218,7 +218,7 @@ fn reads_in_vain_pay_for_the_flush_of_a_memtable_and_the_compaction_of_its_table
 }
 
 #[test]
-fn a_memtable_joins_a_level_0_that_is_due_if_that_makes_it_no_much_larger() {
+fn a_memtable_joins_a_level_0_that_is_due_if_it_makes_the_compaction_little_larger() {
     let text = "L0: 5:a-b\nL2: 1:a-b 3:c-d";
     let half = Above::new(text, SIZE);
     assert!(!half.is_due(LEAST - 1, 2 * READS + 1), "few read it");

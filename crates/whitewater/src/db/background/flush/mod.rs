@@ -499,9 +499,15 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
 }
 
 /// Counts the reads that looked into the memtables of `job` in vain for the table that it has made
-/// of them, in `version`.
+/// of them, in `version`. A table that was made for reads is counted as paid for, so that the
+/// compaction that it is for is due.
 fn hand_over_reads(job: &FlushJob, flushed: &Flushed, version: &Version) {
-    let reads: u64 = job.memtables.iter().map(|m| m.wasted_reads()).sum();
+    let mut reads: u64 = job.memtables.iter().map(|m| m.wasted_reads()).sum();
+    if job.reason == FlushReason::AutoCompaction {
+        let threshold = job.cf.options().read_triggered_compaction_threshold;
+        let bytes: u64 = flushed.tables.iter().map(|made| made.size).sum();
+        reads = reads.saturating_add((threshold * bytes as f64) as u64 + 1);
+    }
     let is_made = |file: &&Arc<TableFile>| {
         (flushed.tables.first()).is_some_and(|made| made.number == file.meta.number)
     };
@@ -530,6 +536,7 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
             drop(state);
             return engine.resume_when_due();
         }
+        Engine::flush_retired_for_reads(&mut state);
         let picked = if not_before.is_none() {
             pick(&mut state, engine.options.atomic_flush)
         } else {
@@ -537,7 +544,7 @@ pub(super) fn flush_one(engine: &Arc<Engine>) -> Found {
         };
         if picked.is_none()
             && not_before.is_none()
-            && let Some(id) = Engine::asked_by_reads(&state)
+            && let Some(id) = Engine::asked_by_reads(&mut state)
         {
             drop(state);
             engine.flush_for_reads(id);
