@@ -2,7 +2,7 @@ use super::*;
 use whitewater_storage::fs::fault::{Fault, FaultFs, FaultOp, OpSet, Rule};
 use whitewater_storage::fs::mem::MemFs;
 
-const STEP: u64 = 32 << 10;
+const STEP: u64 = 64 << 10;
 
 fn wal(fs: &MemFs, compressed: bool) -> Wal {
     wal_on(Arc::new(fs.clone()), compressed)
@@ -82,7 +82,7 @@ fn a_log_is_extended_by_little_at_once_well_ahead_of_writes() {
         assert!(log.ready() - before <= 256 * KIB);
         let ahead = log.ready() - end;
         assert!(
-            ahead >= (end / 5).clamp(32 * KIB, 1900 * KIB),
+            ahead >= (end / 5).clamp(128 * KIB, 1900 * KIB),
             "{ahead} at {end}"
         );
     }

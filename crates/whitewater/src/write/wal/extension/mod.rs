@@ -18,9 +18,8 @@ use whitewater_concurrent::system::{Mutex, is_simulated};
 use whitewater_storage::Result;
 use whitewater_storage::wal::Segment;
 
-/// The most bytes that a new log is created with, and that an idle database keeps. Steps are
-/// doubled from there.
-const FIRST_STEP: u64 = 32 << 10;
+/// The most bytes that a new log is created with. Steps are doubled from there.
+const FIRST_STEP: u64 = 256 << 10;
 
 /// The most bytes between syncs for which the space of a log is initialized, which makes
 /// each sync cheaper.
