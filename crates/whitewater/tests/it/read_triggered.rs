@@ -8,7 +8,9 @@ use whitewater::listener::{CompactionJobInfo, EventListener, FlushJobInfo, Flush
 use whitewater::properties::{
     NUM_ENTRIES_ACTIVE_MEM_TABLE, NUM_ENTRIES_IMM_MEM_TABLES, num_files_at_level,
 };
-use whitewater::{DBCompressionType, Direction, IteratorMode, Options, WaitForCompactOptions};
+use whitewater::{
+    CommitProtocol, DBCompressionType, Direction, IteratorMode, Options, WaitForCompactOptions,
+};
 
 const DIR: &str = crate::harness::DIR;
 
@@ -184,6 +186,8 @@ fn a_memtable_is_not_flushed_for_reads_at_any_price() {
     let off = (options(0.0), 3, 2);
     let mut atomic = (options(0.001), 3, 2);
     atomic.0.set_atomic_flush(true);
+    // Not every protocol takes atomic flushes.
+    atomic.0.set_commit_protocol(CommitProtocol::Ordered);
     for (mut o, value_len, step) in [small, manual, off, atomic] {
         let (db, reasons) = open_over_one_table(&mut o, value_len, step);
         let entries = in_memtables(&db);
