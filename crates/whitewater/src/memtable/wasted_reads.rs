@@ -1,7 +1,7 @@
 //! Reads that look into a memtable in vain, for read-triggered compaction.
 //!
-//! Sampled reads are counted while the memtable is hardly written to. One that is filled between
-//! them will be full soon, and a flush before that is as much work beside its writers.
+//! Sampled reads are counted while the memtable is hardly written to. A memtable that writers fill
+//! will be full soon, and an earlier flush would only take time from these writers.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

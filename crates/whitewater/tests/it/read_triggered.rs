@@ -151,7 +151,7 @@ fn scan_from_all(db: &Db) {
     }
 }
 
-/// Scans merged a memtable that nobody wrote to any more with the last level for ever.
+/// Nobody wrote to the memtable any more, and each scan still merged it with the last level.
 #[test]
 fn a_memtable_that_reads_pass_in_vain_is_flushed_and_compacted() {
     for read in [look_up_all, scan_from_all] {

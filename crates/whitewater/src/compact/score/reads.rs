@@ -118,7 +118,7 @@ impl<'a> Judge<'a> {
         let most_files = self.options.level0_file_num_compaction_trigger;
         let joins = (files.len() as i64) < i64::from(most_files)
             && self.level0_pays()
-            && self.pay(4 * memtable.wasted_reads, memtable.bytes);
+            && self.pay(memtable.wasted_reads, memtable.bytes / 4);
         let pays = self.pay(memtable.wasted_reads, memtable.bytes.max(LEAST_BYTES))
             && self.pay(reads, bytes);
         if !joins && !pays {

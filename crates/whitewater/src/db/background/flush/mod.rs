@@ -506,8 +506,8 @@ fn hand_over_reads(job: &FlushJob, flushed: &Flushed, version: &Version) {
     if job.reason == FlushReason::AutoCompaction {
         let threshold = job.cf.options().read_triggered_compaction_threshold;
         let bytes: u64 = flushed.tables.iter().map(|made| made.size).sum();
-        let paid = (threshold * bytes as f64) as u64;
-        reads = reads.saturating_add(paid).saturating_add(1);
+        // No threshold makes sums of such counts overflow.
+        reads += (threshold * bytes as f64).min((1u64 << 48) as f64) as u64 + 1;
     }
     let is_made = |file: &&Arc<TableFile>| {
         (flushed.tables.first()).is_some_and(|made| made.number == file.meta.number)
