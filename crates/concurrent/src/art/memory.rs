@@ -35,7 +35,7 @@ use parking_lot::Mutex;
 
 use crate::cores::cores;
 use crate::prefetch;
-use crate::region::{HugePages, Region};
+use crate::region::{HugePages, Region, ahead};
 use crate::sync::MODELLED;
 // These order nothing that readers rely on, so models need not branch on them.
 use crate::sync::unmodelled::{AtomicU64, AtomicUsize};
@@ -281,7 +281,9 @@ impl Memory {
     #[cold]
     #[inline(never)]
     fn allocate_large(&self, units: u64) -> u32 {
-        self.carve_off(&mut self.supply.carve.lock(), units) as u32
+        let (start, runs_short) = self.carve_off(&mut self.supply.carve.lock(), units);
+        self.prepare_next(runs_short);
+        start as u32
     }
 
     /// Allocates from a fresh range and leaves the rest to the shard.
@@ -294,10 +296,19 @@ impl Memory {
             return allocation;
         }
         let range = self.range_at(carve.next);
-        if units > range / 4 {
-            return self.carve_off(&mut carve, units) as u32;
-        }
-        let start = self.carve_off(&mut carve, range);
+        let (start, runs_short) = match units > range / 4 {
+            true => self.carve_off(&mut carve, units),
+            false => self.refill(shard, &mut carve, range, units),
+        };
+        drop(carve);
+        self.prepare_next(runs_short);
+        start as u32
+    }
+
+    /// Cuts `range` units off, allocates the first `units` of them, and gives the shard the rest.
+    /// Returns as [`Memory::carve_off`].
+    fn refill(&self, shard: &Shard, carve: &mut Carve, range: u64, units: u64) -> (u64, bool) {
+        let (start, runs_short) = self.carve_off(carve, range);
         let end = start + range;
         let mut old = shard.rest.load(Ordering::Relaxed);
         loop {
@@ -318,10 +329,17 @@ impl Memory {
                     self.supply
                         .lost
                         .fetch_add(wasted as usize, Ordering::Relaxed);
-                    return first as u32;
+                    return (first, runs_short);
                 }
                 Err(now) => old = now,
             }
+        }
+    }
+
+    /// Has the next huge page prepared if no kept memory was left. Not called with a lock held.
+    fn prepare_next(&self, runs_short: bool) {
+        if runs_short {
+            ahead::want(self.huge);
         }
     }
 
@@ -333,8 +351,9 @@ impl Memory {
             .clamp(most.min(FIRST_RANGE), most)
     }
 
-    /// Cuts units off the current region, or off the next one if they do not fit.
-    fn carve_off(&self, carve: &mut Carve, units: u64) -> u64 {
+    /// Cuts units off the current region, or off the next one if they do not fit. Returns where
+    /// they start, and whether [`Memory::prepare_next`] is to prepare a huge page.
+    fn carve_off(&self, carve: &mut Carve, units: u64) -> (u64, bool) {
         if carve.next + units > carve.end {
             // Regions that are too small for the allocation are skipped and never mapped.
             let mut start = carve.end;
@@ -351,16 +370,16 @@ impl Memory {
         }
         let start = carve.next;
         carve.next += units;
-        self.furnish(start, carve.next);
+        let runs_short = self.furnish(start, carve.next);
         self.supply
             .carved
             .fetch_add(units as usize, Ordering::Relaxed);
-        start
+        (start, runs_short)
     }
 
     /// Has the region prepare memory for units that are about to be handed out for the
-    /// first time. All of them are of one region.
-    fn furnish(&self, from: u64, to: u64) {
+    /// first time. All of them are of one region. Returns as [`Region::furnish`].
+    fn furnish(&self, from: u64, to: u64) -> bool {
         let (region, start) = match from / u64::from(self.main_units) {
             0 => (0, 0),
             times => (
@@ -368,10 +387,9 @@ impl Memory {
                 u64::from(self.main_units) << times.ilog2(),
             ),
         };
-        if let Some(region) = self.regions[region].get() {
-            let bytes = |offset: u64| (offset - start) as usize * UNIT;
-            region.furnish(bytes(from)..bytes(to));
-        }
+        let bytes = |offset: u64| (offset - start) as usize * UNIT;
+        let region = self.regions[region].get();
+        region.is_some_and(|region| region.furnish(bytes(from)..bytes(to)))
     }
 
     /// Whether a region other than 0 begins at this offset.

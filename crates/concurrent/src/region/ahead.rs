@@ -40,7 +40,8 @@ pub(crate) fn take(huge: HugePages) -> Option<Region> {
 
 /// Has a piece prepared, unless one is ready, or the process is to keep less memory. Only for
 /// transparent huge pages. Callers change their mappings first: before Linux 6.10 a change waits
-/// while the thread gets the pages.
+/// while the thread gets the pages. They release their locks first, too: the thread may get the
+/// caller's core at once.
 pub(crate) fn want(huge: HugePages) {
     let is_linux = cfg!(all(target_os = "linux", not(any(loom, shuttle, miri))));
     if !is_linux || huge != HugePages::Transparent || pool_limit() < PIECE {

@@ -266,8 +266,10 @@ impl Region {
 
     /// Gets kept memory, and huge pages if they are wanted, for the bytes of `part`. The
     /// owner calls it before it hands out these bytes, which follow all those that it has
-    /// handed out, and from one thread at a time.
-    pub(crate) fn furnish(&self, part: Range<usize>) {
+    /// handed out, and from one thread at a time. Returns whether nothing was kept, so that
+    /// [`ahead::want`] is to be called after the owner's lock is released.
+    #[must_use]
+    pub(crate) fn furnish(&self, part: Range<usize>) -> bool {
         #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
         if let Source::Growing { plain } = self.source {
             let mut runs_short = false;
@@ -288,12 +290,10 @@ impl Region {
                 unsafe { system::move_to(piece.start, place, PIECE) };
                 at += PIECE;
             }
-            if runs_short {
-                ahead::want(self.huge);
-            }
+            return runs_short;
         }
-        #[cfg(not(all(target_os = "linux", not(any(loom, shuttle, miri)))))]
         let _ = part;
+        false
     }
 
     /// Gives back the region, whose first `touched` bytes may have been written: to the
