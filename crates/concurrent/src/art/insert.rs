@@ -10,7 +10,7 @@
 
 use super::leaf::{Leaf, Version};
 use super::lock::Locked;
-use super::node::{Kind, Node, Parts, Prefix, Ref, common_len};
+use super::node::{Kind, Node, Parts, Prefix, Ref, Reserved, common_len};
 use super::versions::{Unlinked, Versions};
 use super::{Art, check_sizes};
 use crate::sync::Ordering;
@@ -244,6 +244,7 @@ impl Art {
         byte: u8,
         leaf: Leaf<'t>,
     ) -> Result<Reached<'t>, Retry> {
+        let reserved = Reserved::new(&self.memory, node.kind().larger());
         let mut owner_lock = self.lock(position.owner, position.at)?;
         let mut lock = node.lock().ok_or(Retry)?;
         if !node.child(byte).is_none() {
@@ -253,7 +254,7 @@ impl Art {
         let mut parts = node.parts(&lock);
         parts.grow();
         parts.children.push((byte, Ref::leaf(leaf)));
-        let larger = parts.build(&self.memory);
+        let larger = parts.build(reserved);
         self.replace(position.owner, &mut owner_lock, larger);
         lock.make_obsolete();
         self.add_garbage(node.size());
@@ -283,7 +284,7 @@ impl Art {
                 None => parts.terminal = Ref::leaf(leaf),
             }
         }
-        let both = parts.build(&self.memory);
+        let both = parts.build(Reserved::new(&self.memory, Kind::N4));
         match self.lock(owner, at) {
             Ok(mut lock) => self.replace(owner, &mut lock, both),
             Err(again) => {
@@ -308,12 +309,14 @@ impl Art {
     ) -> Result<Reached<'t>, Retry> {
         let Position { owner, at, depth } = position;
         let leaf = new.get();
+        let reserved_rest = Reserved::new(&self.memory, node.kind());
+        let reserved_fork = Reserved::new(&self.memory, Kind::N4);
         let mut owner_lock = self.lock(owner, at)?;
         let mut lock = node.lock().ok_or(Retry)?;
         let (before, byte, after) = node.prefix().split(&self.memory, depth, common);
         let mut parts = node.parts(&lock);
         parts.prefix = after;
-        let rest = parts.build(&self.memory);
+        let rest = parts.build(reserved_rest);
         let mut fork = Parts {
             kind: Kind::N4,
             prefix: before,
@@ -324,7 +327,7 @@ impl Art {
             Some(&byte) => fork.children.push((byte, Ref::leaf(leaf))),
             None => fork.terminal = Ref::leaf(leaf),
         }
-        let fork = fork.build(&self.memory);
+        let fork = fork.build(reserved_fork);
         self.replace(owner, &mut owner_lock, fork);
         lock.make_obsolete();
         self.add_garbage(node.size());

@@ -29,6 +29,7 @@
 use smallvec::SmallVec;
 use std::hint::black_box;
 use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 
 use super::bytes;
@@ -85,7 +86,7 @@ const ROOM: [usize; 4] = if MODELLED {
 
 impl Kind {
     /// The kind with room for more children.
-    fn larger(self) -> Kind {
+    pub(super) fn larger(self) -> Kind {
         match self {
             Kind::N4 => Kind::N16,
             Kind::N16 => Kind::N48,
@@ -529,13 +530,48 @@ impl<'t> Node<'t> {
         }
     }
 
+    /// The kind, which is never changed (N5).
+    pub(super) fn kind(self) -> Kind {
+        match self.body(self.state()) {
+            Body::N4(_) => Kind::N4,
+            Body::N16(_) => Kind::N16,
+            Body::N48(_) => Kind::N48,
+            Body::N256(_) => Kind::N256,
+        }
+    }
+
     /// Bytes of the whole allocation.
     pub(super) fn size(self) -> usize {
-        match self.body(self.state()) {
-            Body::N4(_) => Kind::N4.size(),
-            Body::N16(_) => Kind::N16.size(),
-            Body::N48(_) => Kind::N48.size(),
-            Body::N256(_) => Kind::N256.size(),
+        self.kind().size()
+    }
+}
+
+/// An allocation for a node that is built later. Undone or counted as garbage if none is.
+///
+/// It is made before the node's owner is locked: the allocator waits for other threads at times,
+/// and for the system, and who waits for the lock would wait as long.
+pub(super) struct Reserved<'t> {
+    memory: &'t Memory,
+    kind: Kind,
+    offset: u32,
+}
+
+impl<'t> Reserved<'t> {
+    pub(super) fn new(memory: &'t Memory, kind: Kind) -> Self {
+        let offset = memory.allocate(kind.size());
+        Reserved {
+            memory,
+            kind,
+            offset,
+        }
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        let bytes = self.kind.size();
+        if !self.memory.undo_allocate(self.offset, bytes) {
+            self.memory.count_garbage(bytes);
         }
     }
 }
@@ -546,9 +582,11 @@ impl Parts {
         self.kind = self.kind.larger();
     }
 
-    /// Makes a node of these parts, which no other thread knows yet.
-    pub(super) fn build(&self, memory: &Memory) -> Ref {
-        let offset = memory.allocate(self.kind.size());
+    /// Makes a node of these parts, which no other thread knows yet, in memory for its kind.
+    pub(super) fn build(&self, reserved: Reserved<'_>) -> Ref {
+        assert_eq!(self.kind, reserved.kind);
+        // It is not undone.
+        let Reserved { memory, offset, .. } = *ManuallyDrop::new(reserved);
         let at = memory.at(offset);
         let count = if self.kind == Kind::N256 {
             0
