@@ -621,6 +621,48 @@ mod tests {
         assert_eq!(memory.used_bytes(), used as usize * UNIT);
     }
 
+    /// Pages are moved into the memory while others allocate from it, and have old contents.
+    #[cfg(not(any(loom, shuttle, miri)))]
+    #[test]
+    fn pages_that_are_moved_into_the_memory_replace_nothing_that_was_handed_out() {
+        const THREADS: usize = 8;
+        const EACH: usize = 3 << 20;
+        let _claim = crate::region::Claim::new(THREADS * EACH + (4 << 20));
+        for round in 0..4 {
+            for huge in [HugePages::Off, HugePages::Transparent] {
+                // So that there are several regions.
+                let memory = Memory::new(8 << 20, huge);
+                let words = |offset: u32, units: usize| {
+                    let start = memory.at(offset).cast::<u64>().as_ptr();
+                    // SAFETY: inside an allocation, whose units are words.
+                    (0..units).map(move |i| unsafe { start.add(i) })
+                };
+                let fill = |seed: usize| {
+                    let mut made = Vec::new();
+                    let mut left = EACH / UNIT;
+                    while left > 0 {
+                        let units = (1 + (made.len() * 7 + seed) % 250).min(left);
+                        let offset = memory.allocate(units * UNIT);
+                        // SAFETY: a word of an allocation of this thread.
+                        words(offset, units).for_each(|w| unsafe { w.write(u64::from(offset)) });
+                        made.push((offset, units));
+                        left -= units;
+                    }
+                    made
+                };
+                let made: Vec<_> = std::thread::scope(|scope| {
+                    let threads = [(); THREADS].map(|()| scope.spawn(|| fill(round)));
+                    threads.map(|t| t.join().expect("no panic")).concat()
+                });
+                for (offset, units) in made {
+                    // SAFETY: all threads that wrote have ended.
+                    let whole = words(offset, units).all(|w| unsafe { w.read() } == offset.into());
+                    assert!(whole, "at {offset}, in round {round}, {huge:?}");
+                }
+            }
+        }
+    }
+
     /// An allocation that fails leaves everything as it was.
     #[test]
     fn memory_survives_an_allocation_that_is_too_large() {

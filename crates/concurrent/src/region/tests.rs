@@ -16,6 +16,14 @@ fn read(region: &Region, offset: usize) -> u8 {
     unsafe { region.start().as_ptr().wrapping_add(offset).read() }
 }
 
+/// Does as owners do.
+#[cfg(target_os = "linux")]
+fn furnish(region: &Region, part: Range<usize>) {
+    if region.furnish(part) {
+        ahead::want(region.huge());
+    }
+}
+
 #[test]
 fn regions_for_huge_pages_begin_at_their_border() {
     for bytes in [TRANSPARENT, 3 * TRANSPARENT, TRANSPARENT + 4096] {
@@ -107,10 +115,10 @@ fn a_region_that_grows_gets_kept_memory_where_it_has_none() {
         // So much was in use that all of the following may be kept.
         drop(Region::take(32 * PIECE, HugePages::Off));
         let first = Region::reserve(BYTES, huge, true).expect("address space");
-        first.furnish(0..PLAIN);
+        furnish(&first, 0..PLAIN);
         write(&first, 5, 9);
         for piece in 0..5 {
-            first.furnish(start_of(piece)..start_of(piece + 1));
+            furnish(&first, start_of(piece)..start_of(piece + 1));
             write(&first, start_of(piece) + 5, piece as u8 + 1);
         }
         let before = pool::touched(PIECE).len();
@@ -118,7 +126,7 @@ fn a_region_that_grows_gets_kept_memory_where_it_has_none() {
         assert_eq!(pool::touched(PIECE).len(), before + 5, "whole pieces");
         let second = Region::reserve(BYTES, huge, true).expect("address space");
         for at in (0..BYTES).step_by(4096) {
-            second.furnish(at..at + 4096);
+            furnish(&second, at..at + 4096);
             write(&second, at, (at >> 12) as u8);
         }
         assert!(
@@ -149,10 +157,10 @@ fn the_next_huge_page_is_prepared() {
     };
     wait_until("kept memory goes", &|| pool::touched(PIECE).is_empty());
     let region = Region::reserve(8 * PIECE, HugePages::Transparent, true).expect("memory");
-    region.furnish(0..4096);
-    region.furnish(4096..PIECE);
+    furnish(&region, 0..4096);
+    furnish(&region, 4096..PIECE);
     for piece in 1..5 {
-        region.furnish(piece * PIECE..(piece + 1) * PIECE);
+        furnish(&region, piece * PIECE..(piece + 1) * PIECE);
         wait_until("one is prepared", &|| prepared_bytes() == PIECE);
         for at in [piece * PIECE, (piece + 1) * PIECE - 1] {
             assert_eq!(read(&region, at), 0);
@@ -170,7 +178,7 @@ fn a_region_of_little_use_leaves_nothing_behind() {
     let _turn = TURN.lock();
     let _claim = Claim::new(64 << 20);
     let region = Region::reserve(8 * PIECE, HugePages::Transparent, true).expect("memory");
-    region.furnish(0..4096);
+    furnish(&region, 0..4096);
     write(&region, 0, 1);
     let before = pool::touched(PIECE).len();
     region.release(4096);
