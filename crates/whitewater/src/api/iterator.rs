@@ -311,6 +311,9 @@ pub type DBIterator<'a> = DBIteratorWithThreadMode<'a, DB>;
 pub struct DBIteratorWithThreadMode<'a, D: DBAccess> {
     raw: DBRawIteratorWithThreadMode<'a, D>,
     direction: Direction,
+    /// Whether `raw` stands on the entry that was returned last. It moves on when the next one is
+    /// wanted: many iterators are dropped after a few entries.
+    is_returned: bool,
     done: bool,
 }
 
@@ -342,6 +345,7 @@ impl<'a, D: DBAccess> DBIteratorWithThreadMode<'a, D> {
         let mut iterator = DBIteratorWithThreadMode {
             raw,
             direction: Direction::Forward,
+            is_returned: false,
             done: false,
         };
         iterator.set_mode(mode);
@@ -350,7 +354,7 @@ impl<'a, D: DBAccess> DBIteratorWithThreadMode<'a, D> {
 
     /// Begins again at `mode`.
     pub fn set_mode(&mut self, mode: IteratorMode<'_>) {
-        self.done = false;
+        (self.is_returned, self.done) = (false, false);
         self.direction = match mode {
             IteratorMode::Start => {
                 self.raw.seek_to_first();
@@ -381,6 +385,17 @@ impl<'a, D: DBAccess> DBIteratorWithThreadMode<'a, D> {
         self.set_mode(mode);
         Ok(())
     }
+
+    /// Moves to the entry that is to be returned next.
+    fn move_on(&mut self) {
+        if !std::mem::take(&mut self.is_returned) {
+            return;
+        }
+        match self.direction {
+            Direction::Forward => self.raw.next(),
+            Direction::Reverse => self.raw.prev(),
+        }
+    }
 }
 
 impl<D: DBAccess> Iterator for DBIteratorWithThreadMode<'_, D> {
@@ -390,23 +405,21 @@ impl<D: DBAccess> Iterator for DBIteratorWithThreadMode<'_, D> {
         if self.done {
             return None;
         }
+        self.move_on();
         let Some((key, value)) = self.raw.item() else {
             self.done = true;
             return self.raw.status().err().map(Err);
         };
-        let item = (Box::from(key), Box::from(value));
-        match self.direction {
-            Direction::Forward => self.raw.next(),
-            Direction::Reverse => self.raw.prev(),
-        }
-        Some(Ok(item))
+        self.is_returned = true;
+        Some(Ok((Box::from(key), Box::from(value))))
     }
 }
 
 impl<D: DBAccess> std::iter::FusedIterator for DBIteratorWithThreadMode<'_, D> {}
 
 impl<'a, D: DBAccess> From<DBIteratorWithThreadMode<'a, D>> for DBRawIteratorWithThreadMode<'a, D> {
-    fn from(iterator: DBIteratorWithThreadMode<'a, D>) -> Self {
+    fn from(mut iterator: DBIteratorWithThreadMode<'a, D>) -> Self {
+        iterator.move_on();
         iterator.raw
     }
 }

@@ -296,6 +296,39 @@ fn refreshed_iterators_see_the_present_and_stand_nowhere() {
     assert_eq!(it.value(), Some(&b"2"[..]));
 }
 
+/// It moves only when the next entry is wanted.
+#[test]
+fn an_iterator_made_a_raw_one_stands_behind_the_entry_it_returned() {
+    let db = Db::open(&options(&MemFs::new()), DIR).expect("opens");
+    for key in ["a", "b", "c"] {
+        db.put(key, key).unwrap();
+    }
+    let raw_key = |mode, taken: usize| {
+        let mut iterator = db.iterator(mode);
+        assert_eq!(iterator.by_ref().take(taken).count(), taken);
+        let raw: whitewater::DBRawIteratorWithThreadMode<'_, Db> = iterator.into();
+        raw.key().map(|key| key[0] as char)
+    };
+    for (taken, [up, down]) in [
+        (0, [Some('a'), Some('c')]),
+        (1, [Some('b'), Some('b')]),
+        (3, [None, None]),
+    ] {
+        assert_eq!(raw_key(IteratorMode::Start, taken), up, "{taken}");
+        assert_eq!(raw_key(IteratorMode::End, taken), down, "{taken}");
+    }
+    let mut iterator = db.iterator(IteratorMode::Start);
+    let next = |it: &mut whitewater::DBIteratorWithThreadMode<'_, Db>| {
+        it.next().map(|item| item.unwrap().0[0] as char)
+    };
+    assert_eq!(next(&mut iterator), Some('a'));
+    iterator.set_mode(IteratorMode::End);
+    assert_eq!(next(&mut iterator), Some('c'));
+    iterator.refresh(IteratorMode::Start).unwrap();
+    assert_eq!(next(&mut iterator), Some('a'));
+    assert_eq!(next(&mut iterator), Some('b'));
+}
+
 /// Its number has no meaning in another opening or another database.
 #[test]
 fn a_snapshot_of_another_opening_is_refused() {
