@@ -72,7 +72,7 @@ const MAX_RANGE: u32 = 8 << 10;
 /// The units that a shard takes at a time at first, unless the most is less: a page.
 const FIRST_RANGE: u64 = (4 << 10) / UNIT as u64;
 
-/// Bytes of the largest allocation that is made although it may have to be undone.
+/// Bytes of the largest version that is made although it may have to be undone.
 const MAX_UNDOABLE: usize = 512;
 
 /// The first offset handed out (M2).
@@ -281,8 +281,8 @@ impl Memory {
     #[cold]
     #[inline(never)]
     fn allocate_large(&self, units: u64) -> u32 {
-        let (start, runs_short) = self.carve_off(&mut self.supply.carve.lock(), units);
-        self.prepare_next(runs_short);
+        let (start, missing) = self.carve_off(&mut self.supply.carve.lock(), units);
+        prepare_next(missing);
         start as u32
     }
 
@@ -296,19 +296,25 @@ impl Memory {
             return allocation;
         }
         let range = self.range_at(carve.next);
-        let (start, runs_short) = match units > range / 4 {
+        let (start, missing) = match units > range / 4 {
             true => self.carve_off(&mut carve, units),
             false => self.refill(shard, &mut carve, range, units),
         };
         drop(carve);
-        self.prepare_next(runs_short);
+        prepare_next(missing);
         start as u32
     }
 
     /// Cuts `range` units off, allocates the first `units` of them, and gives the shard the rest.
     /// Returns as [`Memory::carve_off`].
-    fn refill(&self, shard: &Shard, carve: &mut Carve, range: u64, units: u64) -> (u64, bool) {
-        let (start, runs_short) = self.carve_off(carve, range);
+    fn refill(
+        &self,
+        shard: &Shard,
+        carve: &mut Carve,
+        range: u64,
+        units: u64,
+    ) -> (u64, Option<HugePages>) {
+        let (start, missing) = self.carve_off(carve, range);
         let end = start + range;
         let mut old = shard.rest.load(Ordering::Relaxed);
         loop {
@@ -329,17 +335,10 @@ impl Memory {
                     self.supply
                         .lost
                         .fetch_add(wasted as usize, Ordering::Relaxed);
-                    return (first, runs_short);
+                    return (first, missing);
                 }
                 Err(now) => old = now,
             }
-        }
-    }
-
-    /// Has the next huge page prepared if no kept memory was left. Not called with a lock held.
-    fn prepare_next(&self, runs_short: bool) {
-        if runs_short {
-            ahead::want(self.huge);
         }
     }
 
@@ -352,8 +351,8 @@ impl Memory {
     }
 
     /// Cuts units off the current region, or off the next one if they do not fit. Returns where
-    /// they start, and whether [`Memory::prepare_next`] is to prepare a huge page.
-    fn carve_off(&self, carve: &mut Carve, units: u64) -> (u64, bool) {
+    /// they start, and what [`prepare_next`] needs.
+    fn carve_off(&self, carve: &mut Carve, units: u64) -> (u64, Option<HugePages>) {
         if carve.next + units > carve.end {
             // Regions that are too small for the allocation are skipped and never mapped.
             let mut start = carve.end;
@@ -370,16 +369,16 @@ impl Memory {
         }
         let start = carve.next;
         carve.next += units;
-        let runs_short = self.furnish(start, carve.next);
+        let missing = self.furnish(start, carve.next);
         self.supply
             .carved
             .fetch_add(units as usize, Ordering::Relaxed);
-        (start, runs_short)
+        (start, missing)
     }
 
     /// Has the region prepare memory for units that are about to be handed out for the
     /// first time. All of them are of one region. Returns as [`Region::furnish`].
-    fn furnish(&self, from: u64, to: u64) -> bool {
+    fn furnish(&self, from: u64, to: u64) -> Option<HugePages> {
         let (region, start) = match from / u64::from(self.main_units) {
             0 => (0, 0),
             times => (
@@ -389,7 +388,7 @@ impl Memory {
         };
         let bytes = |offset: u64| (offset - start) as usize * UNIT;
         let region = self.regions[region].get();
-        region.is_some_and(|region| region.furnish(bytes(from)..bytes(to)))
+        region.and_then(|region| region.furnish(bytes(from)..bytes(to)))
     }
 
     /// Whether a region other than 0 begins at this offset.
@@ -503,6 +502,14 @@ impl Shard {
         self.rest
             .compare_exchange(rest, rest - units, Ordering::Release, Ordering::Relaxed)
             .is_ok()
+    }
+}
+
+/// Has the next piece prepared after one of these pages was needed that was not kept. Called with
+/// no lock of the tree or its memory held, since the thread that prepares it may get this core.
+fn prepare_next(missing: Option<HugePages>) {
+    if let Some(pages) = missing {
+        ahead::want(pages);
     }
 }
 
@@ -621,15 +628,18 @@ mod tests {
         assert_eq!(memory.used_bytes(), used as usize * UNIT);
     }
 
-    /// Pages are moved into the memory while others allocate from it, and have old contents.
-    #[cfg(not(any(loom, shuttle, miri)))]
+    /// Pages with old contents are moved into the memory while others allocate from it.
+    #[cfg(all(unix, not(any(loom, shuttle, miri))))]
     #[test]
     fn pages_that_are_moved_into_the_memory_replace_nothing_that_was_handed_out() {
         const THREADS: usize = 8;
         const EACH: usize = 3 << 20;
+        let _turn = crate::region::tests::TURN.lock();
         let _claim = crate::region::Claim::new(THREADS * EACH + (4 << 20));
-        for round in 0..4 {
-            for huge in [HugePages::Off, HugePages::Transparent] {
+        let mut kept = 0;
+        for huge in [HugePages::Off, HugePages::Transparent] {
+            for round in 0..4 {
+                kept = crate::region::pool_bytes().max(kept);
                 // So that there are several regions.
                 let memory = Memory::new(8 << 20, huge);
                 let words = |offset: u32, units: usize| {
@@ -661,6 +671,24 @@ mod tests {
                 }
             }
         }
+        assert!(kept > 0, "some memory was kept");
+    }
+
+    /// Reserved pages that the system lacks are replaced by transparent huge ones.
+    #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
+    #[test]
+    fn the_next_piece_is_prepared_for_a_memory_that_got_other_pages_than_it_asked_for() {
+        const EACH: usize = 64 << 10;
+        let _turn = crate::region::tests::TURN.lock();
+        // No system has pages of this size.
+        let memory = Memory::new(8 << 20, HugePages::Reserved(8 << 10));
+        let mut missing = Vec::new();
+        for _ in 0..(6 << 20) / EACH {
+            let mut carve = memory.supply.carve.lock();
+            missing.extend(memory.carve_off(&mut carve, (EACH / UNIT) as u64).1);
+        }
+        assert!(!missing.is_empty());
+        assert!(missing.iter().all(|&pages| pages == HugePages::Transparent));
     }
 
     /// An allocation that fails leaves everything as it was.

@@ -548,8 +548,8 @@ impl<'t> Node<'t> {
 
 /// An allocation for a node that is built later. Undone or counted as garbage if none is.
 ///
-/// It is made before the node's owner is locked: the allocator waits for other threads at times,
-/// and for the system, and who waits for the lock would wait as long.
+/// It is made before the node's owner is locked: the thread may have to wait for others, or for the
+/// system, and whoever waits for the lock would wait for that, too.
 pub(super) struct Reserved<'t> {
     memory: &'t Memory,
     kind: Kind,
@@ -681,7 +681,24 @@ fn pairs(words: &[u64], children: &[Slot]) -> SmallVec<[(u8, Ref); 4]> {
 
 #[cfg(test)]
 mod tests {
-    use super::common_len;
+    use super::{Kind, Memory, Reserved, common_len};
+    use crate::region::HugePages;
+
+    /// It is handed out again, unless something else was allocated behind it.
+    #[test]
+    fn reserved_memory_that_no_node_got_is_undone_or_garbage() {
+        let memory = Memory::new(1 << 20, HugePages::Off);
+        memory.allocate(64);
+        let used = memory.used_bytes();
+        drop(Reserved::new(&memory, Kind::N48));
+        assert_eq!((memory.used_bytes(), memory.garbage()), (used, 0));
+        let reserved = Reserved::new(&memory, Kind::N48);
+        memory.allocate(64);
+        drop(reserved);
+        let size = Kind::N48.size();
+        assert_eq!(memory.used_bytes(), used + size + 64);
+        assert_eq!(memory.garbage(), size);
+    }
 
     #[test]
     fn a_common_prefix_ends_at_the_first_byte_that_differs() {

@@ -31,7 +31,7 @@ mod pool;
 #[cfg(all(unix, not(any(loom, shuttle, miri))))]
 mod system;
 #[cfg(all(test, unix, not(any(loom, shuttle, miri))))]
-mod tests;
+pub(crate) mod tests;
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ops::Range;
@@ -266,10 +266,10 @@ impl Region {
 
     /// Gets kept memory, and huge pages if they are wanted, for the bytes of `part`. The
     /// owner calls it before it hands out these bytes, which follow all those that it has
-    /// handed out, and from one thread at a time. Returns whether nothing was kept, so that
-    /// [`ahead::want`] is to be called after the owner's lock is released.
+    /// handed out, and from one thread at a time. If a piece was needed that the pool did not have,
+    /// returns its pages: [`ahead::want`] is to be called for them, with no lock of the owner held.
     #[must_use]
-    pub(crate) fn furnish(&self, part: Range<usize>) -> bool {
+    pub(crate) fn furnish(&self, part: Range<usize>) -> Option<HugePages> {
         #[cfg(all(target_os = "linux", not(any(loom, shuttle, miri))))]
         if let Source::Growing { plain } = self.source {
             let mut runs_short = false;
@@ -290,10 +290,10 @@ impl Region {
                 unsafe { system::move_to(piece.start, place, PIECE) };
                 at += PIECE;
             }
-            return runs_short;
+            return runs_short.then_some(self.huge);
         }
         let _ = part;
-        false
+        None
     }
 
     /// Gives back the region, whose first `touched` bytes may have been written: to the

@@ -1,8 +1,8 @@
 use super::*;
 use std::time::{Duration, Instant};
 
-/// Tests run one at a time, since all of them look at the same pool.
-static TURN: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
+/// Tests that take kept memory run one at a time, since all of them look at the same pool.
+pub(crate) static TURN: parking_lot::Mutex<()> = parking_lot::Mutex::new(());
 
 fn write(region: &Region, offset: usize, what: u8) {
     assert!(offset < region.bytes());
@@ -19,8 +19,8 @@ fn read(region: &Region, offset: usize) -> u8 {
 /// Does as owners do.
 #[cfg(target_os = "linux")]
 fn furnish(region: &Region, part: Range<usize>) {
-    if region.furnish(part) {
-        ahead::want(region.huge());
+    if let Some(pages) = region.furnish(part) {
+        ahead::want(pages);
     }
 }
 

@@ -11,8 +11,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use whitewater::fs::Fs;
 use whitewater::fs::mem::MemFs;
 use whitewater::{
-    BlockBasedOptions, Cache, DataBlockIndexType, ErrorKind, IteratorMode, Options, ReadOptions,
-    ReadTier, SstFileWriter, WriteBatch, WriteOptions,
+    BlockBasedOptions, Cache, DataBlockIndexType, Direction, ErrorKind, IteratorMode, Options,
+    ReadOptions, ReadTier, SstFileWriter, WriteBatch, WriteOptions,
 };
 
 const DIR: &str = "/db";
@@ -317,6 +317,9 @@ fn an_iterator_made_a_raw_one_stands_behind_the_entry_it_returned() {
         assert_eq!(raw_key(IteratorMode::Start, taken), up, "{taken}");
         assert_eq!(raw_key(IteratorMode::End, taken), down, "{taken}");
     }
+    let mut ended = db.iterator(IteratorMode::Start);
+    assert_eq!(ended.by_ref().count(), 3);
+    assert!(!whitewater::DBRawIteratorWithThreadMode::from(ended).valid());
     let mut iterator = db.iterator(IteratorMode::Start);
     let next = |it: &mut whitewater::DBIteratorWithThreadMode<'_, Db>| {
         it.next().map(|item| item.unwrap().0[0] as char)
@@ -327,6 +330,11 @@ fn an_iterator_made_a_raw_one_stands_behind_the_entry_it_returned() {
     iterator.refresh(IteratorMode::Start).unwrap();
     assert_eq!(next(&mut iterator), Some('a'));
     assert_eq!(next(&mut iterator), Some('b'));
+    let tailing = with(|options| options.set_tailing(true));
+    let mut iterator = db.iterator_opt(IteratorMode::From(b"c", Direction::Forward), tailing);
+    assert_eq!(next(&mut iterator), Some('c'));
+    db.put("d", "d").unwrap();
+    assert_eq!(next(&mut iterator), Some('d'), "it has not looked before");
 }
 
 /// Its number has no meaning in another opening or another database.
