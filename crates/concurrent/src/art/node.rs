@@ -548,8 +548,8 @@ impl<'t> Node<'t> {
 
 /// An allocation for a node that is built later. Undone or counted as garbage if none is.
 ///
-/// It is made before the node's owner is locked: the thread may have to wait for others, or for the
-/// system, and whoever waits for the lock would wait for that, too.
+/// It is made before the node's owner is locked. An allocation may wait for other threads or for
+/// the system; under the lock, it would hold up all writers that want the lock.
 pub(super) struct Reserved<'t> {
     memory: &'t Memory,
     kind: Kind,
