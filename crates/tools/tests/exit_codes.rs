@@ -172,10 +172,24 @@ fn json_and_page_are_written_at_the_end() {
     assert_eq!(results[1]["runs"].as_array().map(Vec::len), Some(3));
     let html = read("r.html");
     assert!(html.contains("readseq: over time"), "{html}");
+    assert!(!html.contains("Latency"), "nothing was timed");
     assert!(
         html.matches("<svg").count() >= 3,
         "bars, and two runs over time"
     );
+}
+
+/// `fillseekseq` fills first; the fill is not measured.
+#[test]
+fn latencies_over_time_are_of_what_is_measured() {
+    let directory = tempfile::tempdir().expect("temporary directory");
+    let line = "--num=300 --benchmarks=fillseekseq --histogram --json=r.json";
+    db_bench_in(directory.path(), line.split_whitespace());
+    let json = std::fs::read_to_string(directory.path().join("r.json")).expect("r.json");
+    let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+    let timeline = &json["results"][0]["latency_timeline_microseconds"];
+    let operations: Vec<_> = timeline.as_object().expect("an object").keys().collect();
+    assert_eq!(operations, ["seek"], "{timeline}");
 }
 
 #[test]
@@ -204,12 +218,22 @@ fn a_sweep_over_threads_and_protocols_is_one_page() {
     assert_eq!(last["latency_microseconds"]["read"]["count"], 1800);
     let points = last["timeline"].as_array().expect("a list");
     assert!(!points.is_empty());
+    // Of the last round.
+    let points = &last["latency_timeline_microseconds"]["read"];
+    let points = points.as_array().expect("a list");
+    let operations = points.iter().map(|at| at["operations"].as_u64());
+    assert_eq!(operations.sum::<Option<u64>>(), Some(900), "{points:?}");
+    let longest = points.iter().filter_map(|at| at["max"].as_f64());
+    let longest = longest.fold(0.0, f64::max);
+    assert!(longest > 0.0, "{points:?}");
     let html = read("r.html");
     for part in [
         "fillrandom: throughput by threads",
         "Ratio to commit_protocol=grouped",
         "readrandom: latencies",
         "readrandom: over time",
+        "Latency over time: P99.9",
+        "Latency over time: longest",
         "db_bench --benchmarks=fillrandom,readrandom --num=300 --threads=3",
     ] {
         assert!(html.contains(part), "{part}");

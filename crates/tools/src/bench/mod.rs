@@ -36,6 +36,7 @@ pub mod in_force;
 mod interval;
 pub mod keygen;
 pub mod known;
+pub mod latency_timeline;
 mod levels;
 pub mod limit;
 #[cfg(test)]

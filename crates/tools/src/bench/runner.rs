@@ -19,6 +19,7 @@ use super::header;
 use super::histogram;
 use super::histogram::Latencies;
 use super::in_force::InForce;
+use super::latency_timeline::LatencyTimeline;
 use super::levels;
 use super::limit::Limits;
 use super::meta;
@@ -422,6 +423,8 @@ impl<'a, E: Engine> Runner<'a, E> {
             running: AtomicUsize::new(job.threads),
             writer_over: AtomicBool::new(false),
             time: &self.time,
+            latencies: (self.flags.histogram && self.flags.wants_document())
+                .then(LatencyTimeline::start),
         };
         let start = Barrier::new(threads);
         let over = &AtomicBool::new(false);
@@ -462,6 +465,7 @@ impl<'a, E: Engine> Runner<'a, E> {
             (results, reporter.join(), recorded, caught_up)
         });
         progress.finish();
+        let latencies = shared.latencies;
         let flatten = |failed: thread::Result<_>| {
             failed.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         };
@@ -470,7 +474,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         if let Some(caught_up) = caught_up {
             self.caught_up += caught_up.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
         }
-        let timeline = recorded.map_or_else(Timeline::default, |recorded| {
+        let mut timeline = recorded.map_or_else(Timeline::default, |recorded| {
             recorded.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         });
         let writer = match job.benchmark.task {
@@ -482,6 +486,12 @@ impl<'a, E: Engine> Runner<'a, E> {
             self.print(&line)?;
         }
         let sum = Stats::sum(stats).ok_or_else(|| Failure("no thread was measured".into()))?;
+        if let Some(latencies) = latencies {
+            // Not of what a thread did before it began to count.
+            let counted = sum.latencies();
+            let counted = counted.map(|(operation, _)| (operation, latencies.points(operation)));
+            timeline.latencies = counted.collect();
+        }
         Ok((sum, timeline))
     }
 }

@@ -1,5 +1,5 @@
-//! A run over time, for `--json` and `--html`: its operations, and whether writes are
-//! delayed or stopped.
+//! A run over time, for `--json` and `--html`: its operations, whether writes are delayed or
+//! stopped, and what [`latency_timeline`](super::latency_timeline) has found.
 //!
 //! A separate thread reads the progress and a few properties at regular intervals,
 //! so it costs nothing if these flags are not set. A stall shows as the share of
@@ -12,7 +12,9 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::engine::Engine;
+use super::latency_timeline::LatencyPoint;
 use super::progress::Progress;
+use super::stats::Operation;
 
 /// The time between two readings.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -103,6 +105,8 @@ pub struct Timeline {
     points: Vec<Point>,
     /// The number of readings in each point except the last; 0 means 1.
     each: u32,
+    /// How long operations took, if they were timed.
+    pub latencies: Vec<(Operation, Vec<LatencyPoint>)>,
 }
 
 impl Timeline {
@@ -172,6 +176,15 @@ impl Timeline {
             percent(all.slowed, all.readings),
             percent(all.stopped, all.readings),
         )
+    }
+
+    /// The latencies over time, for a document.
+    pub fn latencies_json(&self) -> Value {
+        let operations = self.latencies.iter().map(|(operation, points)| {
+            let points = points.iter().map(LatencyPoint::json).collect();
+            (operation.word().to_owned(), points)
+        });
+        operations.collect::<serde_json::Map<_, _>>().into()
     }
 
     /// All points, for a document.

@@ -17,6 +17,7 @@ use super::families::{Families, Places};
 use super::flags::Flags;
 use super::interval;
 use super::keygen::{Key, Rng, skewed};
+use super::latency_timeline::{LatencyRecorder, LatencyTimeline};
 use super::limit::Limits;
 use super::pace::Pace;
 use super::plan::Benchmark;
@@ -157,6 +158,8 @@ pub struct Shared<'r> {
     pub writer_over: AtomicBool,
     /// The clock of `timeseries`.
     pub time: &'r Time,
+    /// Latencies over time, if a document is to show them.
+    pub latencies: Option<LatencyTimeline>,
 }
 
 /// One benchmark thread.
@@ -175,6 +178,7 @@ pub struct Worker<'r, E: Engine> {
     pub stats: Stats,
     /// When the last operation ended; `None` if operations are not timed.
     timed_since: Option<Instant>,
+    recorder: Option<LatencyRecorder<'r>>,
     lines: Option<IntervalLines>,
     next_tick: u64,
     reported: u64,
@@ -195,6 +199,7 @@ impl<'r, E: Engine> Worker<'r, E> {
             places: Places::new(shared.families),
             rng: Rng::seed_from_u64(seed),
             timed_since: shared.flags.histogram.then_some(stats.start),
+            recorder: shared.latencies.as_ref().map(LatencyRecorder::new),
             ticked: stats.start,
             stats,
             next_tick: 1,
@@ -313,11 +318,21 @@ impl<'r, E: Engine> Worker<'r, E> {
         self.stats.operations += count;
         if let Some(since) = self.timed_since {
             let now = Instant::now();
-            self.stats.add_latency(operation, now - since);
+            self.add_latency(operation, now - since, now);
             self.timed_since = Some(now);
         }
         if self.stats.operations >= self.next_tick {
             self.tick();
+        }
+    }
+
+    /// Adds an operation that took this long and ended `now`.
+    pub fn add_latency(&mut self, operation: Operation, took: Duration, now: Instant) {
+        self.stats.add_latency(operation, took);
+        if let Some(recorder) = &mut self.recorder
+            && !self.stats.excluded
+        {
+            recorder.add(operation, took, now);
         }
     }
 

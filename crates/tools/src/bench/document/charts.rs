@@ -4,6 +4,7 @@ use whitewater_memtable_bench::machine;
 
 use super::{Column, Document, PERCENTILES, Row, Table, disagreements};
 use crate::bench::clock;
+use crate::bench::latency_timeline::LatencyPoint;
 use crate::bench::report::median;
 use crate::bench::stats::Operation;
 use crate::bench::timeline::Point;
@@ -195,24 +196,57 @@ impl Document<'_> {
         } else {
             "the last run of each"
         };
+        let latencies = |figure| latencies_over_time(table, benchmark, figure);
+        let latency = |caption, series| Lines {
+            logarithmic: true,
+            ..chart(caption, "microseconds", 0.0, series)
+        };
+        let mut charts = vec![
+            chart("Operations per second", "ops/s", 0.0, throughput),
+            stalls,
+            chart(
+                "Files of level 0",
+                "files",
+                4.0,
+                lines(|point| point.level0 as f64),
+            ),
+        ];
+        let longest = latencies(|point| point.most);
+        if !longest.is_empty() {
+            let p99_9 = latencies(|point| point.p99_9);
+            charts.push(latency("Latency over time: P99.9", p99_9));
+            charts.push(latency("Latency over time: longest", longest));
+        }
         Some(Section {
             title: format!("{}: over time", table.benchmarks[benchmark]),
             about: about.to_owned(),
-            lines: vec![
-                chart("Operations per second", "ops/s", 0.0, throughput),
-                stalls,
-                chart(
-                    "Files of level 0",
-                    "files",
-                    4.0,
-                    lines(|point| point.level0 as f64),
-                ),
-            ],
+            lines: charts,
             columns,
             rows,
             ..Section::default()
         })
     }
+}
+
+/// A figure of the latencies in the last run of each configuration, for the last value of the
+/// sweep, by the seconds at which the intervals ended.
+fn latencies_over_time(
+    table: &Table<'_>,
+    benchmark: usize,
+    figure: fn(&LatencyPoint) -> f64,
+) -> Vec<(String, Vec<(f64, f64)>)> {
+    let last = table.values.len().saturating_sub(1);
+    let mut series = Vec::new();
+    for (configuration, label) in table.configurations.iter().enumerate() {
+        let Some(row) = table.row(benchmark, configuration, last) else {
+            continue;
+        };
+        for (operation, points) in &row.timeline.latencies {
+            let points = points.iter().map(|at| (at.seconds, figure(at)));
+            series.push((name_of(label, *operation, row), points.collect()));
+        }
+    }
+    series
 }
 
 /// What a reader must know; the figures that say little come first.

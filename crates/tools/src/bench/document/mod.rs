@@ -317,6 +317,7 @@ impl<'a> Document<'a> {
             "latency_microseconds": latencies,
             "stalls": { "slowed_percent": slowed, "stopped_percent": stopped },
             "timeline": row.timeline.json(),
+            "latency_timeline_microseconds": row.timeline.latencies_json(),
             "transactions": (row.endings.all() > 0).then(|| row.endings.json()),
             "contention": row.contention.as_ref().map(Contention::json),
         })

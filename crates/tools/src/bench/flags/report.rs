@@ -27,7 +27,7 @@ macro_rules! report {
                     "Show a progress bar if standard error is a terminal.";
                 json_file: String = "", "The file for the results as JSON; empty: none. Also --json. (Not a RocksDB flag.)";
                 html_file: String = "",
-                    "The file for the results as a page with charts; empty: none. With --histogram the page has latencies. Also --html. (Not a RocksDB flag.)";
+                    "The file for the results as a page with charts; empty: none. With --histogram the page has latencies, by percentile and over time. Also --html. (Not a RocksDB flag.)";
                 monitor: String = "",
                     "The address on which a page, JSON and metrics of the database are served while it is open, such as 127.0.0.1:9187; with port 0, standard error tells which port it is. Reads and times need --statistics. Empty: none. (Not a RocksDB flag.)";
                 perf_counters: bool = false,

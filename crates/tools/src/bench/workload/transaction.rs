@@ -148,7 +148,8 @@ fn transaction<E: Engine>(
         } else {
             Operation::Commit
         };
-        worker.stats.add_latency(operation, start.elapsed());
+        let now = Instant::now();
+        worker.add_latency(operation, now - start, now);
     }
     worker.stats.endings.committed += 1;
     worker.stats.bytes += bytes;
