@@ -172,7 +172,7 @@ fn json_and_page_are_written_at_the_end() {
     assert_eq!(results[1]["runs"].as_array().map(Vec::len), Some(3));
     let html = read("r.html");
     assert!(html.contains("readseq: over time"), "{html}");
-    assert!(!html.contains("Latency"), "nothing was timed");
+    assert!(!html.contains("Latency over time"), "nothing was timed");
     assert!(
         html.matches("<svg").count() >= 3,
         "bars, and two runs over time"
@@ -221,8 +221,8 @@ fn a_sweep_over_threads_and_protocols_is_one_page() {
     // Of the last round.
     let points = &last["latency_timeline_microseconds"]["read"];
     let points = points.as_array().expect("a list");
-    let operations = points.iter().map(|at| at["operations"].as_u64());
-    assert_eq!(operations.sum::<Option<u64>>(), Some(900), "{points:?}");
+    let counts = points.iter().map(|at| at["count"].as_u64());
+    assert_eq!(counts.sum::<Option<u64>>(), Some(900), "{points:?}");
     let longest = points.iter().filter_map(|at| at["max"].as_f64());
     let longest = longest.fold(0.0, f64::max);
     assert!(longest > 0.0, "{points:?}");

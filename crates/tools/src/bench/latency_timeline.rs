@@ -1,8 +1,8 @@
 //! How long operations take over time, for `--json` and `--html` with `--histogram`.
 //!
-//! A thread counts the operations of the present interval by itself. The first one that ends
-//! in a later interval adds them to those of the other threads, so threads wait for each
-//! other for a moment, ten times a second at most.
+//! A thread counts the operations of the present interval by itself. When one ends in a later
+//! interval, the thread adds them to those of the other threads, and may wait for these, ten
+//! times a second at most. No operation is charged with that time.
 
 use std::mem;
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ use super::stats::Operation;
 /// The shortest interval.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// The maximum number of intervals of a run; beyond it, neighbours are merged.
-const MOST: u64 = 100;
+const MOST: u32 = 100;
 
 /// The operations of one interval.
 type Interval = Vec<(Operation, Histogram<u32>)>;
@@ -24,9 +24,9 @@ type Interval = Vec<(Operation, Histogram<u32>)>;
 fn histogram(interval: &mut Interval, operation: Operation) -> &mut Histogram<u32> {
     let known = interval.iter().position(|(known, _)| *known == operation);
     let at = known.unwrap_or_else(|| {
-        // Ten minutes, two digits: the arguments are constant and valid.
-        let empty = Histogram::new_with_max(600_000_000_000, 2)
-            .expect("ten minutes at two digits is a valid range");
+        // One hour, two digits: the arguments are constant and valid.
+        let empty = Histogram::new_with_max(3_600_000_000_000, 2)
+            .expect("one hour at two digits is a valid range");
         interval.push((operation, empty));
         interval.len() - 1
     });
@@ -50,7 +50,7 @@ struct Intervals {
 
 impl Intervals {
     /// Adds the operations of the shortest interval with this number.
-    fn add(&mut self, number: u64, operations: &Interval) {
+    fn add(&mut self, number: u32, operations: &Interval) {
         while number >> self.merged >= MOST {
             self.merged += 1;
             let pairs = mem::take(&mut self.all);
@@ -68,17 +68,18 @@ impl Intervals {
     }
 
     fn points(&self, operation: Operation) -> Vec<LatencyPoint> {
-        let length = INTERVAL.as_secs_f64() * f64::from(1 << self.merged);
+        let length = INTERVAL.as_secs_f64() * f64::from(1u32 << self.merged);
         let numbered = self.all.iter().enumerate();
         let points = numbered.filter_map(|(at, interval)| {
             let (_, all) = interval.iter().find(|(known, _)| *known == operation)?;
             let micros = |nanoseconds: u64| nanoseconds as f64 / 1e3;
             Some(LatencyPoint {
-                seconds: (at + 1) as f64 * length,
-                operations: all.len(),
+                from: at as f64 * length,
+                to: (at + 1) as f64 * length,
+                count: all.len(),
                 p50: micros(all.value_at_percentile(50.0)),
                 p99_9: micros(all.value_at_percentile(99.9)),
-                most: micros(all.max()),
+                max: micros(all.max()),
             })
         });
         points.collect()
@@ -88,27 +89,29 @@ impl Intervals {
 /// The latencies of the operations that ended in one interval, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LatencyPoint {
+    /// The start of the interval, in seconds after the start of the run.
+    pub from: f64,
     /// The end of the interval, in seconds after the start of the run.
-    pub seconds: f64,
-    /// The number of operations.
-    pub operations: u64,
+    pub to: f64,
+    /// The number of latencies. Operations that were done as one have one.
+    pub count: u64,
     /// The median.
     pub p50: f64,
-    /// What one operation of a thousand exceeds.
+    /// The 99.9th percentile.
     pub p99_9: f64,
     /// The longest.
-    pub most: f64,
+    pub max: f64,
 }
 
 impl LatencyPoint {
     /// The point, for a document.
     pub fn json(&self) -> Value {
         json!({
-            "seconds": self.seconds,
-            "operations": self.operations,
+            "seconds": self.to,
+            "count": self.count,
             "p50": self.p50,
             "p99.9": self.p99_9,
-            "max": self.most,
+            "max": self.max,
         })
     }
 }
@@ -129,7 +132,7 @@ impl LatencyTimeline {
         }
     }
 
-    fn add(&self, number: u64, operations: &Interval) {
+    fn add(&self, number: u32, operations: &Interval) {
         let intervals = self.intervals.lock();
         // A thread that panicked ends the run; what it left here is not used.
         let mut intervals = intervals.unwrap_or_else(PoisonError::into_inner);
@@ -150,7 +153,7 @@ impl LatencyTimeline {
 pub struct LatencyRecorder<'r> {
     timeline: &'r LatencyTimeline,
     /// The number of the present interval.
-    number: u64,
+    number: u32,
     /// When it is over.
     until: Instant,
     /// Its operations.
@@ -168,16 +171,22 @@ impl<'r> LatencyRecorder<'r> {
         }
     }
 
-    /// Adds an operation that took this long and ended `now`.
-    pub fn add(&mut self, operation: Operation, took: Duration, now: Instant) {
+    /// Adds an operation that took this long and ended `now`. Returns how long the thread was
+    /// kept by the end of an interval.
+    pub fn add(&mut self, operation: Operation, took: Duration, now: Instant) -> Duration {
+        let mut kept = Duration::ZERO;
         if now >= self.until {
+            let begun = Instant::now();
             self.flush();
             let passed = (now - self.timeline.start).as_nanos() / INTERVAL.as_nanos();
-            self.number = passed as u64;
-            self.until = self.timeline.start + INTERVAL.mul_f64(passed as f64 + 1.0);
+            // 13 years have fewer.
+            self.number = passed as u32;
+            self.until = self.timeline.start + INTERVAL * (self.number + 1);
+            kept = begun.elapsed();
         }
         let nanoseconds = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
         histogram(&mut self.operations, operation).saturating_record(nanoseconds);
+        kept
     }
 
     fn flush(&mut self) {
@@ -219,15 +228,15 @@ mod tests {
         let figures = |operation| -> Vec<_> {
             let points = timeline.points(operation).into_iter();
             let figures = points.map(|at| {
-                let tenths = (at.seconds * 10.0).round() as u64;
-                (tenths, at.operations, at.p50.round())
+                let tenths = (at.to * 10.0).round() as u64;
+                (tenths, at.count, at.p50.round())
             });
             figures.collect()
         };
         assert_eq!(figures(Operation::Read), [(1, 4, 10.0), (3, 1, 30.0)]);
         let first = timeline.points(Operation::Read)[0];
-        assert!((2_000.0..2_020.0).contains(&first.most), "{first:?}");
-        assert_eq!(first.p99_9, first.most);
+        assert!((2_000.0..2_020.0).contains(&first.max), "{first:?}");
+        assert_eq!(first.p99_9, first.max);
         assert_eq!(
             figures(Operation::Write),
             [(1, 1, 5.0), (3, 1, 7.0), (4, 1, 9.0)]
@@ -246,10 +255,10 @@ mod tests {
         drop(recorder);
         let points = timeline.points(Operation::Read);
         assert!((50..=100).contains(&points.len()), "{}", points.len());
-        assert_eq!(points.iter().map(|at| at.operations).sum::<u64>(), 100);
+        assert_eq!(points.iter().map(|at| at.count).sum::<u64>(), 100);
         let last = points[points.len() - 1];
-        assert!((99.0..102.0).contains(&last.seconds), "{last:?}");
-        assert!((99.0..101.0).contains(&last.most), "{last:?}");
-        assert_eq!(last.json()["max"], last.most);
+        assert!((99.0..102.0).contains(&last.to), "{last:?}");
+        assert!((99.0..101.0).contains(&last.max), "{last:?}");
+        assert_eq!(last.json()["max"], last.max);
     }
 }

@@ -487,7 +487,7 @@ impl<'a, E: Engine> Runner<'a, E> {
         }
         let sum = Stats::sum(stats).ok_or_else(|| Failure("no thread was measured".into()))?;
         if let Some(latencies) = latencies {
-            // Not of what a thread did before it began to count.
+            // Not of kinds that were only done before `Worker::restart`.
             let counted = sum.latencies();
             let counted = counted.map(|(operation, _)| (operation, latencies.points(operation)));
             timeline.latencies = counted.collect();

@@ -1,5 +1,5 @@
 //! A run over time, for `--json` and `--html`: its operations, whether writes are delayed or
-//! stopped, and what [`latency_timeline`](super::latency_timeline) has found.
+//! stopped, and latencies ([`latency_timeline`](super::latency_timeline)).
 //!
 //! A separate thread reads the progress and a few properties at regular intervals,
 //! so it costs nothing if these flags are not set. A stall shows as the share of

@@ -278,7 +278,8 @@ impl<'r, E: Engine> Worker<'r, E> {
         self.id == 0 && self.job().benchmark.beside.is_some()
     }
 
-    /// Resets the counts and restarts the clock.
+    /// Resets the counts and restarts the clock, after operations of other kinds than those to
+    /// be measured: latencies over time are told apart by the kind.
     pub fn restart(&mut self) {
         self.stats = Stats::start();
         self.reported = 0;
@@ -318,8 +319,8 @@ impl<'r, E: Engine> Worker<'r, E> {
         self.stats.operations += count;
         if let Some(since) = self.timed_since {
             let now = Instant::now();
-            self.add_latency(operation, now - since, now);
             self.timed_since = Some(now);
+            self.add_latency(operation, now - since, now);
         }
         if self.stats.operations >= self.next_tick {
             self.tick();
@@ -332,7 +333,9 @@ impl<'r, E: Engine> Worker<'r, E> {
         if let Some(recorder) = &mut self.recorder
             && !self.stats.excluded
         {
-            recorder.add(operation, took, now);
+            let kept = recorder.add(operation, took, now);
+            // No part of the operation that is being timed, or of the next one.
+            self.timed_since = self.timed_since.map(|since| since + kept);
         }
     }
 

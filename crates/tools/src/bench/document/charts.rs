@@ -211,8 +211,8 @@ impl Document<'_> {
                 lines(|point| point.level0 as f64),
             ),
         ];
-        let longest = latencies(|point| point.most);
-        if !longest.is_empty() {
+        let longest = latencies(|point| point.max);
+        if longest.iter().any(|(_, points)| !points.is_empty()) {
             let p99_9 = latencies(|point| point.p99_9);
             charts.push(latency("Latency over time: P99.9", p99_9));
             charts.push(latency("Latency over time: longest", longest));
@@ -229,7 +229,7 @@ impl Document<'_> {
 }
 
 /// A figure of the latencies in the last run of each configuration, for the last value of the
-/// sweep, by the seconds at which the intervals ended.
+/// sweep. A configuration without latencies keeps a place.
 fn latencies_over_time(
     table: &Table<'_>,
     benchmark: usize,
@@ -239,10 +239,13 @@ fn latencies_over_time(
     let mut series = Vec::new();
     for (configuration, label) in table.configurations.iter().enumerate() {
         let Some(row) = table.row(benchmark, configuration, last) else {
+            series.push((label.clone(), Vec::new()));
             continue;
         };
         for (operation, points) in &row.timeline.latencies {
-            let points = points.iter().map(|at| (at.seconds, figure(at)));
+            let points = points
+                .iter()
+                .map(|at| (f64::midpoint(at.from, at.to), figure(at)));
             series.push((name_of(label, *operation, row), points.collect()));
         }
     }
