@@ -229,7 +229,7 @@ impl Document<'_> {
 }
 
 /// A figure of the latencies in the last run of each configuration, for the last value of the
-/// sweep. A configuration without latencies keeps a place.
+/// sweep. A configuration that was not run keeps a place.
 fn latencies_over_time(
     table: &Table<'_>,
     benchmark: usize,
