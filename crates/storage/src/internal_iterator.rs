@@ -43,8 +43,9 @@ pub trait InternalIterator: Send + Sync {
     /// it reads first is fetched while other sources are asked. The cursor is not positioned until
     /// that seek, which must be the next movement.
     fn expect_seek(&mut self, _target: &[u8]) {}
-    /// Goes on with what [`expect_seek`](Self::expect_seek) has begun.
-    fn expect_block(&mut self) {}
+    /// Follows the announced seek to `target` a step further: reads what was prefetched last, and
+    /// prefetches what the seek reads after that. Nothing happens once all that can be foreseen is.
+    fn expect_further(&mut self, _target: &[u8]) {}
     /// Moves to the last entry at or before the internal key `target`.
     fn seek_for_prev(&mut self, target: &[u8]);
     /// Moves forward.
@@ -169,8 +170,8 @@ impl<I: InternalIterator + ?Sized> InternalIterator for Box<I> {
     fn expect_seek(&mut self, target: &[u8]) {
         (**self).expect_seek(target);
     }
-    fn expect_block(&mut self) {
-        (**self).expect_block();
+    fn expect_further(&mut self, target: &[u8]) {
+        (**self).expect_further(target);
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
         (**self).seek_for_prev(target);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Art;
 use super::cursor::Cursor;
+use super::node::Ref;
 
 /// A cursor over a tree. It sees every entry that was inserted before it was positioned
 /// with a `seek`; entries inserted meanwhile may or may not appear. It is not valid at
@@ -17,6 +18,8 @@ pub struct Iter<const REVERSED: bool = false> {
     pub(super) cursor: Cursor<REVERSED>,
     /// User key and tag of the current entry, if they are not adjacent in the tree.
     key: Vec<u8>,
+    /// The node or leaf that an announced seek goes to, as far as it was followed.
+    expected: Ref,
 }
 
 impl<const REVERSED: bool> Iter<REVERSED> {
@@ -25,6 +28,7 @@ impl<const REVERSED: bool> Iter<REVERSED> {
             tree,
             cursor: Cursor::default(),
             key: Vec::new(),
+            expected: Ref::NONE,
         }
     }
 
@@ -109,6 +113,17 @@ impl<const REVERSED: bool> Iter<REVERSED> {
     pub fn seek(&mut self, user_key: &[u8], tag: u64) {
         self.cursor.seek(&self.tree, user_key, tag);
         self.assemble();
+    }
+
+    /// Prefetches what a [`seek`](Self::seek) to the given key reads first. A hint.
+    pub fn expect_seek(&mut self, user_key: &[u8]) {
+        self.expected = self.tree.expect(user_key, !REVERSED);
+    }
+
+    /// Prefetches what that seek reads after this. A hint.
+    pub fn expect_further(&mut self) {
+        let expected = std::mem::take(&mut self.expected);
+        self.tree.expect_children(expected);
     }
 
     /// Moves to the last entry at or before the given key, in the order of the

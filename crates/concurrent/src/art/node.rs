@@ -420,6 +420,29 @@ impl<'t> Node<'t> {
         }
     }
 
+    /// Prefetches the nearest child above or below a byte among the next four slots of a node of
+    /// 256. A hint.
+    #[inline]
+    pub(super) fn prefetch_beside(self, memory: &Memory, byte: u8, up: bool) {
+        let Body::N256(n) = self.body(self.state()) else {
+            return;
+        };
+        // Relaxed: only a hint.
+        let child = |slot: &Slot| Ref(slot.load(Ordering::Relaxed));
+        let (below, rest) = n.children.split_at(usize::from(byte));
+        let nearest = match up {
+            true => (rest.iter().skip(1).take(4))
+                .map(child)
+                .find(|c| !c.is_none()),
+            false => (below.iter().rev().take(4))
+                .map(child)
+                .find(|c| !c.is_none()),
+        };
+        if let Some(child) = nearest {
+            memory.prefetch(child.offset(), 0);
+        }
+    }
+
     /// Whether it is of the largest kind, whose children are indexed by byte.
     #[inline(always)]
     pub(super) fn is_wide(self) -> bool {

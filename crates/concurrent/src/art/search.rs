@@ -3,7 +3,7 @@
 use super::Art;
 use super::insert::{Owner, Position};
 use super::leaf::Leaf;
-use super::node::Ref;
+use super::node::{Kind, Ref};
 use crate::sync::MODELLED;
 
 impl Art {
@@ -52,6 +52,40 @@ impl Art {
             at: child,
             depth: depth + common + 1,
         })
+    }
+
+    /// Goes down to a key through nodes of 256, whose children are indexed by byte. Prefetches the
+    /// leaf or the smaller node below them, and the one beside it that a walk up or down reaches
+    /// next. Returns that leaf or node, if there is one. A hint.
+    pub(super) fn expect(&self, key: &[u8], up: bool) -> Ref {
+        let mut at = self.root();
+        let mut depth = 0;
+        while !at.is_none() && !at.is_leaf() {
+            let node = self.node(at);
+            if !node.is_wide() {
+                break;
+            }
+            depth = node.prefix().end(depth);
+            let Some(&byte) = key.get(depth) else {
+                return Ref::NONE;
+            };
+            node.prefetch_beside(&self.memory, byte, up);
+            at = node.child(byte);
+            depth += 1;
+        }
+        if !at.is_none() {
+            self.memory.prefetch(at.offset(), 0);
+            self.memory.prefetch(at.offset(), 1);
+        }
+        at
+    }
+
+    /// Prefetches the children of the node that [`Art::expect`] has returned, if it is of the
+    /// smallest kind. A hint.
+    pub(super) fn expect_children(&self, at: Ref) {
+        if !at.is_none() && !at.is_leaf() && self.node(at).kind() == Kind::N4 {
+            self.node(at).prefetch_children(&self.memory);
+        }
     }
 
     /// Prefetches a leaf, up to the end of its key if that is `key`.

@@ -31,7 +31,7 @@ fn split(internal_key: &[u8]) -> (Vec<u8>, u64) {
     (key, tag)
 }
 
-fn entry(iter: &Iter) -> Option<Entry> {
+fn entry<const REVERSED: bool>(iter: &Iter<REVERSED>) -> Option<Entry> {
     iter.valid().then(|| {
         let (key, tag) = split(iter.key());
         (key, tag, iter.value().to_vec())
@@ -67,6 +67,7 @@ fn assert_same(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
     }
     assert!(!iter.valid());
     assert_flushs(tree, oracle, probes);
+    assert_announced_seeks(tree, probes);
     for (key, tag) in probes {
         let at = (key.clone(), Reverse(*tag));
         let mut after = oracle.range(at.clone()..);
@@ -105,6 +106,28 @@ fn assert_same(tree: &Arc<Art>, oracle: &Oracle, probes: &[(Vec<u8>, u64)]) {
             versions,
             expected.filter_map(|e| owned(Some(e))).collect::<Vec<_>>()
         );
+    }
+}
+
+/// A seek finds the same entry however far it was announced, and whatever was announced before.
+fn assert_announced_seeks(tree: &Arc<Art>, probes: &[(Vec<u8>, u64)]) {
+    let (mut iter, mut announced) = (tree.iter(), tree.iter());
+    let (mut reversed, mut announced_reversed) = (tree.iter_reversed(), tree.iter_reversed());
+    for (i, (key, tag)) in probes.iter().enumerate() {
+        iter.seek(key, *tag);
+        reversed.seek(key, *tag);
+        if i % 5 < 4 {
+            announced.expect_seek(key);
+            announced_reversed.expect_seek(key);
+        }
+        for _ in 0..i % 4 {
+            announced.expect_further();
+            announced_reversed.expect_further();
+        }
+        announced.seek(key, *tag);
+        announced_reversed.seek(key, *tag);
+        assert_eq!(entry(&announced), entry(&iter));
+        assert_eq!(entry(&announced_reversed), entry(&reversed));
     }
 }
 

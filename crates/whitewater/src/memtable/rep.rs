@@ -112,7 +112,7 @@ pub(super) fn new_rep(kind: MemtableKind, options: RepOptions) -> Arc<dyn Memtab
 
 /// Implements [`InternalIterator`] for a newtype of a structure's cursor. These
 /// cursors have the same methods, with user key and tag apart. `by_key` is for
-/// cursors that are a `KeyCursor` too.
+/// cursors that are a `KeyCursor` too, and to which seeks can be announced.
 ///
 /// [`InternalIterator`]: whitewater_storage::internal_iterator::InternalIterator
 macro_rules! cursor_as_iterator {
@@ -157,6 +157,12 @@ macro_rules! cursor_as_iterator {
             }
             $(fn $by_key(&mut self) -> Option<&mut dyn whitewater_storage::internal_iterator::KeyCursor> {
                 Some(self)
+            }
+            fn expect_seek(&mut self, target: &[u8]) {
+                self.0.expect_seek(whitewater_storage::key::user_key(target));
+            }
+            fn expect_further(&mut self, _target: &[u8]) {
+                self.0.expect_further();
             })?
         }
     };

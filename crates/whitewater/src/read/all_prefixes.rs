@@ -24,8 +24,8 @@ impl InternalIterator for AllPrefixes {
     fn expect_seek(&mut self, target: &[u8]) {
         self.0.expect_seek(target);
     }
-    fn expect_block(&mut self) {
-        self.0.expect_block();
+    fn expect_further(&mut self, target: &[u8]) {
+        self.0.expect_further(target);
     }
     fn seek_for_prev(&mut self, target: &[u8]) {
         self.0.seek_for_prev(target);

@@ -72,6 +72,9 @@ struct Place {
 /// How many places a child moves down the list one by one, before the rest is searched.
 const NEAR: usize = 8;
 
+/// How many steps further an announced seek is followed in all children before it is made.
+const FURTHER: usize = 2;
+
 struct MergingIterator {
     comparator: InternalComparator,
     children: Vec<Source>,
@@ -126,16 +129,11 @@ impl MergingIterator {
         false
     }
 
-    /// Positions every child with `place`, then puts them in order. Each child waits for memory, or
-    /// for a file, several times. So a seek that tables expect goes on in all of them once
-    /// memtables are positioned.
+    /// Positions every child with `place`, then puts them in order.
     fn position(&mut self, forward: bool, mut place: impl FnMut(usize, &mut Source)) {
         self.forward = forward;
         self.error = None;
         for i in 0..self.children.len() {
-            if i == self.memtables {
-                self.children[i..].iter_mut().for_each(Source::expect_block);
-            }
             let in_memtable = i < self.memtables;
             let _timer = perf_context::timer(PerfMetric::SeekChildSeekTime);
             let _of_memtable = perf_context::timer_if(in_memtable, PerfMetric::SeekOnMemtableTime);
@@ -149,6 +147,19 @@ impl MergingIterator {
             PerfMetric::SeekMaxHeapTime
         });
         self.rebuild();
+    }
+
+    /// Announces a seek to `target`. In each child it waits several times in a row, for memory or
+    /// for a file. As it is announced in steps, the waits of all children overlap.
+    fn expect(&mut self, target: &[u8]) {
+        let children = self.children.iter_mut();
+        children.for_each(|child| child.expect_seek(target));
+        let (memtables, tables) = self.children.split_at_mut(self.memtables);
+        for _ in 0..FURTHER {
+            // What tables prefetch has time to arrive while memtables are asked.
+            let children = tables.iter_mut().chain(&mut *memtables);
+            children.for_each(|child| child.expect_further(target));
+        }
     }
 
     fn rebuild(&mut self) {
@@ -275,9 +286,7 @@ impl InternalIterator for MergingIterator {
         self.position(false, |_, child| child.seek_to_last());
     }
     fn seek(&mut self, target: &[u8]) {
-        for table in &mut self.children[self.memtables..] {
-            table.expect_seek(target);
-        }
+        self.expect(target);
         self.position(true, |_, child| child.seek(target));
     }
     fn seek_for_prev(&mut self, target: &[u8]) {

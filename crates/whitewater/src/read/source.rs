@@ -163,9 +163,9 @@ impl Source {
         self.positioned().expect_seek(target);
     }
 
-    /// See [`InternalIterator::expect_block`].
-    pub fn expect_block(&mut self) {
-        self.inner.expect_block();
+    /// See [`InternalIterator::expect_further`].
+    pub fn expect_further(&mut self, target: &[u8]) {
+        self.inner.expect_further(target);
     }
 
     pub fn seek_for_prev(&mut self, target: &[u8]) {

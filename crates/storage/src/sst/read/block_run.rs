@@ -3,9 +3,13 @@
 
 use crate::internal_iterator::Moved;
 use crate::planted;
-use crate::sst::format::block::Cursor;
+use crate::sst::format::block::{Cursor, LINE};
 use crate::sst::format::handle::BlockHandle;
 use crate::sst::read::directory::KeptBlock;
+
+/// How many bytes of entries ahead of a walk forward are prefetched: each entry says where the next
+/// one is, so the processor does not go ahead by itself.
+pub(crate) const AHEAD: usize = 8 * LINE;
 
 /// A position in a data block, which an iterator has
 /// [lent](crate::internal_iterator::InternalIterator::lend). It stands on an entry, unless the last
@@ -24,9 +28,13 @@ impl BlockRun {
     /// ends where its block is damaged; the iterator reports the damage once it has the block back.
     #[inline(always)]
     pub fn advance(&mut self) -> Moved {
+        let start = self.cursor.end();
         if !self.cursor.next_within(&self.block) {
             return Moved::Ended;
         }
+        let end = self.cursor.end();
+        // Of a large entry, no more than lies ahead.
+        (self.block).expect_entries(end.max(start + AHEAD)..end + AHEAD);
         planted!(VersionTakenForNextKey => return Moved::NextKey);
         if self.bytewise && self.cursor.is_known_greater() {
             return Moved::NextKey;

@@ -13,7 +13,7 @@ use crate::planted;
 use crate::sst::format::block::{Cursor, EntryLayout};
 use crate::sst::format::handle::{BlockHandle, TRAILER_LEN};
 use crate::sst::options::read_options::{BlockReadOptions, TableReadOptions};
-use crate::sst::read::block_run::BlockRun;
+use crate::sst::read::block_run::{AHEAD, BlockRun};
 use crate::sst::read::directory::{BlockPlace, Directory, KeptBlock};
 use crate::sst::read::index_cursor::{IndexCursor, NumberedBlock};
 use crate::sst::read::readahead::ReadAhead;
@@ -63,12 +63,25 @@ impl Hold for &Table {
     }
 }
 
+/// How far an announced seek was followed.
+#[derive(Debug, Clone, Copy)]
+enum Expected {
+    /// Nothing is known.
+    Nothing,
+    /// To the data block that it goes to.
+    Block(NumberedBlock),
+    /// To the head of this block, which was prefetched.
+    Head(NumberedBlock),
+    /// To the entries of this block, as far as they are expected.
+    Entries(NumberedBlock),
+}
+
 /// A cursor over the points of a table that it owns a share of or borrows.
 pub(crate) struct TableIter<T> {
     table: T,
     index: IndexCursor,
-    /// The data block that the seek which is announced goes to, if it is known already.
-    expected: Option<NumberedBlock>,
+    /// What the seek that is announced is known to read.
+    expected: Expected,
     /// The data block read last, and where it stands.
     block: Option<(BlockHandle, KeptBlock)>,
     /// Whether that block was in the cache.
@@ -91,7 +104,7 @@ impl<T: Hold> TableIter<T> {
             readahead: ReadAhead::new(readahead, table.auto_readahead)
                 .in_background(read_options.in_background),
             table,
-            expected: None,
+            expected: Expected::Nothing,
             block: None,
             was_cached: false,
             cursor: Cursor::new(EntryLayout::Values, TAG_SIZE),
@@ -153,6 +166,26 @@ impl<T: Hold> TableIter<T> {
         }
     }
 
+    /// Prefetches the head of `block`, or has the block read in the background.
+    fn expect_head(&self, block: NumberedBlock) {
+        let directory = self.directory();
+        let is_found = directory.is_some_and(|directory| directory.expect_head(block.place()));
+        if self.read_options.in_background && !is_found {
+            self.announce(block.handle());
+        }
+    }
+
+    /// Prefetches the entries of `block` that a search for `target` looks at.
+    fn expect_entries(&self, block: NumberedBlock, target: &[u8]) {
+        let directory = self.directory();
+        if let Some(found) = directory.and_then(|directory| directory.find(block.place(), false))
+            && let Some((_, lines)) =
+                (self.table).sampled_before(found.key_samples(), user_key(target))
+        {
+            found.expect_entries(lines);
+        }
+    }
+
     /// Loads the block under the index; `false` if there is none. With `onward`, the walk may go
     /// forward from there.
     fn load(&mut self, onward: bool) -> Result<bool> {
@@ -209,12 +242,12 @@ impl<T: Hold> TableIter<T> {
     fn seek_unasked(&mut self, target: &[u8]) {
         self.failure = None;
         self.run(|it| {
-            match it.expected.take() {
-                Some(block) => {
+            match mem::replace(&mut it.expected, Expected::Nothing) {
+                Expected::Block(block) | Expected::Head(block) | Expected::Entries(block) => {
                     debug_assert_eq!(Some(block), NumberedBlock::find(&it.table, target));
                     it.index.stand_on(block);
                 }
-                None => it.index.seek(&it.table, target)?,
+                Expected::Nothing => it.index.seek(&it.table, target)?,
             }
             let seek = |c: &mut Cursor, b: &KeptBlock, t: &Table| {
                 let _timer = perf::timer(PerfMetric::BlockSeekNanos);
@@ -286,21 +319,30 @@ impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
     }
 
     fn seek(&mut self, target: &[u8]) {
-        if !self.is_ruled_out(target, false) {
-            self.seek_unasked(target);
+        if self.is_ruled_out(target, false) {
+            return;
+        }
+        self.seek_unasked(target);
+        if let Some((_, block)) = &self.block
+            && self.cursor.valid()
+        {
+            let behind = self.cursor.end();
+            block.expect_entries(behind..behind + AHEAD);
         }
     }
 
     fn expect_seek(&mut self, target: &[u8]) {
         self.cursor.clear();
-        self.expected = None;
+        self.expected = Expected::Nothing;
         if self.keeps_to_prefix {
             return;
         }
-        self.expected = NumberedBlock::find(&self.table, target);
+        if let Some(block) = NumberedBlock::find(&self.table, target) {
+            self.expected = Expected::Block(block);
+            return;
+        }
         // Without numbers, the index may have to be read.
-        if self.expected.is_none()
-            && self.read_options.in_background
+        if self.read_options.in_background
             && self.table.takes_hints()
             && let Some(handle) = self.table.handle_for(target, self.read_options)
         {
@@ -308,14 +350,17 @@ impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
         }
     }
 
-    fn expect_block(&mut self) {
-        let Some(block) = self.expected else {
-            return;
-        };
-        let directory = self.directory();
-        let is_found = directory.is_some_and(|directory| directory.expect_head(block.place()));
-        if self.read_options.in_background && !is_found {
-            self.announce(block.handle());
+    fn expect_further(&mut self, target: &[u8]) {
+        match self.expected {
+            Expected::Block(block) => {
+                self.expect_head(block);
+                self.expected = Expected::Head(block);
+            }
+            Expected::Head(block) => {
+                self.expect_entries(block, target);
+                self.expected = Expected::Entries(block);
+            }
+            Expected::Nothing | Expected::Entries(_) => {}
         }
     }
 
@@ -426,7 +471,7 @@ impl<T: Hold + Send + Sync> InternalIterator for TableIter<T> {
         self.cursor.clear();
         self.block = None;
         self.index.release();
-        self.expected = None;
+        self.expected = Expected::Nothing;
         self.readahead.reset();
         self.failure = None;
         self.keeps_to_prefix = false;

@@ -109,6 +109,39 @@ fn directories_are_charged_for_the_time_of_their_table_and_a_sixteenth_at_most()
 }
 
 #[test]
+fn a_seek_finds_the_same_entry_however_far_it_was_announced() {
+    let (entries, bytes) = table();
+    let cache = one_shard(1 << 20);
+    let (table, _) = open_cached(bytes, &cache);
+    let (mut plain, mut announced) = [0; 2]
+        .map(|_| table.iter(TableReadOptions::default()))
+        .into();
+    // At first blocks are not cached, then they are in the cache, then in the directory.
+    for round in 0..4 {
+        for (i, (key, _)) in entries.iter().enumerate().step_by(7) {
+            // Every other target lies between two keys, the last one behind all.
+            let mut target = key.clone();
+            if i % 2 == 1 {
+                target.splice(6..6, *b"+");
+            }
+            announced.expect_seek(&target);
+            (0..(i + round) % 4).for_each(|_| announced.expect_further(&target));
+            plain.seek(&target);
+            announced.seek(&target);
+            for step in 0..3 {
+                assert_eq!(announced.valid(), plain.valid(), "{i}, step {step}");
+                if plain.valid() {
+                    assert_eq!(announced.key(), plain.key(), "{i}, step {step}");
+                    assert_eq!(announced.value(), plain.value(), "{i}, step {step}");
+                    plain.next();
+                    announced.next();
+                }
+            }
+        }
+    }
+}
+
+#[test]
 fn a_cache_whose_limit_becomes_strict_knows_which_blocks_are_in_use() {
     let (entries, bytes) = table();
     let cache = one_shard(64 << 10);

@@ -258,9 +258,9 @@ impl<O: OpenCursor> InternalIterator for LevelIterator<O> {
             cursor.expect_seek(target);
         }
     }
-    fn expect_block(&mut self) {
+    fn expect_further(&mut self, target: &[u8]) {
         if let Some((_, cursor)) = self.current.as_mut().filter(|_| !self.is_released) {
-            cursor.expect_block();
+            cursor.expect_further(target);
         }
     }
     fn seek_for_prev(&mut self, target: &[u8]) {

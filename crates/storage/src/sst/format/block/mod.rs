@@ -169,12 +169,13 @@ impl Block {
     /// prefetched of an interval. A hint.
     #[inline]
     pub(crate) fn expect_entries(&self, range: Range<usize>) {
-        let end = range
-            .end
-            .min(self.limit)
-            .min(range.start + MOST_LINES * LINE);
-        for at in (range.start..end).step_by(LINE) {
+        let most = range.start + MOST_LINES * LINE;
+        let end = range.end.min(self.limit).min(most);
+        // Not `step_by`, which divides.
+        let mut at = range.start;
+        while at < end {
             prefetch::for_reading(self.data.as_ptr().wrapping_add(at));
+            at += LINE;
         }
     }
 
