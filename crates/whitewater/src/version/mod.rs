@@ -6,14 +6,15 @@
 //! * [`builder`]: builds the next version from a version and edits.
 //! * [`set`]: all column families' current versions and the manifest; `replay` reads the
 //!   manifest back; [`tracked`]: the logs that it names.
-//! * [`table_cache`]: open tables by file; [`counted_file`]: table files whose reads are
-//!   counted; [`charged_file`]: files whose reads are limited; [`row_cache`]: what tables hold of
-//!   single keys.
+//! * [`table_cache`]: open tables by file; [`new_tables`]: those that a job has written;
+//!   [`counted_file`]: table files whose reads are counted; [`charged_file`]: files whose reads are
+//!   limited; [`row_cache`]: what tables hold of single keys.
 
 pub(crate) mod blobs;
 pub(crate) mod builder;
 pub(crate) mod charged_file;
 pub(crate) mod counted_file;
+pub(crate) mod new_tables;
 pub(crate) mod paths;
 pub(crate) mod range;
 mod replay;
@@ -313,6 +314,13 @@ impl TableFile {
         if !self.is_free_of_tombstones() {
             self.has_no_tombstones.store(true, Ordering::Relaxed);
         }
+    }
+    /// Keeps the table open that was opened before a version named the file.
+    pub fn set_open(&self, open: Arc<OpenTable>) {
+        if open.tombstones.is_none() {
+            self.note_no_tombstones();
+        }
+        self.open.get_or_init(|| open);
     }
     /// Whether the file was made with a request for compaction, or one was suggested since.
     pub fn asks_for_compaction(&self) -> bool {

@@ -29,6 +29,7 @@ use whitewater_storage::blob::BlobFileReader;
 use whitewater_storage::cache::BlockCache;
 use whitewater_storage::fs::{Fs, RandomAccessFile};
 use whitewater_storage::key::{InternalComparator, SequenceNumber};
+use whitewater_storage::manifest::FileMetaData;
 use whitewater_storage::sst::{
     AutoReadahead, Charged, MetadataPlacement, PrefixTransform, ReadLimits, Table,
     TableReaderOptions,
@@ -308,6 +309,24 @@ impl TableCache {
         once(&self.limited, file.meta.number, read).map(Opened::Shared)
     }
 
+    /// Opens the table that a job has written for `level`, and that no version names yet.
+    ///
+    /// # Errors
+    /// The same as [`TableCache::open`].
+    pub fn open_new(
+        &self,
+        meta: &FileMetaData,
+        level: usize,
+        comparator: &InternalComparator,
+        with: &OpenWith,
+    ) -> Result<Arc<OpenTable>> {
+        let dir = with.paths.dir(meta.path_id);
+        // Nobody is told when this one is gone.
+        let file = TableFile::new(meta.clone(), level, dir, Arc::default());
+        file.set_level(level);
+        self.read(&file, comparator, with)
+    }
+
     /// The statistics that tables report to.
     pub fn statistics(&self) -> Option<&Statistics> {
         self.statistics.as_deref()
@@ -505,7 +524,6 @@ mod tests {
     use std::path::PathBuf;
     use whitewater_storage::ErrorKind;
     use whitewater_storage::fs::{FileLock, SequentialFile, WritableFile};
-    use whitewater_storage::manifest::FileMetaData;
 
     /// Files that can only be opened for positioned reads, by path, with their lengths.
     #[derive(Debug)]

@@ -202,3 +202,32 @@ fn whole_walks_know_the_range_deletions_of_each_table() {
         assert!(opened <= 2 * tables as u64, "{opened} of {tables}");
     }
 }
+
+/// Where tables stay open, jobs open what they have written.
+#[test]
+fn no_reader_opens_what_a_flush_or_a_compaction_has_written() {
+    for max_open_files in [-1, 10] {
+        let fs = MemFs::new();
+        let mut o = options(&fs);
+        o.enable_statistics();
+        o.set_max_open_files(max_open_files);
+        o.set_disable_auto_compactions(true);
+        let db = open(&o);
+        let opened = || o.get_ticker_count(Ticker::NoFileOpens);
+        let opened_by_reads = || {
+            let before = opened();
+            assert_eq!(db.get("000001").unwrap().as_deref(), Some(&b"1"[..]));
+            assert_eq!(db.iterator(IteratorMode::Start).count(), 2);
+            opened() - before
+        };
+        let expected = u64::from(max_open_files >= 0);
+        db.put("000001", "1").unwrap();
+        db.put("000002", "2").unwrap();
+        db.flush().unwrap();
+        assert_eq!(opened_by_reads(), expected, "{max_open_files}");
+        db.put("000002", "2").unwrap();
+        db.flush().unwrap();
+        db.compact_range(None::<&[u8]>, None::<&[u8]>);
+        assert_eq!(opened_by_reads(), expected, "{max_open_files}");
+    }
+}

@@ -21,11 +21,12 @@ use crate::stats::JobStats;
 use crate::thread_pools::Priority;
 use crate::thread_pools::pool::Found;
 use crate::trace;
+use crate::version::new_tables::NewTables;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use whitewater_concurrent::system;
-use whitewater_storage::manifest::FileMetaData;
+use whitewater_storage::manifest::{FileMetaData, VersionEdit};
 use whitewater_storage::{Error, ErrorKind, Result};
 
 /// A compaction that was recorded.
@@ -207,12 +208,16 @@ impl Engine {
             .inspect_err(|e| self.count_cancelled(e))?;
         done.edit.decided_to = self.commit.sections.gone_by();
         let outputs: Vec<_> = done.edit.new_files.iter().map(|(_, f)| f.clone()).collect();
+        let mut opened = NewTables::default();
         if !done.moved {
             tell_tables(self, &cf.name, number, &outputs);
             tell_blob_files(self, &cf.name, number, &done.edit.blob_files);
-            let blobs = !done.edit.blob_files.is_empty();
-            let dirs = data_dirs::written(&cf.paths, compaction.path_id, blobs);
-            data_dirs::sync_all(&*self.files.fs, dirs)?;
+            opened = self
+                .open_outputs(cf, &compaction, &done.edit)
+                .inspect_err(|_| {
+                    let (files, blobs) = (&self.files, &done.edit.blob_files);
+                    files.remove_outputs(&cf.paths, &outputs, blobs);
+                })?;
         }
         let last = self.latest_sequence_number();
         self.files
@@ -220,6 +225,9 @@ impl Engine {
             .log_and_apply(vec![done.edit], last, &[], &mut |changed| {
                 // Declared before the guard, so it is dropped after the mutex is free.
                 let mut old = Vec::new();
+                for new in changed {
+                    opened.hand_over(&new.current);
+                }
                 let mut state = self.lock_state();
                 for new in changed {
                     let Some(cf) = state.cfs.get_mut(&new.id) else {
@@ -272,6 +280,20 @@ impl Engine {
         self.snapshots.note_gone(&live, &self.live());
         self.log_stalls();
         Ok(())
+    }
+
+    /// Makes what `compaction` has written durable, and opens it.
+    fn open_outputs(
+        &self,
+        cf: &ColumnFamilyData,
+        compaction: &Compaction,
+        edit: &VersionEdit,
+    ) -> Result<NewTables> {
+        let blobs = !edit.blob_files.is_empty();
+        let dirs = data_dirs::written(&cf.paths, compaction.path_id, blobs);
+        data_dirs::sync_all(&*self.files.fs, dirs)?;
+        let with = &compaction.version.open_with;
+        NewTables::open(&self.files.tables, &edit.new_files, &cf.comparator, with)
     }
 
     /// Logs the start of `compaction` as job `number`.

@@ -38,6 +38,7 @@ use crate::table_writer::{Input, OutputContext, OutputSpec, Written, write_table
 use crate::thread_pools;
 use crate::thread_pools::pool::Found;
 use crate::trace;
+use crate::version::new_tables::NewTables;
 use crate::version::{TableFile, Version};
 use crate::write::stall::Pressure;
 use below::Below;
@@ -222,9 +223,10 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<Option<u64>> {
         flushed.push(written.inspect_err(|_| remove(engine, jobs, &flushed))?);
     }
     let dirs = jobs.iter().map(|job| job.cf.paths.first());
-    let synced = data_dirs::sync_all(&*engine.files.fs, dirs);
-    synced.inspect_err(|_| remove(engine, jobs, &flushed))?;
-    let min_log = install(engine, jobs, &flushed)?;
+    let mut opened = data_dirs::sync_all(&*engine.files.fs, dirs)
+        .and_then(|()| open(engine, jobs, &flushed))
+        .inspect_err(|_| remove(engine, jobs, &flushed))?;
+    let min_log = install(engine, jobs, &flushed, &mut opened)?;
     // Before those who wait for the flush go on.
     engine.check_allowed_space();
     tell_ends(engine, jobs, &flushed);
@@ -447,8 +449,25 @@ fn first_needed_log(engine: &Engine, jobs: &[FlushJob]) -> (u64, Option<u64>) {
     (by_memtables().min(sections.unwrap_or(u64::MAX)), sections)
 }
 
-/// Records the tables of each job; returns the number below which logs are obsolete.
-fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u64> {
+/// Opens the tables of each job.
+fn open(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<Vec<NewTables>> {
+    let open_one = |(job, flushed): (&FlushJob, &Flushed)| {
+        let files: Vec<_> = flushed.tables.iter().map(|t| (0, t.clone())).collect();
+        let view = job.cf.pin_owned();
+        let with = &view.version.open_with;
+        NewTables::open(&engine.files.tables, &files, &job.cf.comparator, with)
+    };
+    jobs.iter().zip(flushed).map(open_one).collect()
+}
+
+/// Records the tables of each job, which are open. Returns the number below which logs are
+/// obsolete.
+fn install(
+    engine: &Engine,
+    jobs: &[FlushJob],
+    flushed: &[Flushed],
+    opened: &mut [NewTables],
+) -> Result<u64> {
     let job_of = |id: u32| jobs.iter().zip(flushed).find(|(job, _)| job.cf.id == id);
     let (mut min_log, sections) = first_needed_log(engine, jobs);
     let undecided_from = (engine.commit.undecided.as_ref()).map(|_| sections.unwrap_or(0));
@@ -473,6 +492,9 @@ fn install(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<u6
         .log_and_apply(edits, last, &[], &mut |changed| {
             // Declared before the guard, so it is dropped after the mutex is free.
             let mut old = Vec::new();
+            for new in changed {
+                (opened.iter_mut()).for_each(|opened| opened.hand_over(&new.current));
+            }
             let mut state = engine.state.lock();
             for new in changed {
                 let Some(cf) = state.cfs.get_mut(&new.id) else {
