@@ -214,7 +214,7 @@ option_struct! {
         /// Write the allocator's statistics to the info log. Without the cargo feature `jemalloc`,
         /// a line says that there are none.
         dump_malloc_stats: bool = false;
-        /// Hint without effect: tables are opened when they are first read. Threads.
+        /// Hint without effect: the tables that there are at open are opened by readers. Threads.
         max_file_opening_threads: i32 = 16;
         /// Hint without effect: writers of files choose their buffers. Bytes.
         writable_file_max_buffer_size: u64 = 1 << 20, changes live;

@@ -2,24 +2,19 @@
 //!
 //! So no reader waits until a table is open. RocksDB's jobs open their tables for another reason,
 //! which holds here as well: a table that cannot be read is not recorded, and what it was made of
-//! stays.
+//! stays. Tables that a recovery or a resumption makes are left to their first readers.
 
 use super::Version;
 use super::table_cache::{OpenTable, OpenWith, TableCache};
+use std::collections::HashMap;
 use std::sync::Arc;
 use whitewater_storage::Result;
 use whitewater_storage::key::InternalComparator;
 use whitewater_storage::manifest::FileMetaData;
 
-/// Open tables that no version names yet.
+/// Open tables that no version names yet, by file number.
 #[derive(Default)]
-pub(crate) struct NewTables(Vec<NewTable>);
-
-struct NewTable {
-    level: usize,
-    number: u64,
-    open: Arc<OpenTable>,
-}
+pub(crate) struct NewTables(HashMap<u64, Arc<OpenTable>>);
 
 impl NewTables {
     /// Opens the tables `files`, each for the level beside it. None if `max_open_files` is a limit:
@@ -33,29 +28,33 @@ impl NewTables {
         comparator: &InternalComparator,
         with: &OpenWith,
     ) -> Result<Self> {
-        if !tables.keeps_all() {
-            return Ok(NewTables::default());
+        let mut opened = NewTables::default();
+        if tables.keeps_all() {
+            for (level, meta) in files {
+                let open = tables.open_new(meta, *level as usize, comparator, with)?;
+                opened.0.insert(meta.number, open);
+            }
         }
-        let open = |(level, meta): &(u32, FileMetaData)| {
-            let level = *level as usize;
-            let open = tables.open_new(meta, level, comparator, with)?;
-            Ok(NewTable {
-                level,
-                number: meta.number,
-                open,
-            })
-        };
-        files.iter().map(open).collect::<Result<_>>().map(NewTables)
+        Ok(opened)
     }
 
     /// Hands over those that `version` names, which is not published yet. They belong to its files
     /// alone then, which have their blocks removed from the cache when they go.
     pub fn hand_over(&mut self, version: &Version) {
-        self.0.retain(|new| {
-            let mut files = version.levels.get(new.level).into_iter().flatten();
-            let file = files.find(|file| file.meta.number == new.number);
-            file.inspect(|file| file.set_open(new.open.clone()))
-                .is_none()
-        });
+        if self.0.is_empty() {
+            return;
+        }
+        for file in version.levels.iter().flatten() {
+            if let Some(open) = self.0.remove(&file.meta.number) {
+                file.set_open(open);
+            }
+        }
+    }
+}
+
+/// No version is going to name what is left. Its index and filters may be cached.
+impl Drop for NewTables {
+    fn drop(&mut self) {
+        self.0.values().for_each(|open| open.table.evict_blocks());
     }
 }

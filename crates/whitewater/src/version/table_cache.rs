@@ -85,7 +85,8 @@ fn by_number<T: Clone>(most: usize) -> ByNumber<T> {
     Cache::with(most, most as u64, UnitWeighter, hasher, lifecycle)
 }
 
-/// Opens tables on demand and keeps up to `max_open_files` of them open.
+/// Opens tables, on demand or for the job that has written them, and keeps up to `max_open_files`
+/// of them open.
 #[derive(Debug)]
 pub(crate) struct TableCache {
     fs: Arc<dyn Fs>,

@@ -203,31 +203,49 @@ fn whole_walks_know_the_range_deletions_of_each_table() {
     }
 }
 
-/// Where tables stay open, jobs open what they have written.
+/// Where tables stay open, jobs open what they have written: all tables of a compaction, whether one
+/// thread has written them or several, and those of all column families that are flushed together.
 #[test]
 fn no_reader_opens_what_a_flush_or_a_compaction_has_written() {
-    for max_open_files in [-1, 10] {
+    for (max_open_files, threads) in [(-1, 1), (-1, 4), (1000, 1)] {
         let fs = MemFs::new();
-        let mut o = options(&fs);
+        let mut o = tiny_on(fs.clone());
         o.enable_statistics();
         o.set_max_open_files(max_open_files);
+        o.set_max_subcompactions(threads);
+        o.set_atomic_flush(true);
+        o.set_compression_type(DBCompressionType::None);
         o.set_disable_auto_compactions(true);
         let db = open(&o);
+        db.create_cf("other", &o).expect("creates");
+        let other = db.cf_handle("other").expect("is there");
         let opened = || o.get_ticker_count(Ticker::NoFileOpens);
+        let keys = || (0..4000).map(|i| format!("{i:06}"));
         let opened_by_reads = || {
             let before = opened();
-            assert_eq!(db.get("000001").unwrap().as_deref(), Some(&b"1"[..]));
-            assert_eq!(db.iterator(IteratorMode::Start).count(), 2);
+            for key in keys().step_by(20) {
+                assert!(db.get(&key).expect("reads").is_some(), "{key}");
+            }
+            assert!(db.get_cf(&other, "000001").expect("reads").is_some());
+            assert_eq!(db.iterator(IteratorMode::Start).count(), 4000);
             opened() - before
         };
-        let expected = u64::from(max_open_files >= 0);
-        db.put("000001", "1").unwrap();
-        db.put("000002", "2").unwrap();
-        db.flush().unwrap();
-        assert_eq!(opened_by_reads(), expected, "{max_open_files}");
-        db.put("000002", "2").unwrap();
-        db.flush().unwrap();
-        db.compact_range(None::<&[u8]>, None::<&[u8]>);
-        assert_eq!(opened_by_reads(), expected, "{max_open_files}");
+        for round in 0..2_u8 {
+            for key in keys() {
+                db.put(key, [round; 100]).expect("writes");
+            }
+            db.put_cf(&other, "000001", "1").expect("writes");
+            db.flush().expect("flushes");
+            let flushed = opened_by_reads();
+            db.compact_range(None::<&[u8]>, None::<&[u8]>);
+            let tables = db.live_files().expect("known").len() as u64;
+            assert!(tables > 4, "{tables}");
+            let compacted = opened_by_reads();
+            match max_open_files {
+                -1 => assert_eq!((flushed, compacted), (0, 0), "{threads} threads"),
+                // A compaction may have opened a table that another one has moved.
+                _ => assert!(flushed > 0, "{flushed} {compacted}"),
+            }
+        }
     }
 }

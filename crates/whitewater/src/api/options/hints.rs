@@ -88,7 +88,7 @@ impl Options {
         self.db.dump_malloc_stats = enabled;
     }
 
-    /// Hint: tables are opened by their first reader, not at open.
+    /// Hint: the tables that there are at open are opened by their first readers.
     ///
     /// **Option `max_file_opening_threads`**: threads, default 16; fixed while the database is
     /// open.
