@@ -203,8 +203,9 @@ fn whole_walks_know_the_range_deletions_of_each_table() {
     }
 }
 
-/// Where tables stay open, jobs open what they have written: all tables of a compaction, whether one
-/// thread has written them or several, and those of all column families that are flushed together.
+/// Where tables stay open, jobs open what they have written: all tables of a compaction, whether
+/// one thread has written them or several, and those of all column families that are flushed
+/// together.
 #[test]
 fn no_reader_opens_what_a_flush_or_a_compaction_has_written() {
     for (max_open_files, threads) in [(-1, 1), (-1, 4), (1000, 1)] {
