@@ -44,7 +44,6 @@
 //! reads stay as they were, and another resumption may try again.
 
 use super::Engine;
-use super::data_dirs;
 use super::failure::Source;
 use super::generations::{Generations, Switching};
 use super::state::{CfState, DbState};
@@ -53,6 +52,7 @@ use crate::listener::FlushReason;
 use crate::memtable::sections::Section;
 use crate::panics::{Guarded, caught};
 use crate::thread_pools::pool::Waiting;
+use crate::version::new_tables::NewTables;
 use crate::write::generation::{End, Generation};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -195,8 +195,8 @@ impl Engine {
         let next_log = logs.current()?.log_number();
         due.iter_mut().for_each(|job| job.next_log = next_log);
         let flushed = self.flush_due(&due);
-        let flushed = flushed.inspect_err(|_| self.discard(&logs))?;
-        let recorded = self.record(&due, &flushed, &logs, end);
+        let (flushed, opened) = flushed.inspect_err(|_| self.discard(&logs))?;
+        let recorded = self.record(&due, &flushed, opened, &logs, end);
         recorded.inspect_err(|e| {
             self.report(Source::Manifest, e, "resuming");
             // If the manifest has the record after all, no other logs are read: these stay
@@ -360,24 +360,24 @@ impl Engine {
         self.commit.wal.begin_with_all(log, at, &records)
     }
 
-    /// Writes all memtables as tables, and makes their names durable. On failure there are no
-    /// tables.
-    fn flush_due(&self, due: &[FlushJob]) -> Result<Vec<Flushed>> {
+    /// Writes all memtables as tables, makes their names durable, and opens them. On failure there
+    /// are no tables.
+    fn flush_due(&self, due: &[FlushJob]) -> Result<(Vec<Flushed>, NewTables)> {
         let mut flushed = Vec::with_capacity(due.len());
-        let write = || caught(Guarded::Job, || self.write_tables(due, &mut flushed));
-        let mut written = self.on_own_thread(write);
-        if written.is_ok() {
-            let dirs = due.iter().map(|job| job.cf.paths.first());
-            written = data_dirs::sync_all(&*self.files.fs, dirs);
-        }
-        if let Err(e) = written {
-            flush::remove(self, due, &flushed);
-            if self.severity(Source::Flush, &e) > Severity::HardError {
-                self.report(Source::Flush, &e, "resuming");
+        let write = || {
+            self.write_tables(due, &mut flushed)?;
+            flush::make_ready(self, due, &flushed)
+        };
+        match self.on_own_thread(|| caught(Guarded::Job, write)) {
+            Ok(opened) => Ok((flushed, opened)),
+            Err(e) => {
+                flush::remove(self, due, &flushed);
+                if self.severity(Source::Flush, &e) > Severity::HardError {
+                    self.report(Source::Flush, &e, "resuming");
+                }
+                Err(e)
             }
-            return Err(e);
         }
-        Ok(flushed)
     }
 
     fn write_tables(&self, due: &[FlushJob], flushed: &mut Vec<Flushed>) -> Result<()> {
@@ -390,12 +390,13 @@ impl Engine {
         Ok(())
     }
 
-    /// Records what was `flushed` and the numbers of the first logs that are needed (F6), and
-    /// installs the tables for readers, with new memtables.
+    /// Records what was `flushed`, whose tables are open, and the numbers of the first logs that
+    /// are needed (F6), and installs the tables for readers, with new memtables.
     fn record(
         &self,
         due: &[FlushJob],
         flushed: &[Flushed],
+        mut opened: NewTables,
         logs: &NewLogs,
         end: End,
     ) -> Result<()> {
@@ -426,6 +427,7 @@ impl Engine {
             .log_and_apply(edits.collect(), last, &[], &mut |changed| {
                 // Declared before the guard, so it is dropped after the mutex is free.
                 let mut old = Vec::new();
+                opened.hand_over(changed);
                 let mut state = self.state.lock();
                 for new in changed {
                     let (Some(cf), Some(mem)) = (state.cfs.get_mut(&new.id), fresh.remove(&new.id))

@@ -2,9 +2,9 @@
 //!
 //! So no reader waits until a table is open. RocksDB's jobs open their tables for another reason,
 //! which holds here as well: a table that cannot be read is not recorded, and what it was made of
-//! stays. Tables that a recovery or a resumption makes are left to their first readers.
+//! stays. Tables that a recovery makes are left to their first readers.
 
-use super::Version;
+use super::set::CfVersion;
 use super::table_cache::{OpenTable, OpenWith, TableCache};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,34 +17,36 @@ use whitewater_storage::manifest::FileMetaData;
 pub(crate) struct NewTables(HashMap<u64, Arc<OpenTable>>);
 
 impl NewTables {
-    /// Opens the tables `files`, each for the level beside it. None if `max_open_files` is a limit:
-    /// readers open what they need then.
+    /// Opens the tables `files` as well, each for the level beside it, unless `max_open_files` is a
+    /// limit: readers open what they need then.
     ///
     /// # Errors
     /// Those of [`TableCache::open`].
     pub fn open(
+        &mut self,
         tables: &TableCache,
         files: &[(u32, FileMetaData)],
         comparator: &InternalComparator,
         with: &OpenWith,
-    ) -> Result<Self> {
-        let mut opened = NewTables::default();
+    ) -> Result<()> {
         if tables.keeps_all() {
             for (level, meta) in files {
                 let open = tables.open_new(meta, *level as usize, comparator, with)?;
-                opened.0.insert(meta.number, open);
+                self.0.insert(meta.number, open);
             }
         }
-        Ok(opened)
+        Ok(())
     }
 
-    /// Hands over those that `version` names, which is not published yet. They belong to its files
-    /// alone then, which have their blocks removed from the cache when they go.
-    pub fn hand_over(&mut self, version: &Version) {
+    /// Hands over those that the versions `changed`, which are not published yet, name. They belong
+    /// to the versions' files alone then, which have their blocks removed from the cache when they
+    /// go.
+    pub fn hand_over(&mut self, changed: &[CfVersion]) {
         if self.0.is_empty() {
             return;
         }
-        for file in version.levels.iter().flatten() {
+        let levels = changed.iter().flat_map(|new| &new.current.levels);
+        for file in levels.flatten() {
             if let Some(open) = self.0.remove(&file.meta.number) {
                 file.set_open(open);
             }

@@ -10,7 +10,6 @@ use crate::harness::walk::collect;
 use crate::harness::{DIR, open_all, parallel_campaign, tiny, tiny_on, watched};
 use std::path::Path;
 use std::sync::Arc;
-use whitewater::fs::Fs;
 use whitewater::fs::fault::{Fault, FaultFs, FaultOp, OpSet, PathMatch, Rule, When};
 use whitewater::fs::mem::MemFs;
 use whitewater::{
@@ -294,46 +293,6 @@ fn a_flush_fails_behind_a_failed_sync_of_its_directory() {
     }
     assert!(db.live_files().unwrap().is_empty(), "it was not recorded");
     assert_eq!(db.get(b"flushed").unwrap().as_deref(), Some(&b"1"[..]));
-}
-
-/// What a table was made of is still there if the table cannot be read. Its file is not.
-#[test]
-fn a_table_that_cannot_be_opened_is_not_recorded() {
-    let mem = MemFs::new();
-    let faulty = FaultFs::new(Arc::new(mem.clone()));
-    let mut options = tiny_on(faulty.clone());
-    options.set_disable_auto_compactions(true);
-    let db = open_all(&options, Path::new(DIR)).unwrap();
-    let tables = || {
-        let names = mem.list(Path::new(DIR)).unwrap();
-        names.iter().filter(|name| name.ends_with(".sst")).count()
-    };
-    let fail_to_open = |work: &dyn Fn() -> Result<(), Error>| {
-        let id = faulty.add_rule(Rule {
-            ops: OpSet::of(&[FaultOp::OpenRandom]),
-            path: PathMatch::EndsWith(".sst".into()),
-            when: When::Nth(1),
-            fault: Fault::Eio,
-            sticky: true,
-        });
-        let failed = work();
-        faulty.remove_rule(id);
-        assert_eq!(failed.unwrap_err().kind(), ErrorKind::IOError);
-        db.resume().unwrap();
-    };
-    let none = None::<&[u8]>;
-    db.put(b"a", b"1").unwrap();
-    fail_to_open(&|| db.flush());
-    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"1"[..]));
-    db.put(b"a", b"2").unwrap();
-    db.flush().unwrap();
-    let before = db.live_files().unwrap().len();
-    assert_eq!(tables(), before);
-    fail_to_open(&|| db.try_compact_range_opt(none, none, &Default::default()));
-    assert_eq!(db.live_files().unwrap().len(), before);
-    assert_eq!(tables(), before);
-    db.compact_range(none, none);
-    assert_eq!(db.get(b"a").unwrap().as_deref(), Some(&b"2"[..]));
 }
 
 /// Failures of the info log are ignored.

@@ -90,6 +90,7 @@ mod timestamps;
 mod transactions;
 mod trim_history;
 mod ttl;
+mod unreadable_tables;
 mod user_code;
 mod versions;
 mod wait_for_compact;

@@ -225,9 +225,7 @@ impl Engine {
             .log_and_apply(vec![done.edit], last, &[], &mut |changed| {
                 // Declared before the guard, so it is dropped after the mutex is free.
                 let mut old = Vec::new();
-                for new in changed {
-                    opened.hand_over(&new.current);
-                }
+                opened.hand_over(changed);
                 let mut state = self.lock_state();
                 for new in changed {
                     let Some(cf) = state.cfs.get_mut(&new.id) else {
@@ -292,8 +290,10 @@ impl Engine {
         let blobs = !edit.blob_files.is_empty();
         let dirs = data_dirs::written(&cf.paths, compaction.path_id, blobs);
         data_dirs::sync_all(&*self.files.fs, dirs)?;
+        let mut opened = NewTables::default();
         let with = &compaction.version.open_with;
-        NewTables::open(&self.files.tables, &edit.new_files, &cf.comparator, with)
+        opened.open(&self.files.tables, &edit.new_files, &cf.comparator, with)?;
+        Ok(opened)
     }
 
     /// Logs the start of `compaction` as job `number`.

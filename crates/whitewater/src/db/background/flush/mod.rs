@@ -222,11 +222,9 @@ pub(crate) fn run(engine: &Engine, jobs: &[FlushJob]) -> Result<Option<u64>> {
         let written = write_one(engine, job, &job.memtables, &live);
         flushed.push(written.inspect_err(|_| remove(engine, jobs, &flushed))?);
     }
-    let dirs = jobs.iter().map(|job| job.cf.paths.first());
-    let mut opened = data_dirs::sync_all(&*engine.files.fs, dirs)
-        .and_then(|()| open(engine, jobs, &flushed))
-        .inspect_err(|_| remove(engine, jobs, &flushed))?;
-    let min_log = install(engine, jobs, &flushed, &mut opened)?;
+    let opened =
+        make_ready(engine, jobs, &flushed).inspect_err(|_| remove(engine, jobs, &flushed))?;
+    let min_log = install(engine, jobs, &flushed, opened)?;
     // Before those who wait for the flush go on.
     engine.check_allowed_space();
     tell_ends(engine, jobs, &flushed);
@@ -449,15 +447,22 @@ fn first_needed_log(engine: &Engine, jobs: &[FlushJob]) -> (u64, Option<u64>) {
     (by_memtables().min(sections.unwrap_or(u64::MAX)), sections)
 }
 
-/// Opens the tables of each job.
-fn open(engine: &Engine, jobs: &[FlushJob], flushed: &[Flushed]) -> Result<Vec<NewTables>> {
-    let open_one = |(job, flushed): (&FlushJob, &Flushed)| {
+/// Makes the names of what each job has written durable, and opens the tables.
+pub(crate) fn make_ready(
+    engine: &Engine,
+    jobs: &[FlushJob],
+    flushed: &[Flushed],
+) -> Result<NewTables> {
+    let dirs = jobs.iter().map(|job| job.cf.paths.first());
+    data_dirs::sync_all(&*engine.files.fs, dirs)?;
+    let mut opened = NewTables::default();
+    for (job, flushed) in jobs.iter().zip(flushed) {
         let files: Vec<_> = flushed.tables.iter().map(|t| (0, t.clone())).collect();
         let view = job.cf.pin_owned();
         let with = &view.version.open_with;
-        NewTables::open(&engine.files.tables, &files, &job.cf.comparator, with)
-    };
-    jobs.iter().zip(flushed).map(open_one).collect()
+        opened.open(&engine.files.tables, &files, &job.cf.comparator, with)?;
+    }
+    Ok(opened)
 }
 
 /// Records the tables of each job, which are open. Returns the number below which logs are
@@ -466,7 +471,7 @@ fn install(
     engine: &Engine,
     jobs: &[FlushJob],
     flushed: &[Flushed],
-    opened: &mut [NewTables],
+    mut opened: NewTables,
 ) -> Result<u64> {
     let job_of = |id: u32| jobs.iter().zip(flushed).find(|(job, _)| job.cf.id == id);
     let (mut min_log, sections) = first_needed_log(engine, jobs);
@@ -492,9 +497,7 @@ fn install(
         .log_and_apply(edits, last, &[], &mut |changed| {
             // Declared before the guard, so it is dropped after the mutex is free.
             let mut old = Vec::new();
-            for new in changed {
-                (opened.iter_mut()).for_each(|opened| opened.hand_over(&new.current));
-            }
+            opened.hand_over(changed);
             let mut state = engine.state.lock();
             for new in changed {
                 let Some(cf) = state.cfs.get_mut(&new.id) else {
