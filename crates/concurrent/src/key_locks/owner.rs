@@ -63,6 +63,7 @@ impl LockOwner {
     }
 
     /// Whether its expiration is over. Reads the clock only if it has one.
+    #[inline]
     pub fn is_expired(&self) -> bool {
         self.expiration.is_some_and(|at| at <= now())
     }
@@ -79,6 +80,7 @@ impl LockOwner {
     /// Protects the owner's locks from being stolen, before it writes. Returns `false` if
     /// some of them were stolen: then it must not write. Called by the owner.
     #[must_use = "an owner that was robbed must not write"]
+    #[inline]
     pub fn protect(&self) -> bool {
         // Relaxed: a thief publishes nothing to the owner. One of the two comes first (K4).
         let protected =
@@ -98,6 +100,7 @@ impl LockOwner {
     }
 
     /// How often the owner has waited for a lock, and for how long in all.
+    #[inline]
     pub fn waits(&self) -> (u64, Duration) {
         let nanos = self.waited.load(Ordering::Relaxed);
         (

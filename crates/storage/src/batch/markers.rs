@@ -32,8 +32,9 @@ impl PrepareKind {
 
 impl Batch {
     /// Adds a noop, with which the batch of a transaction begins.
+    #[inline]
     pub fn push_noop(&mut self) {
-        self.rep.push(tags::NOOP);
+        self.begun().push(tags::NOOP);
     }
 
     /// Whether the batch begins with a noop.
@@ -93,7 +94,7 @@ impl Batch {
             Op::Entry { cf, ty, key, value } => self.push(cf, ty, key, value),
             Op::LogData(blob) => self.push_log_data(blob),
             Op::Noop => self.push_noop(),
-            Op::BeginPrepare(kind) => self.rep.push(kind.tag()),
+            Op::BeginPrepare(kind) => self.begun().push(kind.tag()),
             Op::EndPrepare(xid) => self.push_end_prepare(xid),
             Op::Commit(xid) => self.push_commit(xid),
             Op::CommitAt { timestamp, xid } => self.push_commit_at(timestamp, xid),
@@ -115,8 +116,9 @@ impl Batch {
     }
 
     fn push_named(&mut self, tag: u8, name: &[u8]) {
-        self.rep.push(tag);
-        put_length_prefixed(&mut self.rep, name);
+        let rep = self.begun();
+        rep.push(tag);
+        put_length_prefixed(rep, name);
     }
 }
 

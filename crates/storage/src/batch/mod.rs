@@ -49,22 +49,25 @@ pub const HEADER_SIZE: usize = 12;
 pub const MAX_SIZE: u64 = 4 << 30;
 
 /// A batch under construction or read from a log.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Batch {
+    /// Empty, or header and operations: an empty batch takes no memory.
     rep: Vec<u8>,
     /// The checksums of the entries, in order, if the batch is protected; see
     /// [`KvSum::in_batch`].
     sums: Option<Vec<u64>>,
 }
 
-impl Default for Batch {
-    fn default() -> Self {
-        Batch {
-            rep: vec![0; HEADER_SIZE],
-            sums: None,
-        }
+impl PartialEq for Batch {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes() && self.sums == other.sums
     }
 }
+
+impl Eq for Batch {}
+
+/// The header of an empty batch.
+const EMPTY: [u8; HEADER_SIZE] = [0; HEADER_SIZE];
 
 /// The room that the first entry of a batch makes, if it needs no more. Bytes.
 const FIRST_ROOM: usize = 240;
@@ -107,7 +110,7 @@ impl Batch {
     /// An empty batch with a capacity of `bytes`.
     pub fn with_capacity(bytes: usize) -> Self {
         let mut rep = Vec::with_capacity(bytes.max(HEADER_SIZE));
-        rep.resize(HEADER_SIZE, 0);
+        rep.extend_from_slice(&EMPTY);
         Batch { rep, sums: None }
     }
 
@@ -129,7 +132,7 @@ impl Batch {
         if self.sums.is_some() {
             return Ok(());
         }
-        self.sums = Some(if self.rep.len() == HEADER_SIZE {
+        self.sums = Some(if self.body().is_empty() {
             Vec::new()
         } else {
             self.sums_of_entries()?
@@ -138,7 +141,7 @@ impl Batch {
     }
 
     fn sums_of_entries(&self) -> Result<Vec<u64>> {
-        let sums = entries(&self.rep).map(|entry| {
+        let sums = entries(self.bytes()).map(|entry| {
             let (cf, ty, key, value) = entry?;
             Ok(KvSum::of(key, value).in_batch(cf, ty))
         });
@@ -171,7 +174,7 @@ impl Batch {
 
     fn compare(&self, sums: &[u64]) -> Result<()> {
         let mut expected = sums.iter();
-        for (at, entry) in entries(&self.rep).enumerate() {
+        for (at, entry) in entries(self.bytes()).enumerate() {
             let (cf, ty, key, value) = entry?;
             if expected.next() != Some(&KvSum::of(key, value).in_batch(cf, ty)) {
                 return Err(Error::corruption(format_args!(
@@ -199,26 +202,42 @@ impl Batch {
     }
 
     /// The bytes, including the header.
+    #[inline]
     pub fn bytes(&self) -> &[u8] {
-        &self.rep
+        if self.rep.is_empty() {
+            &EMPTY
+        } else {
+            &self.rep
+        }
     }
 
     /// The bytes, for a test to damage.
     #[cfg(feature = "planted-bugs")]
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
+        self.begun()
+    }
+
+    /// The bytes, for operations to be added: with a header.
+    #[inline]
+    fn begun(&mut self) -> &mut Vec<u8> {
+        if self.rep.is_empty() {
+            self.make_room(0);
+        }
         &mut self.rep
     }
 
     /// Removes all operations, but keeps the memory and the protection.
+    #[inline]
     pub fn clear(&mut self) {
         self.rep.truncate(HEADER_SIZE);
-        self.rep[..HEADER_SIZE].fill(0);
+        self.rep.fill(0);
         if let Some(sums) = &mut self.sums {
             sums.clear();
         }
     }
 
     /// Number of operations that take a sequence number.
+    #[inline]
     pub fn count(&self) -> u32 {
         count(&self.rep)
     }
@@ -226,7 +245,7 @@ impl Batch {
     /// The operations, without the header.
     #[inline]
     pub fn body(&self) -> &[u8] {
-        &self.rep[HEADER_SIZE..]
+        self.rep.get(HEADER_SIZE..).unwrap_or_default()
     }
 
     /// Adds an entry; `value` is ignored for deletions.
@@ -254,22 +273,28 @@ impl Batch {
     }
 
     /// Makes room for `bytes` more, and for some small entries: so that a batch of a few has grown
-    /// once or twice.
+    /// once or twice. An empty one has a header then.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, bytes: usize) {
-        self.rep.reserve(bytes.max(FIRST_ROOM));
+        if self.rep.is_empty() {
+            self.rep.reserve(HEADER_SIZE + bytes.max(FIRST_ROOM));
+            self.rep.extend_from_slice(&EMPTY);
+        } else {
+            self.rep.reserve(bytes.max(FIRST_ROOM));
+        }
     }
 
     /// Adds application bytes that go to the log only.
     pub fn push_log_data(&mut self, blob: &[u8]) {
-        self.rep.push(tags::LOG_DATA);
-        put_length_prefixed(&mut self.rep, blob);
+        let rep = self.begun();
+        rep.push(tags::LOG_DATA);
+        put_length_prefixed(rep, blob);
     }
 
     /// The operations in order.
     pub fn ops(&self) -> Ops<'_> {
-        ops(&self.rep)
+        ops(self.bytes())
     }
 }
 
@@ -279,6 +304,7 @@ pub fn sequence(rep: &[u8]) -> SequenceNumber {
 }
 
 /// The count in the header of a batch; 0 if it is too short.
+#[inline]
 pub fn count(rep: &[u8]) -> u32 {
     rep.get(8..HEADER_SIZE)
         .and_then(|mut b| get_fixed32(&mut b))

@@ -1,6 +1,6 @@
 //! Taking back the last operations of a batch.
 
-use super::{Batch, HEADER_SIZE};
+use super::{Batch, HEADER_SIZE, sequence};
 
 /// The end of a batch at one moment, to which it can be taken back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,16 +16,18 @@ impl Batch {
             sums: self.sums.as_ref().map(|_| Vec::new()),
             ..Batch::default()
         };
-        if let Some(sequence) = self.rep.first_chunk::<8>() {
-            empty.rep[..8].copy_from_slice(sequence);
+        let first = sequence(&self.rep);
+        if first != 0 {
+            empty.begun()[..8].copy_from_slice(&first.to_le_bytes());
         }
         empty
     }
 
     /// The present end of the batch.
+    #[inline]
     pub fn mark(&self) -> Mark {
         Mark {
-            len: self.rep.len(),
+            len: self.bytes().len(),
             count: self.count(),
         }
     }

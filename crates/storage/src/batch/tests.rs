@@ -254,3 +254,41 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_empty_batch_takes_no_memory_and_has_a_header() {
+    let mut batch = Batch::default();
+    assert_eq!(batch.bytes(), [0; HEADER_SIZE]);
+    assert!(batch.body().is_empty() && batch.count() == 0 && !batch.starts_with_noop());
+    assert_eq!(batch, Batch::with_capacity(100));
+    assert_eq!(batch, Batch::from_bytes(vec![0; HEADER_SIZE]).unwrap());
+    assert!(batch.ops().next().is_none());
+    assert_eq!(batch.ops().offset(), HEADER_SIZE);
+    let empty = batch.mark();
+    batch.take_back(empty);
+    batch.clear();
+    batch.protect().unwrap();
+    batch.verify().unwrap();
+    assert_eq!(batch.empty_like().rep.capacity() + batch.rep.capacity(), 0);
+    // Whatever is added first follows a header.
+    let add: [fn(&mut Batch); 4] = [
+        |batch| batch.push(0, ValueType::Value, b"key", b"value"),
+        |batch| batch.push_log_data(b"blob"),
+        Batch::push_noop,
+        |batch| batch.push_commit(b"xid"),
+    ];
+    for add in add {
+        let mut other = Batch::with_capacity(0);
+        other.protect().unwrap();
+        add(&mut batch);
+        add(&mut other);
+        assert_eq!(batch, other);
+        assert!(!batch.body().is_empty());
+        check(batch.bytes()).unwrap();
+        batch.take_back(empty);
+        assert_eq!(batch.bytes(), [0; HEADER_SIZE]);
+        batch = batch.empty_like();
+    }
+    let numbered = Batch::from_bytes([&[7][..], &[0; HEADER_SIZE - 1]].concat()).unwrap();
+    assert_eq!(numbered.empty_like().bytes(), numbered.bytes());
+}
