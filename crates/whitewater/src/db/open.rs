@@ -29,6 +29,7 @@ use crate::snapshots::SnapshotList;
 use crate::sst_file_manager::files::{TrackedFs, remove_trash};
 use crate::sst_file_manager::trash::is_trash;
 use crate::trace;
+use crate::version::new_tables::NewTables;
 use crate::version::set::{CfVersion, Recovered, VersionSet};
 use crate::version::table_cache::{FileReads, OpenWith, TableCache};
 use crate::version::tracked::TrackedLogs;
@@ -43,6 +44,7 @@ use whitewater_concurrent::system::Mutex;
 use whitewater_storage::filename::{self, FileType};
 use whitewater_storage::fs::names::NamesFs;
 use whitewater_storage::fs::{Fs, read_file, write_file_atomically};
+use whitewater_storage::key::InternalComparator;
 use whitewater_storage::manifest::VersionEdit;
 use whitewater_storage::planted;
 use whitewater_storage::sst::CompressionType;
@@ -368,7 +370,11 @@ impl Opening<'_> {
         let wal_number = self.versions.new_file_number();
         let mut first_log = sections_log.unwrap_or(wal_number);
         planted!(SectionsLogNotKept => first_log = wal_number);
-        let record = || self.record_recovery(&recovered, &replayed, (first_log, wal_number));
+        let tables = self.table_cache(&session_id);
+        let record = || {
+            let opened = self.open_recovered(&recovered, &replayed, &tables)?;
+            self.record_recovery(&recovered, &replayed, opened, (first_log, wal_number))
+        };
         // Recorded before there is a new log, which the next opening would find (L2 of
         // `missed_logs`).
         let early = match self.logs {
@@ -402,7 +408,6 @@ impl Opening<'_> {
             options: Arc::new(self.options.clone()),
             ..DbState::default()
         };
-        let tables = self.table_cache(&session_id);
         for cf in current.values() {
             let options = self.wanted[&cf.name].clone();
             let mem = Memtable::new(
@@ -458,6 +463,26 @@ impl Opening<'_> {
         Ok((engine, unprepared))
     }
 
+    /// Makes the names of the tables that replay wrote durable, and opens them.
+    fn open_recovered(
+        &self,
+        recovered: &Recovered,
+        replayed: &Replayed,
+        tables: &TableCache,
+    ) -> Result<NewTables> {
+        let families = replayed.tables.keys();
+        let dirs = families.map(|id| recovered.paths_of(*id).first());
+        data_dirs::sync_all(&*self.fs, dirs)?;
+        let mut opened = NewTables::default();
+        for (id, written) in &replayed.tables {
+            let cf = &recovered.column_families[id];
+            let files: Vec<_> = written.files.iter().map(|f| (0, f.clone())).collect();
+            let comparator = InternalComparator::new(self.wanted[&cf.name].comparator.clone());
+            opened.open(tables, &files, &comparator, &cf.current.open_with)?;
+        }
+        Ok(opened)
+    }
+
     /// Records what replay wrote: from here on the replayed logs are obsolete. If logs that
     /// are needed are missing, records that, too (L2 of `missed_logs`). All of this is one
     /// step: when a log is no longer recorded as missed, its tables are recorded. Logs from
@@ -466,6 +491,7 @@ impl Opening<'_> {
         &self,
         recovered: &Recovered,
         replayed: &Replayed,
+        mut opened: NewTables,
         (first_log, wal_number): (u64, u64),
     ) -> Result<BTreeMap<u32, CfVersion>> {
         let last = replayed.last_sequence;
@@ -496,12 +522,10 @@ impl Opening<'_> {
                 ..VersionEdit::default()
             }
         }));
-        let families = replayed.tables.keys();
-        let dirs = families.map(|id| recovered.paths_of(*id).first());
-        data_dirs::sync_all(&*self.fs, dirs)?;
         let mut current = recovered.column_families.clone();
         self.versions
             .log_and_apply(edits, last, &[], &mut |changed| {
+                opened.hand_over(changed);
                 for cf in changed {
                     current.insert(cf.id, cf.clone());
                 }

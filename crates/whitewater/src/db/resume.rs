@@ -15,8 +15,8 @@
 //!    generation, and the swap that retires it turns the loans into counted references.
 //! 3. *Hide* what is above the visible number, in all memtables, behind their horizon
 //!    ([`Memtable::hide_above`](crate::memtable::Memtable::hide_above)).
-//! 4. *Flush* all memtables of all column families up to their horizon, and record the
-//!    tables in one atomic group of edits, together with a new log: no older log is needed.
+//! 4. *Flush* all memtables of all column families up to their horizon, open the tables, and
+//!    record them in one atomic group of edits, together with a new log: no older log is needed.
 //!    This is the point at which the resumption has succeeded. A crash before it leaves
 //!    what the failure left; an opening after it never sees that again.
 //! 5. *Give up* the numbers of the failed writes (they are not used again), and let writers

@@ -1,8 +1,7 @@
-//! Tables that a job has written, opened before readers see them.
+//! Tables that a job or a recovery has written, opened before readers see them.
 //!
-//! So no reader waits until a table is open. RocksDB's jobs open their tables for another reason,
-//! which holds here as well: a table that cannot be read is not recorded, and what it was made of
-//! stays. Tables that a recovery makes are left to their first readers.
+//! So no reader waits until a table is open. RocksDB opens its new tables for another reason, which
+//! holds here as well: a table that cannot be read is not recorded, and what it was made of stays.
 
 use super::set::CfVersion;
 use super::table_cache::{OpenTable, OpenWith, TableCache};

@@ -19,6 +19,8 @@ struct Setup {
     mem: MemFs,
     faulty: FaultFs,
     options: Options,
+    /// Tables with larger numbers are damaged when they are opened.
+    intact_to: Arc<AtomicU64>,
 }
 
 impl Setup {
@@ -27,11 +29,24 @@ impl Setup {
         let faulty = FaultFs::new(Arc::new(mem.clone()));
         let mut options = tiny_on(faulty.clone());
         options.set_disable_auto_compactions(true);
+        let intact_to = Arc::new(AtomicU64::new(u64::MAX));
+        let (newest, files) = (intact_to.clone(), mem.clone());
+        faulty.set_observer(Arc::new(move |op, path: &Path| {
+            let number = table_number(path).unwrap_or(0);
+            if op == FaultOp::OpenRandom && number > newest.load(Ordering::Relaxed) {
+                files.truncate(path, 20).expect("truncates");
+            }
+        }));
         Setup {
             mem,
             faulty,
             options,
+            intact_to,
         }
+    }
+
+    fn damage_above(&self, number: u64) {
+        self.intact_to.store(number, Ordering::Relaxed);
     }
 
     fn open(&self) -> Db {
@@ -121,26 +136,43 @@ fn a_resumption_that_cannot_open_its_tables_may_be_tried_again() {
     assert_holds(&setup.open(), b"3");
 }
 
+#[test]
+fn an_opening_that_cannot_open_its_tables_leaves_the_log() {
+    let setup = Setup::new();
+    let db = setup.open();
+    db.put(b"a", b"1").unwrap();
+    drop(db);
+    setup.fail(FaultOp::OpenRandom, ".sst");
+    for _ in 0..2 {
+        let failed = open_all(&setup.options, Path::new(DIR)).unwrap_err();
+        assert_eq!(failed.kind(), ErrorKind::IOError);
+    }
+    setup.faulty.clear_rules();
+    let db = setup.open();
+    assert_holds(&db, b"1");
+    assert_eq!(setup.tables().len(), 1);
+    db.put(b"a", b"2").unwrap();
+    drop(db);
+    let newest = setup.tables().last().copied().unwrap_or(0);
+    setup.damage_above(newest);
+    let failed = open_all(&setup.options, Path::new(DIR)).unwrap_err();
+    assert_eq!(failed.kind(), ErrorKind::Corruption, "{failed}");
+    setup.damage_above(u64::MAX);
+    assert_holds(&setup.open(), b"2");
+    assert_eq!(setup.tables().len(), 2);
+}
+
 /// Damage is not retried: it stops writes until the database is opened again.
 #[test]
 fn what_a_damaged_table_was_made_of_is_there_at_the_next_open() {
     let setup = Setup::new();
-    // Tables with larger numbers are damaged when they are opened.
-    let intact_to = Arc::new(AtomicU64::new(u64::MAX));
-    let (newest, mem) = (intact_to.clone(), setup.mem.clone());
-    setup.faulty.set_observer(Arc::new(move |op, path: &Path| {
-        let number = table_number(path).unwrap_or(0);
-        if op == FaultOp::OpenRandom && number > newest.load(Ordering::Relaxed) {
-            mem.truncate(path, 20).expect("truncates");
-        }
-    }));
     let fail_with_damage = |db: Db, work: &dyn Fn(&Db) -> Result<(), Error>, value| {
         let known = setup.tables();
-        intact_to.store(known.iter().copied().max().unwrap_or(0), Ordering::Relaxed);
+        setup.damage_above(known.last().copied().unwrap_or(0));
         let failed = work(&db).unwrap_err();
         assert_eq!(failed.kind(), ErrorKind::Corruption, "{failed}");
         assert!(failed.to_string().contains(".sst"), "{failed}");
-        intact_to.store(u64::MAX, Ordering::Relaxed);
+        setup.damage_above(u64::MAX);
         let refused = db.put(b"a", b"refused").unwrap_err();
         assert_eq!(refused.severity(), Severity::UnrecoverableError);
         db.resume().unwrap_err();

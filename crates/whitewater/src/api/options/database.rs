@@ -207,8 +207,8 @@ impl Options {
     }
 
     /// Table files kept open, 20 or more; -1, the default, keeps all of them
-    /// open. Then flushes and compactions open the tables that they have written, and with a limit
-    /// their first readers do.
+    /// open. Then flushes, compactions and recoveries open the tables that they have written, and
+    /// with a limit their first readers do.
     ///
     /// **Option `max_open_files`**: -1 or more (others are moved inside), default -1; can be
     /// changed while the database is open.
