@@ -34,7 +34,7 @@ impl Batch {
     /// Adds a noop, with which the batch of a transaction begins.
     #[inline]
     pub fn push_noop(&mut self) {
-        self.begun().push(tags::NOOP);
+        self.with_header().push(tags::NOOP);
     }
 
     /// Whether the batch begins with a noop.
@@ -94,7 +94,7 @@ impl Batch {
             Op::Entry { cf, ty, key, value } => self.push(cf, ty, key, value),
             Op::LogData(blob) => self.push_log_data(blob),
             Op::Noop => self.push_noop(),
-            Op::BeginPrepare(kind) => self.begun().push(kind.tag()),
+            Op::BeginPrepare(kind) => self.with_header().push(kind.tag()),
             Op::EndPrepare(xid) => self.push_end_prepare(xid),
             Op::Commit(xid) => self.push_commit(xid),
             Op::CommitAt { timestamp, xid } => self.push_commit_at(timestamp, xid),
@@ -116,7 +116,7 @@ impl Batch {
     }
 
     fn push_named(&mut self, tag: u8, name: &[u8]) {
-        let rep = self.begun();
+        let rep = self.with_header();
         rep.push(tag);
         put_length_prefixed(rep, name);
     }

@@ -51,7 +51,8 @@ pub const MAX_SIZE: u64 = 4 << 30;
 /// A batch under construction or read from a log.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// Empty, or header and operations: an empty batch takes no memory.
+    /// Header and operations. Empty and without memory until something is added to a batch that
+    /// was made without a capacity.
     rep: Vec<u8>,
     /// The checksums of the entries, in order, if the batch is protected; see
     /// [`KvSum::in_batch`].
@@ -214,12 +215,13 @@ impl Batch {
     /// The bytes, for a test to damage.
     #[cfg(feature = "planted-bugs")]
     pub fn bytes_mut(&mut self) -> &mut Vec<u8> {
-        self.begun()
+        self.with_header()
     }
 
-    /// The bytes, for operations to be added: with a header.
+    /// The bytes, to which the caller adds an operation. They have a header, even if the batch had
+    /// no memory.
     #[inline]
-    fn begun(&mut self) -> &mut Vec<u8> {
+    fn with_header(&mut self) -> &mut Vec<u8> {
         if self.rep.is_empty() {
             self.make_room(0);
         }
@@ -273,7 +275,7 @@ impl Batch {
     }
 
     /// Makes room for `bytes` more, and for some small entries: so that a batch of a few has grown
-    /// once or twice. An empty one has a header then.
+    /// once or twice. Adds the header if the batch had no memory.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, bytes: usize) {
@@ -287,7 +289,7 @@ impl Batch {
 
     /// Adds application bytes that go to the log only.
     pub fn push_log_data(&mut self, blob: &[u8]) {
-        let rep = self.begun();
+        let rep = self.with_header();
         rep.push(tags::LOG_DATA);
         put_length_prefixed(rep, blob);
     }

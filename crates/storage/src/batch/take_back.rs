@@ -18,7 +18,7 @@ impl Batch {
         };
         let first = sequence(&self.rep);
         if first != 0 {
-            empty.begun()[..8].copy_from_slice(&first.to_le_bytes());
+            empty.with_header()[..8].copy_from_slice(&first.to_le_bytes());
         }
         empty
     }

@@ -256,7 +256,7 @@ proptest! {
 }
 
 #[test]
-fn an_empty_batch_takes_no_memory_and_has_a_header() {
+fn a_new_batch_takes_no_memory_and_has_a_header() {
     let mut batch = Batch::default();
     assert_eq!(batch.bytes(), [0; HEADER_SIZE]);
     assert!(batch.body().is_empty() && batch.count() == 0 && !batch.starts_with_noop());

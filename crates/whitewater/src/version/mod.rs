@@ -6,7 +6,7 @@
 //! * [`builder`]: builds the next version from a version and edits.
 //! * [`set`]: all column families' current versions and the manifest; `replay` reads the
 //!   manifest back; [`tracked`]: the logs that it names.
-//! * [`table_cache`]: open tables by file; [`new_tables`]: those that a job has written;
+//! * [`table_cache`]: open tables by file; [`new_tables`]: those that no version names yet;
 //!   [`counted_file`]: table files whose reads are counted; [`charged_file`]: files whose reads are
 //!   limited; [`row_cache`]: what tables hold of single keys.
 

@@ -310,7 +310,7 @@ impl TableCache {
         once(&self.limited, file.meta.number, read).map(Opened::Shared)
     }
 
-    /// Opens the table that a job has written for `level`, and that no version names yet.
+    /// Opens a new table for `level`, which no version names yet.
     ///
     /// # Errors
     /// The same as [`TableCache::open`].
