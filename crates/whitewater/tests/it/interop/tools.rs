@@ -155,7 +155,10 @@ pub type Placed = (i32, u64);
 
 /// The tables of each family as `ldb manifest_dump` prints them.
 pub fn manifest_tables(db: &Path) -> BTreeMap<String, Vec<Placed>> {
-    let out = ldb(db, &["manifest_dump"]);
+    // A process that is killed may leave two manifests.
+    let current = std::fs::read_to_string(db.join("CURRENT")).expect("readable");
+    let manifest = format!("--path={}", path(&db.join(current.trim())));
+    let out = ldb(db, &["manifest_dump", &manifest]);
     let mut families = BTreeMap::new();
     let mut family = String::new();
     let mut level = 0;
@@ -175,6 +178,23 @@ pub fn manifest_tables(db: &Path) -> BTreeMap<String, Vec<Placed>> {
     }
     families.values_mut().for_each(|tables| tables.sort());
     families
+}
+
+/// Removes the tables in `db` that its manifest does not list: a process that is killed leaves what
+/// its jobs were writing. Returns how many there were.
+pub fn remove_unlisted_tables(db: &Path) -> usize {
+    let listed: Vec<u64> = manifest_tables(db)
+        .into_values()
+        .flatten()
+        .map(|(_, number)| number)
+        .collect();
+    let mut unlisted = tables(db);
+    let number = |table: &Path| table.file_stem()?.to_str()?.parse().ok();
+    unlisted.retain(|table| !listed.contains(&number(table).expect("a number")));
+    for table in &unlisted {
+        std::fs::remove_file(table).expect("can be removed");
+    }
+    unlisted.len()
 }
 
 /// The operations in a log as `ldb dump_wal` prints them.
