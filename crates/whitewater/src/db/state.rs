@@ -10,6 +10,7 @@ use crate::listener::FlushReason;
 use crate::memtable::Memtable;
 use crate::options::{CfOptions, DbOptions};
 use crate::stats::SampledLatencies;
+use crate::thread_pools::Priority;
 use crate::version::Version;
 use crate::version::table_cache::TableCache;
 use crate::write::MemtableMap;
@@ -37,8 +38,10 @@ pub(crate) struct DbState {
     pub running_flushes: usize,
     pub running_compactions: usize,
     /// Compactions that are counted as running and wait for a thread of the pool for the
-    /// last level.
-    pub forwarded: VecDeque<(Arc<ColumnFamilyData>, Compaction)>,
+    /// last level, or of the one for reads.
+    pub forwarded: VecDeque<(Priority, Arc<ColumnFamilyData>, Compaction)>,
+    /// Whether a compaction was left to the pool for reads that has not ended.
+    pub compacts_for_reads: bool,
     /// The number of jobs that are done except for deleting the files that they made
     /// obsolete.
     pub purges: usize,

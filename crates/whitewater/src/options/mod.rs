@@ -716,6 +716,13 @@ impl DbOptions {
             given(self.max_background_compactions, compactions),
         )
     }
+
+    /// The niceness and the number of threads for compactions that reads have asked for. There is
+    /// none where other threads that compact are no nicer.
+    pub(crate) fn thread_for_reads(&self) -> (i32, usize) {
+        let nice = (self.compaction_nice - BACKGROUND_NICE).max(0);
+        (nice, usize::from(nice < self.compaction_nice))
+    }
 }
 
 /// The number of threads for flushes and for compactions, by RocksDB's split of

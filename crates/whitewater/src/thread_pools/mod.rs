@@ -4,7 +4,8 @@
 //! the lowest, if there are threads for them. Databases that ask for another niceness of these
 //! threads have other pools, because the system lets no thread become less nice. A pool has as
 //! many threads as the database that wants most of them, or as [`Env`](crate::Env) was told.
-//! One more pool, with a single thread, does what is due by time. A pool knows a database as a
+//! Two more pools have a single thread each: one compacts what reads have asked for, which wait
+//! for it, and is less nice; the other does what is due by time. A pool knows a database as a
 //! [`PoolClient`], which looks for jobs itself.
 //!
 //! The threads of a pool end with the last database that uses the pool.
@@ -40,15 +41,18 @@ pub(crate) enum Priority {
     /// Compactions to the last level, if the pool has any threads. Otherwise they are compactions
     /// like all others.
     Bottom,
+    /// Compactions that reads have asked for, where the threads that compact are nice.
+    Reads,
     /// Statistics that are due from time to time.
     Timer,
 }
 
 impl Priority {
-    const ALL: [Priority; 4] = [
+    const ALL: [Priority; 5] = [
         Priority::High,
         Priority::Low,
         Priority::Bottom,
+        Priority::Reads,
         Priority::Timer,
     ];
 
@@ -57,6 +61,7 @@ impl Priority {
             Priority::High => "ww-flush",
             Priority::Low => "ww-compact",
             Priority::Bottom => "ww-bottom",
+            Priority::Reads => "ww-reads",
             Priority::Timer => "ww-stats",
         }
     }
@@ -161,6 +166,21 @@ impl Pools {
         registry.of(priority).map(|pool| pool.threads()).sum()
     }
 
+    /// The niceness of the threads, above that of the caller's, if there are any.
+    #[cfg(test)]
+    pub fn niceness(&self, priority: Priority) -> Option<i32> {
+        let registry = self.registry.lock();
+        let running = registry.of(priority).find(|pool| pool.threads() > 0);
+        running.map(|pool| pool.niceness() - own_niceness())
+    }
+
+    /// Whether a thread works for a database, or is to look at one.
+    #[cfg(test)]
+    pub fn is_at_work(&self, priority: Priority) -> bool {
+        let registry = self.registry.lock();
+        registry.of(priority).any(|pool| !pool.has_free_thread())
+    }
+
     /// Whether a caller waits for the threads that work for a database that leaves.
     #[cfg(test)]
     pub fn is_awaited(&self, priority: Priority) -> bool {
@@ -213,7 +233,7 @@ struct Membership {
 pub(crate) struct BackgroundWork {
     /// The memberships by priority, set at the end of opening. Before that, there are no threads to
     /// wake.
-    memberships: [OnceLock<Membership>; 4],
+    memberships: [OnceLock<Membership>; 5],
 }
 
 impl BackgroundWork {
@@ -227,7 +247,7 @@ impl BackgroundWork {
     pub fn start(
         &self,
         client: &Arc<dyn PoolClient>,
-        wanted: [(i32, usize); 4],
+        wanted: [(i32, usize); 5],
         pools: &Arc<Pools>,
         warn: impl Fn(&str),
     ) -> Result<()> {
@@ -259,6 +279,8 @@ impl BackgroundWork {
                 return Err(e);
             }
         }
+        // What was one too many may not be any longer.
+        self.notify_all();
         Ok(())
     }
 
@@ -309,6 +331,18 @@ impl BackgroundWork {
         let member = self.get(Priority::Bottom).filter(asked_for);
         // The system may not have allowed a thread to start.
         member.is_some_and(|m| m.pool.has_threads())
+    }
+
+    /// Whether the thread that compacts what reads have asked for is there and has nothing to do.
+    pub fn is_free_for_reads(&self) -> bool {
+        let member = self.get(Priority::Reads);
+        member.is_some_and(|m| m.pool.has_free_thread())
+    }
+
+    /// Whether the threads that compact for the database, and one more, are more than it wants.
+    pub fn has_one_too_many(&self) -> bool {
+        let member = self.get(Priority::Low);
+        member.is_some_and(|m| m.pool.active(m.id) + 1 > m.pool.wanted(m.id))
     }
 
     /// Whether the threads were started.

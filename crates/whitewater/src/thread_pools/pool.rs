@@ -233,10 +233,29 @@ impl Pool {
         self.state.lock().threads > 0
     }
 
+    /// Whether there are more threads than databases that they work for, or are to look at.
+    pub(super) fn has_free_thread(&self) -> bool {
+        let state = self.state.lock();
+        let active: usize = state.members.values().map(|m| m.active).sum();
+        state.threads > active + state.queue.len()
+    }
+
+    /// The number of threads that work for member `id`, or look whether there is work.
+    pub(super) fn active(&self, id: u64) -> usize {
+        let state = self.state.lock();
+        state.members.get(&id).map_or(0, |member| member.active)
+    }
+
     /// The number of running threads.
     #[cfg(test)]
     pub fn threads(&self) -> usize {
         self.state.lock().threads
+    }
+
+    /// The niceness of its threads.
+    #[cfg(test)]
+    pub fn niceness(&self) -> i32 {
+        self.nice
     }
 
     /// Whether a caller waits for the last thread that works for a member.

@@ -35,7 +35,7 @@ pub(crate) use super::score::{LevelState, Moment, level_state};
 pub(crate) use manual::{pick_all, pick_manual, pick_move};
 pub(crate) use named::pick_named;
 
-use super::score::compression_of;
+use super::score::{Place, compression_of};
 use crate::compact::reason::CompactionReason;
 use crate::options::CfOptions;
 use crate::options::compaction::CompactionStyle;
@@ -97,6 +97,15 @@ impl Compaction {
         // Older files of level 0 may exist beside an output on level 0.
         let mut none_older = || self.output_level > 0 && !deeper.any(holds);
         self.bottommost || (!self.open_behind && none_older())
+    }
+
+    /// Whether a file of its version is among the inputs.
+    pub fn takes(&self, (level, i): Place) -> bool {
+        let file = &self.version.levels[level][i];
+        let of_level = self.inputs.iter().filter(|(of, _)| *of == level);
+        of_level
+            .flat_map(|(_, files)| files)
+            .any(|input| Arc::ptr_eq(input, file))
     }
 }
 

@@ -13,7 +13,7 @@ mod leveled;
 mod marks;
 mod reads;
 
-pub(crate) use marks::{Marks, expired_tail};
+pub(crate) use marks::{Marks, Place, expired_tail};
 pub(crate) use reads::{ReadMemtable, flush_is_due, is_due_around};
 
 use crate::options::CfOptions;

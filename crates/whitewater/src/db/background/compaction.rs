@@ -38,7 +38,7 @@ struct Done {
 
 /// Runs one automatic compaction, if one is due.
 pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
-    let (cf, compaction) = {
+    let Picked { cf, compaction, .. } = {
         let mut state = engine.state.lock();
         if state.closing {
             return Found::Nothing(None);
@@ -51,17 +51,23 @@ pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
         if !may_start || state.manual_compactions > 0 {
             return nothing;
         }
+        let work = &engine.background.work;
+        if state.compacts_for_reads && work.has_one_too_many() {
+            return nothing; // its end wakes this pool again
+        }
         // A custom comparator may panic here.
         match catch_unwind(AssertUnwindSafe(|| pick_compaction(&mut state))) {
-            Ok(Some(job))
-                if engine.background.work.has_bottom() && is_for_bottom(&job.1, engine) =>
-            {
-                state.forwarded.push_back(job);
-                drop(state);
-                engine.background.work.wake(Priority::Bottom);
-                return Found::Job;
-            }
-            Ok(Some(job)) => job,
+            Ok(Some(picked)) => match other_pool(engine, &picked) {
+                None => picked,
+                Some(pool) => {
+                    state.compacts_for_reads |= pool == Priority::Reads;
+                    let Picked { cf, compaction, .. } = picked;
+                    state.forwarded.push_back((pool, cf, compaction));
+                    drop(state);
+                    work.wake(pool);
+                    return Found::Job;
+                }
+            },
             // What seemed due is not: threads that wait for its end may continue.
             Ok(None) => {
                 engine.background.job_has_ended();
@@ -80,6 +86,17 @@ pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
     run_picked(engine, cf, compaction)
 }
 
+/// The pool that a compaction is left to, if that is not the one for compactions.
+fn other_pool(engine: &Engine, picked: &Picked) -> Option<Priority> {
+    let work = &engine.background.work;
+    if work.has_bottom() && is_for_bottom(&picked.compaction, engine) {
+        return Some(Priority::Bottom);
+    }
+    // It must not wait there for the compaction of another database: meanwhile nobody else could
+    // compact its inputs.
+    (picked.for_reads && work.is_free_for_reads()).then_some(Priority::Reads)
+}
+
 /// Whether a compaction belongs to the pool of lowest priority, if that has threads: it
 /// does if it writes to the last level. This is RocksDB's rule.
 fn is_for_bottom(compaction: &Compaction, engine: &Engine) -> bool {
@@ -90,15 +107,24 @@ fn is_for_bottom(compaction: &Compaction, engine: &Engine) -> bool {
     writes && compaction.output_level > 0 && compaction.output_level == last
 }
 
-/// Runs one compaction to the last level that was forwarded to this pool, if there is one.
-pub(super) fn compact_bottom(engine: &Arc<Engine>) -> Found {
-    let forwarded = engine.state.lock().forwarded.pop_front();
-    let Some((cf, compaction)) = forwarded else {
+/// Runs one compaction that was left to `pool`, if there is one.
+pub(super) fn compact_forwarded(engine: &Arc<Engine>, pool: Priority) -> Found {
+    let forwarded = {
+        let queue = &mut engine.state.lock().forwarded;
+        let first = queue.iter().position(|(of, ..)| *of == pool);
+        first.and_then(|at| queue.remove(at))
+    };
+    let Some((_, cf, compaction)) = forwarded else {
         return Found::Nothing(None);
     };
     // There may be one for another thread.
-    engine.background.work.wake(Priority::Bottom);
-    run_picked(engine, cf, compaction)
+    engine.background.work.wake(pool);
+    let found = run_picked(engine, cf, compaction);
+    if pool == Priority::Reads {
+        engine.state.lock().compacts_for_reads = false;
+        engine.background.work.wake(Priority::Low);
+    }
+    found
 }
 
 /// Runs a compaction that is already counted as running.
@@ -114,9 +140,17 @@ fn run_picked(engine: &Engine, cf: Arc<ColumnFamilyData>, compaction: Compaction
     Found::Job
 }
 
+/// An automatic compaction that was picked.
+struct Picked {
+    cf: Arc<ColumnFamilyData>,
+    compaction: Compaction,
+    /// Whether reads have made it worth it, whatever else it was picked for.
+    for_reads: bool,
+}
+
 /// Picks the most urgent automatic compaction of all column families, and counts it as
 /// running.
-fn pick_compaction(state: &mut DbState) -> Option<(Arc<ColumnFamilyData>, Compaction)> {
+fn pick_compaction(state: &mut DbState) -> Option<Picked> {
     let mut due: Vec<(f64, u32)> = state
         .cfs
         .iter()
@@ -139,7 +173,12 @@ fn pick_compaction(state: &mut DbState) -> Option<(Arc<ColumnFamilyData>, Compac
         );
         if let Some(compaction) = picked {
             state.running_compactions += 1;
-            return Some((data, compaction));
+            let asked = &cf.levels.marks.read_triggered;
+            return Some(Picked {
+                for_reads: asked.iter().any(|place| compaction.takes(*place)),
+                cf: data,
+                compaction,
+            });
         }
         cf.nothing_to_pick = true;
     }

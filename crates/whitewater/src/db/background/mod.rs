@@ -2,7 +2,7 @@
 //!
 //! The threads belong to the [pools](crate::thread_pools), which the databases of an
 //! environment share: one pool for flushes, one for compactions, one for compactions to the
-//! last level, one for what is due by time. A thread that looks at a database takes one job
+//! last level, one for those that reads have asked for, one for what is due by time. A thread that looks at a database takes one job
 //! at a time ([`flush`], [`compaction`]). A job that failed with an I/O error leaves its
 //! inputs as they were and nothing of its output, and is retried after a while; other
 //! failures stop the database (`db::failure`).
@@ -24,7 +24,7 @@ use crate::snapshots::Live;
 use crate::table_writer::OutputContext;
 use crate::thread_pools::pool::{Found, Waiting};
 use crate::thread_pools::{BackgroundWork, PoolClient, Priority};
-use compaction::{compact_bottom, compact_one};
+use compaction::{compact_forwarded, compact_one};
 use flush::flush_one;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -171,6 +171,7 @@ pub(crate) fn start(engine: &Arc<Engine>) -> Result<()> {
         (options.compaction_nice, compactions),
         // As many as the pool has.
         (options.compaction_nice, usize::MAX),
+        options.thread_for_reads(),
         (0, 1),
     ];
     let warn = |text: &str| engine.info_log.error(text);
@@ -183,7 +184,7 @@ impl PoolClient for Engine {
         self.on_own_thread(|| match priority {
             Priority::High => flush_one(&self),
             Priority::Low => compact_one(&self),
-            Priority::Bottom => compact_bottom(&self),
+            Priority::Bottom | Priority::Reads => compact_forwarded(&self, priority),
             Priority::Timer => self.dump_stats_when_due(),
         })
     }

@@ -1,13 +1,15 @@
 //! Tests that need access to the engine's internals: `idle` iterators, `in_place` updates,
-//! `ingestions`, `large` batches, `merges`, `pools` of threads, `protection` of entries, what
-//! readers have `released`, `resumptions`, `switches`, `threads`, `two_phase` commit, `undecided`
-//! writes, `unordered` ones and `versions`.
+//! `ingestions`, `large` batches, `merges`, `pools` of threads and the
+//! `pool_for_reads`, `protection` of entries, what readers have `released`, `resumptions`,
+//! `switches`, `threads`, `two_phase` commit, `undecided` writes, `unordered` ones and `versions`.
 
 mod idle;
 mod in_place;
 mod ingestions;
 mod large;
 mod merges;
+#[cfg(target_os = "linux")]
+mod pool_for_reads;
 mod pools;
 mod protection;
 mod released;
