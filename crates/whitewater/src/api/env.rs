@@ -14,7 +14,9 @@ use whitewater_storage::fs::{Fs, os::OsFs};
 /// An environment also has the background threads that its databases share, in pools:
 /// one for flushes (RocksDB's high priority), one for compactions (low priority), one
 /// for those to the last level (bottom priority; it has no threads unless asked for),
-/// and one thread for what is due by time. All of [`Env::new`], and options without an
+/// one thread for read-triggered compactions
+/// ([`Options::set_background_nice`](crate::Options::set_background_nice)), and one for
+/// what is due by time. All of [`Env::new`], and options without an
 /// environment, mean the pools of the process; an environment with another file
 /// system has pools of its own. (In RocksDB one in memory shares those of the process.)
 /// A pool has as many threads as the open database that wants most
@@ -101,7 +103,8 @@ impl Env {
 
     /// Has the pool for compactions be of `num_threads` threads, from 1 to 1024 (other
     /// numbers count as the nearest of these), from now on, also while databases are open: more
-    /// than any of them wants let several compact at a time, fewer bound them all. A database that
+    /// than any of them wants let several compact at a time, fewer bound them all. The thread for
+    /// read-triggered compactions is not among them. A database that
     /// is opened later and wants more (or asks for more) raises the number, as in RocksDB. Threads
     /// that the system does not let start are missing until the next database is opened.
     pub fn set_background_threads(&mut self, num_threads: i32) {

@@ -40,8 +40,6 @@ pub(crate) struct DbState {
     /// Compactions that are counted as running and wait for a thread of the pool for the
     /// last level, or of the one for reads.
     pub forwarded: VecDeque<(Priority, Arc<ColumnFamilyData>, Compaction)>,
-    /// Whether a compaction was left to the pool for reads that has not ended.
-    pub compacts_for_reads: bool,
     /// The number of jobs that are done except for deleting the files that they made
     /// obsolete.
     pub purges: usize,

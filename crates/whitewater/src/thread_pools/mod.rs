@@ -4,9 +4,9 @@
 //! the lowest, if there are threads for them. Databases that ask for another niceness of these
 //! threads have other pools, because the system lets no thread become less nice. A pool has as
 //! many threads as the database that wants most of them, or as [`Env`](crate::Env) was told.
-//! Two more pools have a single thread each: one compacts what reads have asked for, which wait
-//! for it, and is less nice; the other does what is due by time. A pool knows a database as a
-//! [`PoolClient`], which looks for jobs itself.
+//! Two more pools have a single thread each: one runs read-triggered compactions and is less nice,
+//! because reads are slower until these end; the other does what is due by time. A pool knows a
+//! database as a [`PoolClient`], which looks for jobs itself.
 //!
 //! The threads of a pool end with the last database that uses the pool.
 //!
@@ -41,7 +41,8 @@ pub(crate) enum Priority {
     /// Compactions to the last level, if the pool has any threads. Otherwise they are compactions
     /// like all others.
     Bottom,
-    /// Compactions that reads have asked for, where the threads that compact are nice.
+    /// Read-triggered compactions, where the threads that compact are nice. A database without such
+    /// a thread has its other ones run them.
     Reads,
     /// Statistics that are due from time to time.
     Timer,
@@ -166,19 +167,18 @@ impl Pools {
         registry.of(priority).map(|pool| pool.threads()).sum()
     }
 
-    /// The niceness of the threads, above that of the caller's, if there are any.
+    /// Whether there is a pool whose threads are `nice` steps nicer than the caller.
     #[cfg(test)]
-    pub fn niceness(&self, priority: Priority) -> Option<i32> {
-        let registry = self.registry.lock();
-        let running = registry.of(priority).find(|pool| pool.threads() > 0);
-        running.map(|pool| pool.niceness() - own_niceness())
+    pub fn has_nice(&self, priority: Priority, nice: i32) -> bool {
+        let nice = (own_niceness() + nice).min(NICEST);
+        self.registry.lock().pools.contains_key(&(priority, nice))
     }
 
     /// Whether a thread works for a database, or is to look at one.
     #[cfg(test)]
     pub fn is_at_work(&self, priority: Priority) -> bool {
         let registry = self.registry.lock();
-        registry.of(priority).any(|pool| !pool.has_free_thread())
+        registry.of(priority).any(|pool| !pool.is_idle())
     }
 
     /// Whether a caller waits for the threads that work for a database that leaves.
@@ -237,10 +237,10 @@ pub(crate) struct BackgroundWork {
 }
 
 impl BackgroundWork {
-    /// Makes the database a member of the pools that it needs, and starts their threads. At least
-    /// one thread in each pool is needed. If there are fewer than wanted, `warn` is called.
-    /// `wanted` has the niceness and the number of threads of each pool, in the order of
-    /// [`Priority`].
+    /// Makes the database a member of the pools from which it wants threads, and starts these. At
+    /// least one thread in each pool is needed, but for [`Priority::Reads`]. If there are fewer than
+    /// wanted, `warn` is called. `wanted` has the niceness and the number of threads of each pool,
+    /// in the order of [`Priority`].
     ///
     /// # Errors
     /// `Aborted` if a pool has no thread and none can be started.
@@ -252,9 +252,11 @@ impl BackgroundWork {
         warn: impl Fn(&str),
     ) -> Result<()> {
         let slots = self.memberships.iter().zip(Priority::ALL);
-        for ((slot, priority), (nice, wanted)) in slots.zip(wanted) {
+        for ((slot, priority), (nice, wanted)) in slots.zip(wanted).filter(|(_, w)| w.1 > 0) {
             let member = slot.get_or_init(|| pools.join(client, priority, nice, wanted));
-            member.pool.start_up_to(1)?;
+            if priority != Priority::Reads {
+                member.pool.start_up_to(1)?;
+            }
         }
         for member in self.all() {
             if let Err(e) = member.pool.start_threads() {
@@ -279,8 +281,6 @@ impl BackgroundWork {
                 return Err(e);
             }
         }
-        // What was one too many may not be any longer.
-        self.notify_all();
         Ok(())
     }
 
@@ -333,16 +333,24 @@ impl BackgroundWork {
         member.is_some_and(|m| m.pool.has_threads())
     }
 
-    /// Whether the thread that compacts what reads have asked for is there and has nothing to do.
-    pub fn is_free_for_reads(&self) -> bool {
-        let member = self.get(Priority::Reads);
-        member.is_some_and(|m| m.pool.has_free_thread())
+    /// Has the thread for read-triggered compactions look at the database, if it is idle; returns
+    /// whether it is. It then counts among the threads that compact for the database, until
+    /// what [`BackgroundWork::lent`] returns is dropped.
+    pub fn wake_for_reads(&self) -> bool {
+        let (reads, low) = (self.get(Priority::Reads), self.get(Priority::Low));
+        let (Some(reads), Some(low)) = (reads, low) else {
+            return false;
+        };
+        let is_idle = reads.pool.wake_if_idle(reads.id);
+        if is_idle {
+            low.pool.lend(low.id);
+        }
+        is_idle
     }
 
-    /// Whether the threads that compact for the database, and one more, are more than it wants.
-    pub fn has_one_too_many(&self) -> bool {
-        let member = self.get(Priority::Low);
-        member.is_some_and(|m| m.pool.active(m.id) + 1 > m.pool.wanted(m.id))
+    /// Lives while the compaction runs that [`BackgroundWork::wake_for_reads`] was called for.
+    pub fn lent(&self) -> Lent<'_> {
+        Lent(self)
     }
 
     /// Whether the threads were started.
@@ -356,5 +364,16 @@ impl BackgroundWork {
 
     fn all(&self) -> impl Iterator<Item = &Membership> {
         self.memberships.iter().filter_map(OnceLock::get)
+    }
+}
+
+/// The place of a thread that compacts, which the one for read-triggered compactions has.
+pub(crate) struct Lent<'a>(&'a BackgroundWork);
+
+impl Drop for Lent<'_> {
+    fn drop(&mut self) {
+        if let Some(low) = self.0.get(Priority::Low) {
+            low.pool.take_back(low.id);
+        }
     }
 }

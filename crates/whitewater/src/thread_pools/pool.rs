@@ -7,8 +7,9 @@
 //!
 //! * P1: a database that was woken after a thread began to look at it is looked at again,
 //!   because it leaves the queue before the look.
-//! * P2: at most [`Member::wanted`] threads of the pool work for one database at a time.
-//!   Meanwhile it stays queued, and others behind it go first.
+//! * P2: at most [`Member::wanted`] threads of the pool work for one database at a time, less
+//!   those whose place a thread of another pool has ([`Member::lent`]). Meanwhile it stays queued,
+//!   and others behind it go first.
 //! * P3: only callers start threads, from their own threads, because a thread inherits the
 //!   priority of the thread that starts it.
 //! * P4: the pool's lock is a leaf. A database's last reference is never dropped under it.
@@ -76,6 +77,8 @@ struct Member {
     wanted: usize,
     /// The number of threads that work for it.
     active: usize,
+    /// The number of threads of another pool that work for it in place of threads of this one.
+    lent: usize,
     queued: bool,
     /// The latest time at which to look at the database.
     due: Option<Instant>,
@@ -135,14 +138,26 @@ impl State {
         self.members.values().filter_map(|m| m.due).min()
     }
 
+    /// Whether one more thread may work for member `id` (P2).
+    fn is_free(&self, id: u64) -> bool {
+        let member = self.members.get(&id);
+        member.is_some_and(|m| m.active + m.lent < m.wanted)
+    }
+
+    /// Whether a thread has nothing to do: more of them run than work for members or are to.
+    fn is_idle(&self) -> bool {
+        let active: usize = self.members.values().map(|m| m.active).sum();
+        let next = self.queue.iter().filter(|id| self.is_free(**id)).count();
+        self.threads > active + next
+    }
+
     /// Takes the first member that a thread may work for (P2).
     fn take(&mut self) -> Option<(u64, Arc<dyn PoolClient>)> {
-        let members = &mut self.members;
+        let members = &self.members;
         self.queue.retain(|id| members.contains_key(id));
-        let free = |id: &u64| members.get(id).is_some_and(|m| m.active < m.wanted);
-        let at = self.queue.iter().position(free)?;
+        let at = self.queue.iter().position(|id| self.is_free(*id))?;
         let id = self.queue.remove(at)?;
-        let member = members.get_mut(&id)?;
+        let member = self.members.get_mut(&id)?;
         member.queued = false;
         member.due = None;
         member.active += 1;
@@ -182,6 +197,7 @@ impl Pool {
             client,
             wanted,
             active: 0,
+            lent: 0,
             queued: false,
             due: None,
             leaving: Leaving::No,
@@ -233,29 +249,44 @@ impl Pool {
         self.state.lock().threads > 0
     }
 
-    /// Whether there are more threads than databases that they work for, or are to look at.
-    pub(super) fn has_free_thread(&self) -> bool {
-        let state = self.state.lock();
-        let active: usize = state.members.values().map(|m| m.active).sum();
-        state.threads > active + state.queue.len()
+    /// Has a thread look at member `id` if one has nothing else to do, and may work for it; returns
+    /// whether that is so.
+    pub(super) fn wake_if_idle(&self, id: u64) -> bool {
+        let mut state = self.state.lock();
+        let woken = state.is_idle() && state.is_free(id) && state.enqueue(id);
+        drop(state);
+        if woken {
+            self.wake.notify_one();
+        }
+        woken
     }
 
-    /// The number of threads that work for member `id`, or look whether there is work.
-    pub(super) fn active(&self, id: u64) -> usize {
-        let state = self.state.lock();
-        state.members.get(&id).map_or(0, |member| member.active)
+    /// A thread of another pool works for member `id` from now on, in place of one of this pool.
+    pub(super) fn lend(&self, id: u64) {
+        if let Some(member) = self.state.lock().members.get_mut(&id) {
+            member.lent += 1;
+        }
+    }
+
+    /// The work that [`Pool::lend`] was called for is done.
+    pub(super) fn take_back(&self, id: u64) {
+        if let Some(member) = self.state.lock().members.get_mut(&id) {
+            member.lent = member.lent.saturating_sub(1);
+        }
+        // The member may have been queued meanwhile.
+        self.wake.notify_one();
+    }
+
+    /// Whether a thread has nothing to do.
+    #[cfg(test)]
+    pub fn is_idle(&self) -> bool {
+        self.state.lock().is_idle()
     }
 
     /// The number of running threads.
     #[cfg(test)]
     pub fn threads(&self) -> usize {
         self.state.lock().threads
-    }
-
-    /// The niceness of its threads.
-    #[cfg(test)]
-    pub fn niceness(&self) -> i32 {
-        self.nice
     }
 
     /// Whether a caller waits for the last thread that works for a member.

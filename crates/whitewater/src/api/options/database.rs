@@ -136,6 +136,12 @@ impl Options {
     /// stopped. That happens where other threads keep all cores busy for long, and the sooner the
     /// higher the number. Set 0 where a database has to keep up beside many such threads.
     ///
+    /// Read-triggered compactions
+    /// ([`set_read_triggered_compaction_threshold`](Self::set_read_triggered_compaction_threshold))
+    /// are 5 steps less nice, down to 0, since reads are slower until they end. One thread of the
+    /// environment runs them, one at a time; while it is busy, they run like others. They count
+    /// among the compactions that `max_background_jobs` allows.
+    ///
     /// Flushes and compactions on the caller's thread, like
     /// [`compact_range`](crate::DBCommon::compact_range), have its priority.
     pub fn set_background_nice(&mut self, flushes: i32, compactions: i32) {

@@ -99,7 +99,7 @@ impl Compaction {
         self.bottommost || (!self.open_behind && none_older())
     }
 
-    /// Whether a file of its version is among the inputs.
+    /// Whether the file in this place of `version` is among the inputs.
     pub fn takes(&self, (level, i): Place) -> bool {
         let file = &self.version.levels[level][i];
         let of_level = self.inputs.iter().filter(|(of, _)| *of == level);

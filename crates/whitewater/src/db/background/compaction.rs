@@ -51,20 +51,15 @@ pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
         if !may_start || state.manual_compactions > 0 {
             return nothing;
         }
-        let work = &engine.background.work;
-        if state.compacts_for_reads && work.has_one_too_many() {
-            return nothing; // its end wakes this pool again
-        }
         // A custom comparator may panic here.
         match catch_unwind(AssertUnwindSafe(|| pick_compaction(&mut state))) {
             Ok(Some(picked)) => match other_pool(engine, &picked) {
                 None => picked,
                 Some(pool) => {
-                    state.compacts_for_reads |= pool == Priority::Reads;
                     let Picked { cf, compaction, .. } = picked;
                     state.forwarded.push_back((pool, cf, compaction));
                     drop(state);
-                    work.wake(pool);
+                    engine.background.work.wake(pool);
                     return Found::Job;
                 }
             },
@@ -86,7 +81,8 @@ pub(super) fn compact_one(engine: &Arc<Engine>) -> Found {
     run_picked(engine, cf, compaction)
 }
 
-/// The pool that a compaction is left to, if that is not the one for compactions.
+/// The pool that a compaction is left to, if that is not the one for compactions. Called under the
+/// database mutex, for which the thread that this wakes waits.
 fn other_pool(engine: &Engine, picked: &Picked) -> Option<Priority> {
     let work = &engine.background.work;
     if work.has_bottom() && is_for_bottom(&picked.compaction, engine) {
@@ -94,7 +90,7 @@ fn other_pool(engine: &Engine, picked: &Picked) -> Option<Priority> {
     }
     // It must not wait there for the compaction of another database: meanwhile nobody else could
     // compact its inputs.
-    (picked.for_reads && work.is_free_for_reads()).then_some(Priority::Reads)
+    (picked.for_reads && work.wake_for_reads()).then_some(Priority::Reads)
 }
 
 /// Whether a compaction belongs to the pool of lowest priority, if that has threads: it
@@ -117,14 +113,11 @@ pub(super) fn compact_forwarded(engine: &Arc<Engine>, pool: Priority) -> Found {
     let Some((_, cf, compaction)) = forwarded else {
         return Found::Nothing(None);
     };
+    let work = &engine.background.work;
+    let _lent = (pool == Priority::Reads).then(|| work.lent());
     // There may be one for another thread.
-    engine.background.work.wake(pool);
-    let found = run_picked(engine, cf, compaction);
-    if pool == Priority::Reads {
-        engine.state.lock().compacts_for_reads = false;
-        engine.background.work.wake(Priority::Low);
-    }
-    found
+    work.wake(pool);
+    run_picked(engine, cf, compaction)
 }
 
 /// Runs a compaction that is already counted as running.

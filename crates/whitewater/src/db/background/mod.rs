@@ -2,10 +2,10 @@
 //!
 //! The threads belong to the [pools](crate::thread_pools), which the databases of an
 //! environment share: one pool for flushes, one for compactions, one for compactions to the
-//! last level, one for those that reads have asked for, one for what is due by time. A thread that looks at a database takes one job
-//! at a time ([`flush`], [`compaction`]). A job that failed with an I/O error leaves its
-//! inputs as they were and nothing of its output, and is retried after a while; other
-//! failures stop the database (`db::failure`).
+//! last level, one for read-triggered ones, one for what is due by time. A thread that looks
+//! at a database takes one job at a time ([`flush`], [`compaction`]). A job that failed with
+//! an I/O error leaves its inputs as they were and nothing of its output, and is retried
+//! after a while; other failures stop the database (`db::failure`).
 //!
 //! [`Background`] is the part of the engine that callers and jobs meet in: it wakes the
 //! pools, and those who wait for a job.

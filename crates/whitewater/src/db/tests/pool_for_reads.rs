@@ -1,4 +1,4 @@
-//! The thread that compacts what reads have asked for.
+//! The thread that runs read-triggered compactions.
 
 use super::threads::comes_to_an_end;
 use crate::thread_pools::Priority;
@@ -59,6 +59,13 @@ fn ask(db: &DB) {
     db.engine().background.ask_for_reads();
 }
 
+/// Waits until the thread for reads has looked at the databases that were opened.
+fn until_idle(env: &Env) {
+    while env.pools.is_at_work(Priority::Reads) {
+        thread::yield_now();
+    }
+}
+
 fn level0(db: &DB) -> u64 {
     let files = db.property_int_value("rocksdb.num-files-at-level0");
     files.unwrap().unwrap()
@@ -86,7 +93,8 @@ fn what_reads_ask_for_has_a_thread_that_is_less_nice() {
             let (db, stop) = stopping(&env, &format!("/nice-{nice}"), nice);
             let threads = usize::from(of_reads.is_some());
             assert_eq!(env.pools.threads(Priority::Reads), threads);
-            assert_eq!(env.pools.niceness(Priority::Reads), of_reads);
+            assert!(of_reads.is_none_or(|nice| env.pools.has_nice(Priority::Reads, nice)));
+            until_idle(&env);
             ask(&db);
             let wanted = if threads > 0 {
                 "ww-reads0"
@@ -102,12 +110,13 @@ fn what_reads_ask_for_has_a_thread_that_is_less_nice() {
     });
 }
 
-/// It was nice: a flush for reads makes the table that level 0 is compacted for anyway.
+/// Its thread was nice: a flush for reads makes the table that level 0 is compacted for anyway.
 #[test]
 fn a_compaction_is_for_reads_though_level_0_is_full() {
     comes_to_an_end(|| {
         let env = Env::mem_env().unwrap();
         let (db, stop) = stopping(&env, "/full", 5);
+        until_idle(&env);
         add_tables(&db, "stop", 3);
         read_in_vain(&db);
         add_tables(&db, "stop", 1);
@@ -120,6 +129,7 @@ fn a_compaction_for_reads_counts_among_those_that_a_database_wants() {
     comes_to_an_end(|| {
         let env = Env::mem_env().unwrap();
         let (db, stop) = stopping(&env, "/counted", 5);
+        until_idle(&env);
         ask(&db);
         assert_eq!(stop.reached.recv().unwrap(), "ww-reads0");
         let other = db.cf_handle("other").unwrap();
@@ -151,6 +161,7 @@ fn a_compaction_for_reads_does_not_wait_for_that_of_another_database() {
     comes_to_an_end(|| {
         let env = Env::mem_env().unwrap();
         let (first, held) = stopping(&env, "/first", 5);
+        until_idle(&env);
         ask(&first);
         assert_eq!(held.reached.recv().unwrap(), "ww-reads0");
         let (second, stop) = stopping(&env, "/second", 5);
@@ -158,5 +169,25 @@ fn a_compaction_for_reads_does_not_wait_for_that_of_another_database() {
         assert_eq!(thread_of(&second, &stop), "ww-compact0");
         held.go.send(()).unwrap();
         wait(&first);
+    });
+}
+
+/// One that has no such thread, and one that was closed while its compaction ran, stayed in the
+/// queue of the pool, so the thread was never idle.
+#[test]
+fn other_databases_do_not_keep_the_thread_for_reads_from_being_idle() {
+    comes_to_an_end(|| {
+        let env = Env::mem_env().unwrap();
+        let (db, stop) = stopping(&env, "/db", 5);
+        let _without = stopping(&env, "/without", 0);
+        let (closed, held) = stopping(&env, "/closed", 5);
+        until_idle(&env);
+        ask(&closed);
+        assert_eq!(held.reached.recv().unwrap(), "ww-reads0");
+        held.go.send(()).unwrap();
+        drop(closed);
+        until_idle(&env);
+        ask(&db);
+        assert_eq!(thread_of(&db, &stop), "ww-reads0");
     });
 }

@@ -122,7 +122,7 @@ fn rocksdb_opens_what_a_killed_process_left() {
     });
 }
 
-/// It was: `sst_dump` reads all tables of a directory.
+/// `sst_dump` reads all tables of a directory, so the check failed for one that was not finished.
 #[test]
 fn a_table_that_a_killed_process_did_not_finish_is_not_checked() {
     if !tools::available() {
