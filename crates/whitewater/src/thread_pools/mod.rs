@@ -238,9 +238,9 @@ pub(crate) struct BackgroundWork {
 
 impl BackgroundWork {
     /// Makes the database a member of the pools from which it wants threads, and starts these. At
-    /// least one thread in each pool is needed, but for [`Priority::Reads`]. If there are fewer than
-    /// wanted, `warn` is called. `wanted` has the niceness and the number of threads of each pool,
-    /// in the order of [`Priority`].
+    /// least one thread in each pool is needed, but for [`Priority::Reads`]. If there are fewer
+    /// than wanted, `warn` is called. `wanted` has the niceness and the number of threads of each
+    /// pool, in the order of [`Priority`].
     ///
     /// # Errors
     /// `Aborted` if a pool has no thread and none can be started.
