@@ -23,7 +23,8 @@
 //!
 //! *Blocks found elsewhere.* A table's readers find its cached data blocks in the table's own
 //! directory, without a search here (`placed`). The memory of directories is charged, and is at
-//! most a sixteenth of the capacity.
+//! most a sixteenth of the capacity. A block that is cached while its table is written is found
+//! here until it has a place there.
 //!
 //! *The strict limit.* By default a block in use may be evicted, and stays in memory uncounted.
 //! With [`CacheOptions::strict_capacity_limit`] it is not evicted, and an insertion is refused if
@@ -46,7 +47,7 @@ use crate::error::{Error, Result};
 use crate::planted;
 use bytes::Bytes;
 use parking_lot::{Mutex, RwLock};
-use placed::Place;
+use placed::{Place, Unplaced};
 use quick_cache::DefaultHashBuilder;
 pub(crate) use shard::Hit;
 use shard::{BlockKey, ENTRY_OVERHEAD, Entry, Evicted, Shard};
@@ -56,8 +57,8 @@ use std::fmt;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use whitewater_concurrent::heap_trim;
 use whitewater_concurrent::sync::rmw;
+use whitewater_concurrent::{heap_trim, slab};
 
 /// The block size that is assumed to size the hash tables of the cache, in bytes.
 const TYPICAL_BLOCK: usize = 4096;
@@ -257,6 +258,15 @@ impl BlockCache {
     ) -> Result<Bytes> {
         let len = block.bytes().len();
         self.insert_entry(id, offset, Entry::Placed(Place::new(block)), len)
+    }
+
+    /// The same as [`BlockCache::insert`] with a copy of a data block of a table that is not open
+    /// yet. Its first reader may let others find it without the cache.
+    pub(crate) fn insert_unplaced(&self, id: u64, offset: u64, block: &[u8]) -> Result<Bytes> {
+        match slab::copy(block) {
+            Some(piece) => self.insert_placed(id, offset, Arc::new(Unplaced::new(piece))),
+            None => self.insert(id, offset, spare::copy(block), Priority::Low),
+        }
     }
 
     /// Inserts the entry of a block of `len` bytes.

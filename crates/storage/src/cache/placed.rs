@@ -6,10 +6,14 @@
 //! The mark is set already, unless eviction has looked at the block since. So most reads write
 //! nothing that other readers read.
 //!
+//! A block that is cached while its table is written has no place yet, since the table is not open
+//! ([`Unplaced`]). Its first reader replaces it by one that has, in the same memory.
+//!
 //! A cache with a strict limit has to know which blocks are in use, and lets none be found.
 
 use bytes::Bytes;
 use std::sync::Arc;
+use whitewater_concurrent::slab::Piece;
 
 /// The bytes that an entry of such a block counts more than others: the block's place, with two
 /// reference counts, the owner of its memory, and what the allocator adds.
@@ -36,6 +40,45 @@ pub(crate) trait Placed: Send + Sync {
     /// Takes the mark away. Returns whether there was one. Called under the lock of the block's
     /// shard, for writing.
     fn unmark(&self) -> bool;
+
+    /// Whether the block has no place yet, so that one with the same memory may replace it.
+    fn is_unplaced(&self) -> bool {
+        false
+    }
+}
+
+/// A block in a slab that readers find in the cache only, until it is replaced.
+pub(super) struct Unplaced(Bytes);
+
+impl Unplaced {
+    pub fn new(block: Piece) -> Self {
+        Unplaced(Bytes::from_owner(block))
+    }
+}
+
+impl Placed for Unplaced {
+    fn bytes(&self) -> &Bytes {
+        &self.0
+    }
+
+    fn enter(self: Arc<Self>) {}
+
+    fn leave(&self) {}
+
+    fn is_entered(&self) -> bool {
+        false
+    }
+
+    /// Look-ups in the cache are counted there.
+    fn mark(&self) {}
+
+    fn unmark(&self) -> bool {
+        false
+    }
+
+    fn is_unplaced(&self) -> bool {
+        true
+    }
 }
 
 /// The block of an entry. Once it is dropped, readers do not find the block.

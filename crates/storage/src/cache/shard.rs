@@ -93,7 +93,8 @@ pub(super) enum Entry {
         bytes: Bytes,
         high: bool,
     },
-    /// A block of low priority that readers may find without the cache.
+    /// A block of low priority that readers may find without the cache, at once or once it has a
+    /// place.
     Placed(Place),
     /// A charge: this many bytes are not available for blocks.
     Charge(u64),
@@ -105,6 +106,8 @@ pub(crate) struct Hit {
     /// Whether readers can find it only here, and it may be [replaced](Shard::insert) by one that
     /// they find elsewhere.
     pub only_here: bool,
+    /// The block's memory in a slab, for the one that replaces it. It does not count as a user.
+    pub in_slab: Option<Bytes>,
 }
 
 impl Entry {
@@ -141,6 +144,15 @@ impl Entry {
             Entry::Placed(place) => place.share(),
             _ => bytes.clone(),
         })
+    }
+
+    /// Whether it is a block of low priority that readers can find only in the cache.
+    fn is_only_here(&self) -> bool {
+        match self {
+            Entry::Block { high, .. } => !high,
+            Entry::Placed(place) => place.block().is_unplaced(),
+            Entry::Charge(_) => false,
+        }
     }
 
     /// Whether a reader holds the block besides the cache.
@@ -267,11 +279,15 @@ impl Shard {
     #[inline]
     pub fn look_up(&self, key: &BlockKey) -> Option<Hit> {
         let entry = self.entries.get(key)?;
+        let only_here = entry.is_only_here() && !self.is_strict();
+        let mut in_slab = None;
         if let Entry::Placed(place) = entry {
             place.block().mark();
+            in_slab = only_here.then(|| place.block().bytes().clone());
         }
         Some(Hit {
-            only_here: matches!(entry, Entry::Block { high: false, .. }) && !self.is_strict(),
+            only_here,
+            in_slab,
             bytes: entry.share()?,
         })
     }
@@ -292,9 +308,10 @@ impl Shard {
     /// be used.
     pub fn insert(&mut self, key: BlockKey, entry: Entry, evicted: &mut Evicted) -> Option<Bytes> {
         // A strict cache would no longer see the users of what is replaced.
-        let replaces = matches!(entry, Entry::Placed(_))
+        let is_found_elsewhere = matches!(entry, Entry::Placed(_)) && !entry.is_only_here();
+        let replaces = is_found_elsewhere
             && !self.is_strict()
-            && matches!(self.entries.peek(&key), Some(Entry::Block { .. }));
+            && self.entries.peek(&key).is_some_and(Entry::is_only_here);
         if !replaces && let Some(there) = self.get(&key) {
             return Some(there);
         }

@@ -471,6 +471,43 @@ fn a_block_that_can_be_found_elsewhere_replaces_one_that_cannot_but_not_the_othe
 }
 
 #[test]
+fn a_block_without_a_place_counts_its_users_and_keeps_its_memory() {
+    const LEN: usize = 4000; // large enough for a slab
+    let all = shard::weight(&block(LEN)) as usize + placed::PLACED_OVERHEAD;
+    let c = one_shard(100 * all, false, 0.0);
+    let put_unplaced = |at: u64| c.insert_unplaced(1, at, &block(LEN)).expect("is kept");
+    assert_eq!(put_unplaced(0), block(LEN));
+    assert_eq!((c.usage(), c.pinned_usage()), (all, 0));
+    let hit = c.look_up(1, 0).expect("is there");
+    let memory = hit.in_slab.clone().expect("lies in a slab");
+    assert!(hit.only_here && memory == hit.bytes && memory.as_ptr() == hit.bytes.as_ptr());
+    assert_eq!(c.pinned_usage(), all);
+    drop(hit);
+    assert_eq!(c.pinned_usage(), 0, "what will be placed is no user");
+    // A second copy does not replace it, its place does.
+    put(&c, 1, 0, LEN);
+    assert_eq!(c.get(1, 0).map(|b| b.as_ptr()), Some(memory.as_ptr()));
+    let placed = put_findable(&c, 1, 0);
+    assert!(placed.is_found());
+    assert_eq!((c.len(), c.usage()), (1, CHARGED + placed::PLACED_OVERHEAD));
+    assert!(!c.look_up(1, 0).expect("is there").only_here);
+    put_unplaced(0);
+    assert!(placed.is_found(), "it replaces nothing");
+    drop(placed);
+    // A strict cache keeps it where users are counted.
+    put_unplaced(1);
+    c.set_strict_capacity_limit(true);
+    let hit = c.look_up(1, 1).expect("is there");
+    assert!(!hit.only_here && hit.in_slab.is_none());
+    assert_eq!(c.pinned_usage(), all);
+    drop(hit);
+    assert_eq!(c.pinned_usage(), 0);
+    c.set_capacity(0);
+    assert_eq!(c.len(), 0);
+    assert_eq!(memory, block(LEN), "its memory is the reader's now");
+}
+
+#[test]
 fn a_strict_cache_lets_no_block_be_found_elsewhere() {
     let c = one_shard(100 * CHARGED, false, 0.0);
     let before = put_findable(&c, 1, 0);

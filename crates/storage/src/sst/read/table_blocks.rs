@@ -1,7 +1,7 @@
 //! The blocks of an open table: found in its directory, or in the block cache, or read, and cached
 //! then.
 
-use crate::cache::{BlockCache, Priority, in_slab};
+use crate::cache::{BlockCache, Hit, Priority, in_slab};
 use crate::error::Result;
 use crate::perf::{self, PerfMetric};
 use crate::sst::events::{BlockKind, BlockStep, timed};
@@ -205,7 +205,7 @@ impl Table {
             let hit = cache.look_up(*id, handle.offset);
             hit.map(|hit| {
                 (hit.only_here && kind == BlockKind::Data)
-                    .then(|| self.let_find(handle, cache, *id, &hit.bytes))
+                    .then(|| self.let_find(handle, cache, *id, &hit))
                     .flatten()
                     .unwrap_or(hit.bytes)
             })
@@ -232,10 +232,12 @@ impl Table {
         handle: BlockHandle,
         cache: &BlockCache,
         id: u64,
-        block: &Bytes,
+        hit: &Hit,
     ) -> Option<Bytes> {
         let directory = self.directory_in(cache)?;
-        let block = Block::new(in_slab::copy(block)).ok()?;
+        let memory = hit.in_slab.clone();
+        let memory = memory.unwrap_or_else(|| in_slab::copy(&hit.bytes));
+        let block = Block::new(memory).ok()?;
         let samples = self.key_samples(&block);
         let placed = directory.place(self.place_of(handle.offset), block, samples);
         placed.mark();

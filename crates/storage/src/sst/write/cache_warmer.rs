@@ -65,13 +65,15 @@ impl CacheWarmer {
 
     /// Caches a copy of the block at `handle`, if there is room. Returns whether there is.
     pub(crate) fn put(&mut self, kind: BlockKind, handle: BlockHandle, raw: &[u8]) -> bool {
-        let priority = match kind {
-            BlockKind::Data => Priority::Low,
-            BlockKind::Index | BlockKind::Filter => self.metadata_priority,
-        };
-        self.cached.push(handle.offset);
+        let (cache, id, offset) = (&self.cache, self.id, handle.offset);
+        self.cached.push(offset);
         // A cache with a strict limit may refuse it; then the first reader reads it again.
-        let kept = (self.cache).insert(self.id, handle.offset, spare::copy(raw), priority);
+        let kept = match kind {
+            BlockKind::Data => cache.insert_unplaced(id, offset, raw),
+            BlockKind::Index | BlockKind::Filter => {
+                cache.insert(id, offset, spare::copy(raw), self.metadata_priority)
+            }
+        };
         kept.is_ok()
     }
 
